@@ -445,7 +445,7 @@ const laws: Record<string, [law: string, Law]> = {
         world,
         'UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2',
         [at(world.now + 5_000), 'stolen key'],
-        () => endRestore(operator, []),
+        () => endRestore(operator, { restoredAt: world.now, unlisted: [], doubtful: [], reason: null }),
       );
       const [row] = await world.db.admin<{ reason: string | null }>(
         'SELECT withdrawals_paused_reason AS reason FROM installation',

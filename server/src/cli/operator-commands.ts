@@ -24,16 +24,16 @@ import {
   showIncident,
 } from '../settlement/incidents/incident.ts';
 import { findIncident } from '../settlement/incidents/incidents.sql.ts';
-import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
+import { type InForceAgain, markLostTime, markRestored } from '../settlement/operator/after-restore.ts';
 import { noteVerified } from '../settlement/operator/monitored.sql.ts';
-import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
+import { type Operator, OperatorRefused, reasonOf } from '../settlement/operator/operator.ts';
 import {
   markCompared,
   type PauseView,
   pauseWithdrawals,
   resumeWithdrawals,
 } from '../settlement/operator/pause.ts';
-import { reconcile } from '../settlement/operator/reconcile.ts';
+import { type Doubt, doubts, reconcile } from '../settlement/operator/reconcile.ts';
 import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
 import type { OpenLine } from '../settlement/tracking/statement-lines.sql.ts';
 import { dismissLine, listOpenLines } from '../settlement/tracking/statement-lines.ts';
@@ -169,6 +169,27 @@ export const operatorCommands: Command[] = [
     run: async (edge) => pauseAnswer(await asOperator(edge, 'withdrawals resume', resumeWithdrawals)),
   },
   {
+    name: 'withdrawals lost-time',
+    usage: '--since TIME [--reason R]',
+    about:
+      'says that the database may have lost what happened since TIME (a standby was promoted, a snapshot brought back): as after `restore`, on a live database',
+    options: { since: { type: 'string' }, reason: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const sinceMs = timeOf(required(values, 'since'));
+      const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
+      const { keys, people } = await asOperator(edge, 'withdrawals lost-time', (operator) =>
+        markLostTime(operator, sinceMs, reason),
+      );
+      return {
+        json: { since: instant(sinceMs), withdrawalsPaused: true, keys, people },
+        text: [
+          `what happened since ${instant(sinceMs)} may be lost: withdrawals are paused; run \`vintem reconcile\``,
+          ...inForceLines({ keys, people }),
+        ].join('\n'),
+      };
+    },
+  },
+  {
     name: 'provider address',
     usage: '[--connection NAME]',
     about:
@@ -269,15 +290,29 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'reconcile',
-    usage: '[--account OWNER_ID] [--since TIME]',
-    about: "compares with the provider's lists and posts what was missing; ends the pause after a restore",
-    options: { account: { type: 'string' }, since: { type: 'string' } },
+    usage: `[--account OWNER_ID] [--since TIME] [--accept ${doubts.join(',')} --reason R]`,
+    about:
+      "compares with the provider's lists and posts what was missing; ends the pause after a restore. Exit code 3 when the lists are no evidence (`waitsFor`); with --accept a person ends the pause all the same",
+    options: {
+      account: { type: 'string' },
+      since: { type: 'string' },
+      accept: { type: 'string' },
+      reason: { type: 'string' },
+    },
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
+      const accepted =
+        values.accept === undefined
+          ? undefined
+          : { doubts: doubtsGiven(String(values.accept)), reason: reasonOf(required(values, 'reason')) };
       const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
       const result = await atProviders(edge, 'reconcile', async (runtime, operator) => {
         const cell = accountId === null ? undefined : await runtime.cells.ofAccount(accountId);
-        return reconcile(runtime, { ...operator, sql: cell?.sql ?? operator.sql }, { accountId, sinceMs });
+        return reconcile(
+          runtime,
+          { ...operator, sql: cell?.sql ?? operator.sql },
+          { accountId, sinceMs, ...(accepted && { accepted }) },
+        );
       });
       const json = { ...result, since: instant(result.since) };
       return {
@@ -286,6 +321,7 @@ export const operatorCommands: Command[] = [
           Object.entries(json).map(([name, value]) => [name, String(value)]),
           '',
         ),
+        exitCode: result.waitsFor.every((doubt) => accepted?.doubts.includes(doubt)) ? 0 : 3,
       };
     },
   },
@@ -430,13 +466,7 @@ export const operatorCommands: Command[] = [
         text: [
           `restored ${done.rows} rows, as they were on ${done.createdAt}`,
           'withdrawals are paused: start the service, then run `vintem reconcile`',
-          'in force again, also if revoked or removed since; revoke them before `vintem reconcile` ends the pause:',
-          ...keys.map(
-            (key) => `  key ${key.id} of ${key.accountId}: ${key.permissions.join(',')} ${key.name}`,
-          ),
-          ...people.map(
-            ({ email, accountId, role }) => `  ${role} ${email} of ${accountId}, frozen for 24 hours`,
-          ),
+          ...inForceLines(inForce),
         ].join('\n'),
       };
     },
@@ -614,6 +644,20 @@ function holdAnswer(hold: HoldView): Answer {
   const text =
     releasedAt === null ? `hold ${id}: ${capturedCents} of ${amountCents} cents captured` : `released ${id}`;
   return { json: shownHold(hold), text };
+}
+
+/** What was revoked or removed in a time that was lost is in force again. */
+const inForceLines = ({ keys, people }: InForceAgain): string[] => [
+  'in force again, also if revoked or removed since; revoke them before `vintem reconcile` ends the pause:',
+  ...keys.map((key) => `  key ${key.id} of ${key.accountId}: ${key.permissions.join(',')} ${key.name}`),
+  ...people.map(({ email, accountId, role }) => `  ${role} ${email} of ${accountId}, frozen for 24 hours`),
+];
+
+function doubtsGiven(text: string): Doubt[] {
+  const given = text.split(',');
+  const found = doubts.filter((doubt) => given.includes(doubt));
+  if (found.length !== given.length) throw new UsageFault(`--accept takes ${doubts.join(', ')}`);
+  return found;
 }
 
 function pauseAnswer({ paused, reason, pausedAt }: PauseView): Answer {

@@ -33,6 +33,8 @@ export const directoryTables: readonly string[] = [
   'connection_movement',
   'reconcile_seen',
   'lost_payment',
+  'database_mark',
+  'lost_time',
   'connection_close',
   'connection_close_cell',
   'panel_user',

@@ -100,7 +100,7 @@ export async function checkServiceRole(
                     ORDER BY 1) AS others,
                   has_table_privilege('vintem.journal', 'UPDATE, DELETE, TRUNCATE')
                     OR has_any_column_privilege('vintem.journal', 'UPDATE') AS changes,
-                  current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS flushes`,
+                  current_setting('fsync') = 'on' AS flushes`,
   });
   if (!row || row.role !== APP || row.changes) {
     throw new SettingFault(
@@ -109,7 +109,7 @@ export async function checkServiceRole(
   }
   if (!row.flushes) {
     throw new SettingFault(
-      'DATABASE_URL: this PostgreSQL acknowledges commits that are not on disk (fsync or synchronous_commit is off)',
+      'DATABASE_URL: this PostgreSQL acknowledges commits that are not on disk (fsync is off)',
     );
   }
   if (own !== null && (row.login !== own || row.superuser || row.others.length > 0)) {

@@ -18,8 +18,8 @@ import {
   requireAllowed,
   stateReads,
 } from '../settlement/dispatch/admission.ts';
-import { lostReads } from '../settlement/dispatch/lost-payments.ts';
 import type { DispatchPlan } from '../settlement/dispatch/dispatch-plan.ts';
+import { lostReads } from '../settlement/dispatch/lost-payments.ts';
 import { announce } from '../settlement/payment-events.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts } from './draft.sql.ts';

@@ -160,9 +160,7 @@ async function submitConfirmation(
       probeOf(plan),
       (hasProbe) =>
         withLostLook(plan, (planned) =>
-          deps.till.submit(
-            buildConfirmation({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe }),
-          ),
+          deps.till.submit(buildConfirmation({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe })),
         ),
       (answer) => 'fence' in answer && answer.payment.status === 'unknown',
     );

@@ -117,10 +117,15 @@ test('a pause stops every account, first sends included, and a resume lets them 
 });
 
 test('the pause of a restore ends with the comparison alone; one that an operator made stays', async () => {
-  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
+  const restoredAt = service.runtime.clock.now();
+  const ended = (restoredAt: number) =>
+    endRestore(operator(), { restoredAt, unlisted: [], doubtful: [], reason: null });
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, restoredAt));
   await expect(resumeWithdrawals(operator())).rejects.toThrow('reconcile');
-  expect(await endRestore(operator(), [])).toBe(true);
-  expect(await endRestore(operator(), [])).toBe(false);
+  // The comparison was for a loss before this one.
+  expect(await ended(restoredAt - 1)).toBe(false);
+  expect(await ended(restoredAt)).toBe(true);
+  expect(await ended(restoredAt)).toBe(false);
   const merchant = await service.newMerchant();
   await merchant.receive(2_000);
   expect((await merchant.transfer()).status).toBe(201);
@@ -130,7 +135,7 @@ test('the pause of a restore ends with the comparison alone; one that an operato
   await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, at));
   const clock = { ...service.runtime.clock, now: () => at };
   await pauseWithdrawals({ ...operator(), clock }, 'and something else');
-  expect(await endRestore(operator(), [])).toBe(true);
+  expect(await ended(at)).toBe(true);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   await resumeWithdrawals(operator());
 });

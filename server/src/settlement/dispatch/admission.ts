@@ -33,8 +33,8 @@ import { type BreakerRow, breakerKey, breakerRows } from './breaker.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
 import { type Intent, type SentKind, sendPriority } from './intent.ts';
 import { intents } from './intents.sql.ts';
-import { adoptedIntent, lostIn, lostReads } from './lost-payments.ts';
 import { lostPayments } from './lost-payments.sql.ts';
+import { adoptedIntent, lostIn, lostReads } from './lost-payments.ts';
 import { ProbeDue } from './probe.ts';
 
 /**

@@ -84,7 +84,8 @@ const mark: Statement = {
 const place: Statement = {
   name: 'lost_payment_place',
   text: `SELECT a.id AS "accountId", (SELECT coalesce(p.connection, a.first_connection, a.connection)
-      FROM payment p WHERE p.account_id = a.id AND p.id = $2) AS "bookedOn"
+      FROM payment p WHERE p.account_id = a.id AND p.id = $2) AS "bookedOn",
+      EXISTS (SELECT FROM lost_payment l WHERE l.account_id = a.id AND l.payment_id = $2 AND l.decided_at IS NOT NULL) AS decided
     FROM account a WHERE a.number = $1`,
 };
 
@@ -92,6 +93,8 @@ export interface LostPlace {
   accountId: string;
   /** The connection of the payment that the books have under the id; null: they have none. */
   bookedOn: string | null;
+  /** A person has decided about it. */
+  decided: boolean;
 }
 
 /** Whose an id of our form is. Undefined: no account has its number, so it is not ours, or its account was lost as well. */
@@ -110,14 +113,6 @@ export async function storeLost(
   const { accountId, paymentId, connection, kind, status, providerRef } = lost;
   await Promise.all([
     tx.run(mark, [accountId]),
-    tx.run(note, [
-      accountId,
-      paymentId,
-      connection,
-      kind,
-      status,
-      providerRef,
-      new Date(now).toISOString(),
-    ]),
+    tx.run(note, [accountId, paymentId, connection, kind, status, providerRef, new Date(now).toISOString()]),
   ]);
 }

@@ -1,7 +1,8 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { audits, installationId } from './audit.sql.ts';
-import type { Operator } from './operator.ts';
-import { pauseAfterRestore } from './pause.ts';
+import { noteLostTime } from './lost-time.sql.ts';
+import { type Operator, OperatorRefused } from './operator.ts';
+import { pauseAfterRestore, pauseForLostTime } from './pause.ts';
 
 const unclear: Statement = {
   name: 'restore_intents',
@@ -101,4 +102,71 @@ export async function markRestored(
     keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
     people: panel?.present ? await tx.run<InForceAgain['people'][number]>(peopleInForce) : [],
   };
+}
+
+const beforeAll = '00000000-0000-0000-0000-000000000000';
+const intentsPerPage = 1_000;
+
+/** The page is cut before it is filtered: no statement takes longer for more that waits. */
+const unclearPage: Statement = {
+  name: 'lost_time_intents',
+  text: `WITH page AS MATERIALIZED (SELECT account_id, payment_id, state FROM intent
+      WHERE (account_id, payment_id) > ($3, $4) ORDER BY account_id, payment_id LIMIT $5),
+    changed AS (UPDATE intent i SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
+        due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL
+      FROM page p WHERE i.account_id = p.account_id AND i.payment_id = p.payment_id AND i.state <> 'awaiting' AND p.state <> 'awaiting')
+    SELECT account_id AS "accountId", payment_id AS "paymentId" FROM page ORDER BY account_id DESC, payment_id DESC LIMIT 1`,
+};
+
+/**
+ * What `markRestored` does, on a live database that went back to an earlier moment by other means.
+ *
+ * The pause comes first and by itself, so that nothing is sent while the rest is changed. What waits for an answer has been sent by these books as well, and
+ * stays as it is. Everything may be repeated: a process that ends before `lost_time` has its row leaves the loss to be noted again.
+ * @param since ms since 1970: too early rather than too late
+ * @throws OperatorRefused a time that has not come yet
+ */
+export async function markLostTime(
+  operator: Operator,
+  since: number,
+  reason: string | null,
+): Promise<InForceAgain> {
+  const { sql, everyCell = [sql], clock, ids, actor } = operator;
+  const now = clock.now();
+  if (since > now) throw new OperatorRefused('the time is in the future');
+  const at = new Date(now).toISOString();
+  await sql.tx((tx) => pauseForLostTime(tx, now, since));
+  const fence = ids.uuid();
+  for (const cell of everyCell) {
+    await cell.tx((tx) => tx.run(unclearDefences, [at]));
+    let after: { accountId: string; paymentId: string } | undefined = {
+      ...{ accountId: beforeAll, paymentId: beforeAll },
+    };
+    while (after) {
+      const { accountId, paymentId }: { accountId: string; paymentId: string } = after;
+      [after] = await cell.run<{ accountId: string; paymentId: string }>(unclearPage, [
+        ...[fence, at, accountId, paymentId, intentsPerPage],
+      ]);
+    }
+  }
+  const audit = {
+    accountId: installationId,
+    id: ids.uuid(),
+    at: now,
+    actor,
+    action: 'withdrawals.lost_time',
+    subject: 'installation',
+    reason,
+    detail: { since: new Date(since).toISOString() },
+  };
+  return sql.tx(async (tx) => {
+    await tx.run(refill, [at]);
+    await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
+    await noteLostTime(tx, { since, notedAt: now, notedBy: actor });
+    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    return {
+      keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
+      people: await tx.run<InForceAgain['people'][number]>(peopleInForce),
+    };
+  });
 }

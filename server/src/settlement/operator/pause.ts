@@ -10,6 +10,7 @@ import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
  *
  * A restore from a backup begins with one (`pauseAfterRestore`), which only a finished comparison with the provider's lists
  * ends: until then nobody can say what had been sent when the backup was not yet written. Where a provider lists no payouts, a person ends it.
+ * So does every other loss of time (`pauseForLostTime`): a database that went back, whatever took it back.
  */
 export interface PauseView {
   paused: boolean;
@@ -21,14 +22,14 @@ export interface PauseView {
 const select: Statement = {
   name: 'pause_read',
   text: `SELECT withdrawals_paused_at AS "pausedAt", withdrawals_paused_reason AS reason, restored_at AS "restoredAt",
-      uncompared_connections AS uncompared
+      lost_since AS "lostSince", uncompared_connections AS uncompared
     FROM installation FOR NO KEY UPDATE`,
 };
 
 const update: Statement = {
   name: 'pause_write',
   text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3,
-    uncompared_connections = $4::text[]`,
+    uncompared_connections = $4::text[], lost_since = $5`,
 };
 
 /** Both times are the same, which says whose pause it is. It runs before an older copy is migrated on, so it names columns of every version. */
@@ -41,14 +42,19 @@ interface Installation {
   pausedAt: number | null;
   reason: string | null;
   restoredAt: number | null;
+  /** Since when something may be lost; null: since the newest payment that there was. */
+  lostSince: number | null;
   /** Connections whose payouts of a lost time were never compared. */
   uncompared: readonly string[];
 }
 
 const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-const write = (tx: Queries, { pausedAt, reason, restoredAt, uncompared }: Installation): Promise<unknown> =>
-  tx.run(update, [time(pausedAt), reason, time(restoredAt), uncompared]);
+const write = (
+  tx: Queries,
+  { pausedAt, reason, restoredAt, lostSince, uncompared }: Installation,
+): Promise<unknown> =>
+  tx.run(update, [time(pausedAt), reason, time(restoredAt), uncompared, time(lostSince)]);
 
 /** A repeat keeps the time of the first and takes the new reason. */
 export function pauseWithdrawals(operator: Operator, text: string): Promise<PauseView> {
@@ -68,30 +74,44 @@ export const resumeWithdrawals = (operator: Operator): Promise<PauseView> =>
   change(operator, 'withdrawals.resume', null, (before) => {
     if (before.restoredAt !== null) {
       throw new OperatorRefused(
-        'a backup was restored: run `vintem reconcile`, which ends the pause when it has compared everything',
+        'the database has lost a time: run `vintem reconcile`, which ends the pause when it has compared everything',
       );
     }
     return { ...before, pausedAt: null, reason: null };
   });
 
+/** What a comparison ends a pause with. */
+export interface Compared {
+  /** Of the restore that it compared for: a loss that was noted since stays. */
+  restoredAt: number;
+  /** Connections that pay out and list no payouts: what they paid in the time that was lost is in no list, so the pause stays until a person has looked and resumes. */
+  unlisted: readonly string[];
+  /** Connections whose lists left something open that a person accepted: first sends are queried first there from now on. */
+  doubtful: readonly string[];
+  /** Why a person accepted it. */
+  reason: string | null;
+}
+
 /**
  * The providers' lists have been compared: ends the restore's own pause, and no other.
- * @param unlisted connections that pay out and list no payouts: what they paid in the time that was lost is in no list, so the pause stays until
- *   a person has looked and resumes
  * @returns whether there was a restore to end
  */
-export async function endRestore(operator: Operator, unlisted: readonly string[]): Promise<boolean> {
+export async function endRestore(
+  operator: Operator,
+  { restoredAt, unlisted, doubtful, reason }: Compared,
+): Promise<boolean> {
   let ended = false;
-  await change(operator, 'restore.end', null, (before) => {
-    ended = before.restoredAt !== null;
-    const own = before.pausedAt !== null && before.pausedAt === before.restoredAt;
-    const uncompared = ended ? [...new Set([...before.uncompared, ...unlisted])].sort() : before.uncompared;
-    const after = { ...before, restoredAt: null, uncompared };
+  await change(operator, 'restore.end', reason, (before) => {
+    ended = before.restoredAt === restoredAt;
+    if (!ended) return before;
+    const own = before.pausedAt === before.restoredAt;
+    const uncompared = [...new Set([...before.uncompared, ...unlisted, ...doubtful])].sort();
+    const after = { ...before, restoredAt: null, lostSince: null, uncompared };
     if (!own) return after;
     if (unlisted.length === 0) return { ...after, pausedAt: null, reason: null };
     return {
       ...after,
-      reason: `restored from a backup: no list says what was paid out at ${unlisted.join(', ')}`,
+      reason: `a time was lost: no list says what was paid out at ${unlisted.join(', ')}`,
     };
   });
   return ended;
@@ -100,6 +120,24 @@ export async function endRestore(operator: Operator, unlisted: readonly string[]
 /** What a restore writes. */
 export const pauseAfterRestore = (tx: Queries, now: number): Promise<unknown> =>
   tx.run(afterRestore, [time(now)]);
+
+/** A pause that a person placed stays theirs. Of two losses the earlier time counts, and the later comparison. */
+const forLostTime: Statement = {
+  name: 'pause_lost_time',
+  text: `UPDATE installation SET restored_at = $1, lost_since = LEAST(lost_since, $2::timestamptz),
+      withdrawals_paused_at = CASE WHEN withdrawals_paused_at IS NULL OR withdrawals_paused_at = restored_at THEN $1
+        ELSE withdrawals_paused_at END,
+      withdrawals_paused_reason = CASE WHEN withdrawals_paused_at IS NULL OR withdrawals_paused_at = restored_at THEN $3
+        ELSE withdrawals_paused_reason END`,
+};
+
+/** The database may have lost what happened since `since`: as after a restore. */
+export const pauseForLostTime = (tx: Queries, now: number, since: number): Promise<unknown> =>
+  tx.run(forLostTime, [
+    time(now),
+    time(since),
+    `the database may have lost what happened since ${new Date(since).toISOString()}`,
+  ]);
 
 /**
  * A person has compared the provider's own statement of the lost time with the books, and nothing of that time will be asked for again: a refusal of

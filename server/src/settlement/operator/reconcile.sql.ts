@@ -4,7 +4,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 
 const installation: Statement = {
   name: 'reconcile_installation',
-  text: `SELECT created_at AS "createdAt", restored_at AS "restoredAt" FROM installation`,
+  text: `SELECT created_at AS "createdAt", restored_at AS "restoredAt", lost_since AS "lostSince" FROM installation`,
 };
 
 const lastBefore: Statement = {
@@ -17,22 +17,24 @@ const lastBefore: Statement = {
 export interface Restore {
   /** ms since 1970. */
   restoredAt: number;
-  /** The newest payment that the backup held; of an installation without payments, its own creation. */
-  lastBeforeAt: number;
+  /** Since when something may be lost: at the latest since the newest payment there was; of an installation without payments, since its own creation. */
+  lostSince: number;
 }
 
 /** The restore whose comparison is still wanted, or null. @param cells all of them, the first one in front */
 export async function findRestore(cells: readonly [Queries, ...Queries[]]): Promise<Restore | null> {
-  const [row] = await cells[0].run<{ createdAt: number; restoredAt: number | null }>(installation);
+  const [row] = await cells[0].run<{
+    createdAt: number;
+    restoredAt: number | null;
+    lostSince: number | null;
+  }>(installation);
   if (!row || row.restoredAt === null) return null;
-  const { restoredAt, createdAt } = row;
+  const { restoredAt, createdAt, lostSince } = row;
   const last = await Promise.all(
     cells.map(async (sql) => (await sql.run<{ at: number | null }>(lastBefore, [timestamp(restoredAt)]))[0]),
   );
-  return {
-    restoredAt,
-    lastBeforeAt: last.reduce((newest, one) => Math.max(newest, one?.at ?? 0), 0) || createdAt,
-  };
+  const lastAt = last.reduce((newest, one) => Math.max(newest, one?.at ?? 0), 0) || createdAt;
+  return { restoredAt, lostSince: Math.min(lastAt, lostSince ?? lastAt) };
 }
 
 /** The page is cut before it is filtered, and its last row comes along: the next page begins behind it. */

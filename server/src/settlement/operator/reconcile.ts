@@ -12,6 +12,7 @@ import type {
   QueryOutcome,
   StatementLine,
   Unclear,
+  UnreadItem,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { takeQuery } from '../dispatch/limit.ts';
@@ -24,6 +25,13 @@ import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
 import { keepUnread } from '../tracking/keep-unread.ts';
+import {
+  noteLost,
+  type Stray,
+  strayOfLine,
+  strayOfReport,
+  strayOfUnread,
+} from '../tracking/lost-payments.ts';
 import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../tracking/statement-lines.ts';
 import type { TrackingDeps } from '../tracking/tracking-deps.ts';
@@ -38,6 +46,7 @@ import {
   findSettled,
   findTraces,
   type OpenPayment,
+  type Restore,
 } from './reconcile.sql.ts';
 import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
 
@@ -49,8 +58,9 @@ import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts'
  * repeated, and webhooks and queries may come in between. What contradicts us is never posted: it opens the incident that
  * the same word would open in a webhook.
  *
- * After a restore this is what ends the pause: when everything has been compared from before the newest payment that the
- * backup held, nobody's money is missing and nothing unknown can still be under way.
+ * After a restore, or another loss of time, this is what ends the pause, and only on evidence: everything was compared from before the time that
+ * was lost, the payments that are known to be settled are in the lists (lists that lag would show it), what cannot be read is set aside under a
+ * name, and nothing that only the provider knows is still under way there. Otherwise the pause stays, unless a person accepts by name what is open.
  */
 export interface Reconciled {
   /** Items of the provider's lists that are payments of ours. */
@@ -61,7 +71,16 @@ export interface Reconciled {
   unexpected: number;
   /** Both know it, and disagree; or settled here and not listed there. */
   different: number;
-  /** Lines of the statement that the provider could not answer: the running service looks them up again. */
+  /** Of those, settled here and not listed there: the lists are not whole, or lag. The first of their ids, for a person. */
+  absent: number;
+  absentIds: string[];
+  /** At the provider under an id of ours, under way, and no payment of ours. */
+  underWay: number;
+  /** Items of the lists that cannot be read and name nothing that could be looked up. */
+  unread: number;
+  /** What keeps the lists from being evidence. */
+  waitsFor: Doubt[];
+  /** Lines of the statement that the provider could not answer, and items of lists that could not be read: the running service looks them up again. */
   setAside: number;
   /** Reports of closed days that could not be read: the running service requests them again. */
   unreadReports: number;
@@ -73,6 +92,14 @@ export interface Reconciled {
   unlisted: string[];
 }
 
+/**
+ * What keeps a comparison from being evidence: known settled payments that no list shows, payouts and charges of ours under way that the books
+ * lack, parts of lists or reports that nobody could read.
+ */
+export const doubts = ['absent', 'under-way', 'unread'] as const;
+export type Doubt = (typeof doubts)[number];
+
+const absentShown = 20;
 const hourMs = 3_600_000;
 /** How far back a comparison goes unless it is told. */
 const usualMs = 24 * hourMs;
@@ -88,11 +115,18 @@ const staleMost = 200;
 /** No comparison takes longer: what an older one left in the database belongs to a process that ended. */
 const abandonedAfterMs = 7 * 24 * hourMs;
 
+interface Options {
+  accountId: string | null;
+  sinceMs: number | null;
+  /** What a person takes upon themselves, and why. */
+  accepted?: { doubts: readonly Doubt[]; reason: string };
+}
+
 /** @throws OperatorRefused no such account, or its provider is not configured; Error when the provider does not answer */
 export async function reconcile(
   deps: TrackingDeps,
   operator: Operator,
-  options: { accountId: string | null; sinceMs: number | null },
+  options: Options,
 ): Promise<Reconciled> {
   const { accountId } = options;
   await deps.cells.refresh();
@@ -106,6 +140,11 @@ export async function reconcile(
     missing: 0,
     unexpected: 0,
     different: 0,
+    absent: 0,
+    absentIds: [],
+    underWay: 0,
+    unread: 0,
+    waitsFor: [],
     setAside: 0,
     unreadReports: 0,
     since,
@@ -130,16 +169,27 @@ export async function reconcile(
   }
   result.unlisted = unlistedOf(providers);
   await forgetAbandoned(deps.sql, lowestIdAt(now - abandonedAfterMs));
+  const doubtful: string[] = [];
   for (const provider of providers) {
     const seen = createSeen(deps);
+    const open = openIn(result);
     try {
       await compareConnection(deps, provider, accountId, { fromMs: since, toMs: now }, seen, stale, result);
     } finally {
       await seen.end();
     }
+    if (openIn(result) > open) doubtful.push(provider.connection);
   }
-  if (accountId === null && since <= needed)
-    result.restoreEnded = await endRestore(operator, result.unlisted);
+  result.waitsFor = doubtsOf(result);
+  const accepted = options.accepted?.doubts ?? [];
+  const isEvidence = result.waitsFor.every((doubt) => accepted.includes(doubt));
+  if (accountId === null && since <= needed && restore !== null && isEvidence) {
+    const { unlisted } = result;
+    const reason = doubtful.length === 0 ? null : (options.accepted?.reason ?? null);
+    result.restoreEnded = await endRestore(operator, {
+      ...{ restoredAt: restore.restoredAt, unlisted, doubtful, reason },
+    });
+  }
   const audit = {
     accountId: accountId ?? installationId,
     id: operator.ids.uuid(),
@@ -147,8 +197,8 @@ export async function reconcile(
     actor: operator.actor,
     action: 'reconcile',
     subject: accountId ?? 'installation',
-    reason: null,
-    detail: result,
+    reason: options.accepted?.reason ?? null,
+    detail: { ...result, accepted },
   };
   await operator.sql.tx(async (tx) => {
     await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
@@ -156,23 +206,32 @@ export async function reconcile(
   return result;
 }
 
+const openIn = ({ absent, underWay, unread, unreadReports }: Reconciled): number =>
+  absent + underWay + unread + unreadReports;
+
+const doubtsOf = ({ absent, underWay, unread, unreadReports }: Reconciled): Doubt[] => [
+  ...(absent > 0 ? (['absent'] as const) : []),
+  ...(underWay > 0 ? (['under-way'] as const) : []),
+  ...(unread + unreadReports > 0 ? (['unread'] as const) : []),
+];
+
 const unlistedOf = (providers: Iterable<Provider>): string[] =>
   [...providers]
     .filter(({ capabilities }) => capabilities.payouts && !capabilities.canListPayouts)
     .map(({ connection }) => connection);
 
 /**
- * From when on everything has to be compared: after a restore, from before the newest payment that the backup held and from before every
+ * From when on everything has to be compared: after a restore, from before the time that was lost and from before every
  * open payment, since each of them may have ended in the time that was lost. A few that have been open for long would stretch that to
  * their age: the oldest ones are queried one by one instead.
  */
 async function neededOf(
   deps: TrackingDeps,
-  restore: { restoredAt: number; lastBeforeAt: number } | null,
+  restore: Restore | null,
   now: number,
 ): Promise<{ needed: number; stale: OpenPayment[] }> {
   if (restore === null) return { needed: now - usualMs, stale: [] };
-  const from = Math.min(restore.lastBeforeAt, restore.restoredAt) - hourMs;
+  const from = Math.min(restore.lostSince, restore.restoredAt) - hourMs;
   const ofCells = await Promise.all(
     everyCell(deps).map(({ sql }) => findOldestOpen(sql, from, staleMost + 1)),
   );
@@ -198,24 +257,25 @@ async function compareConnection(
       if (news.length > 0) await compareReports(deps, provider, accountId, news, result);
     }
   };
+  const unread: TakeUnread = (items) => takeUnread(deps, provider, accountId, items, result);
   const { canListCharges, canListPayouts } = provider.capabilities;
   if (canListCharges) {
-    for await (const reports of listed(deps, provider, window, (part) => provider.listCharges(part)))
+    for await (const reports of listed(deps, provider, window, (part) => provider.listCharges(part), unread))
       await compare(reports);
   }
   if (canListPayouts) {
-    for await (const reports of listed(deps, provider, window, (part) => provider.listPayouts(part)))
+    for await (const reports of listed(deps, provider, window, (part) => provider.listPayouts(part), unread))
       await compare(reports);
   }
   const { lists, dayReports } = provider.capabilities.statement;
   // The statement shows when money moved, so also what was created before the window, and what is under no id of ours.
   if (lists) {
-    for await (const lines of listed(deps, provider, window, (part) => provider.statement(part)))
+    for await (const lines of listed(deps, provider, window, (part) => provider.statement(part), unread))
       await compareLines(deps, provider, accountId, lines, seen, compare, result);
   }
   // Whose these are is not known: a comparison of one account leaves them to the next one of all.
   if (provider.listReturns && accountId === null) {
-    for await (const returns of listed(deps, provider, window, provider.listReturns))
+    for await (const returns of listed(deps, provider, window, provider.listReturns, unread))
       for (const one of await withoutName(deps, returns)) {
         result.setAside++;
         await setAside(deps, provider.connection, lineOfUnnamed(one), noPixNamed);
@@ -241,6 +301,8 @@ async function compareConnection(
       for (const { id, accountId: owner, kind } of page) {
         if (there.has(providerIdOf(id)) || !(kind === 'deposit' ? canListCharges : canListPayouts)) continue;
         result.different++;
+        result.absent++;
+        if (result.absentIds.length < absentShown) result.absentIds.push(id);
         deps.log.error(
           { accountId: owner, paymentId: id },
           'settled here, and not in the lists of the provider',
@@ -324,6 +386,7 @@ async function compareReports(
       if (!owner) {
         if (accountId !== null) return;
         result.unexpected++;
+        await takeStray(deps, provider, strayOfReport(report), result);
         await postAll(deps, provider.connection, report);
         return;
       }
@@ -484,8 +547,23 @@ async function compareLines(
       }
     }
     result.unexpected++;
+    // A line that names a payment of the books contradicts the query: it is posted as before, and the payment stays as it is.
+    if (!owner) await takeStray(deps, provider, strayOfLine(line), result);
     await postEach(deps, provider.connection, [unmatchedLine(line)]);
   }
+}
+
+/** Before its money is posted: the account is stopped first. */
+async function takeStray(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  stray: Stray | null,
+  result: Reconciled,
+): Promise<void> {
+  if (stray === null) return;
+  const known = await noteLost(deps, connection, stray);
+  // An open charge takes nothing from an account, and its payer may come at any time.
+  if (stray.status === 'pending' && known === 'open') result.underWay++;
 }
 
 /** Returns that the report of a closed day names: whatever is not yet compared is queried as a whole. */
@@ -577,28 +655,62 @@ async function reportOf(
   return null;
 }
 
+/**
+ * An item that cannot be read never ends the comparison: it is kept until it can be (`keep-unread.ts`). One that names nothing cannot be looked up, so it may
+ * be a payout of ours.
+ */
+async function takeUnread(
+  deps: TrackingDeps,
+  provider: Provider,
+  accountId: string | null,
+  items: readonly UnreadItem[],
+  result: Reconciled,
+): Promise<void> {
+  await keepUnread(deps, provider.connection, items);
+  // Whose they are remains unknown: a comparison of one account leaves them to the next one of all.
+  if (accountId !== null) return;
+  for (const item of items) {
+    const { providerId, endToEnd } = item;
+    if (providerId === null && endToEnd === null) {
+      result.unread++;
+      continue;
+    }
+    result.setAside++;
+    const known = providerId !== null && (await ownersOf(deps, provider, [providerId])).has(providerId);
+    if (!known) await takeStray(deps, provider, strayOfUnread(item), result);
+  }
+}
+
+type TakeUnread = (items: readonly UnreadItem[]) => Promise<void>;
+
 /** The parts of a window, each read whole, the oldest first. */
 async function* listed<Report>(
   deps: TrackingDeps,
   provider: Provider,
   window: ListWindow,
   list: (window: ListWindow) => Promise<ListOutcome<Report>>,
+  unread: TakeUnread,
 ): AsyncGenerator<Report[]> {
   const outcome = await asked(deps, provider, () => list({ ...window, wholeOnly: true }));
   if (outcome.outcome !== 'listed') throw notAnswered(outcome);
-  await keepUnread(deps, provider.connection, outcome.unread);
-  if (outcome.complete) {
+  const lengthMs = window.toMs - window.fromMs;
+  if (outcome.complete || lengthMs <= windowLeastMs) {
+    // More may be there within a second than can be read.
+    await unread(outcome.complete ? outcome.unread : [...outcome.unread, spanOf(window)]);
     yield outcome.reports;
     return;
   }
-  const lengthMs = window.toMs - window.fromMs;
-  if (lengthMs <= windowLeastMs) throw new Error('the provider lists more within a second than can be read');
   const partMs = Math.max(windowLeastMs, Math.ceil(lengthMs / outcome.parts));
   for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
     // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
-    yield* listed(deps, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list);
+    yield* listed(deps, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list, unread);
   }
 }
+
+const spanOf = ({ fromMs, toMs }: ListWindow): UnreadItem => ({
+  ...{ kind: 'span', name: null, providerId: null, endToEnd: null },
+  body: { fromMs, toMs },
+});
 
 /** One call of the shared limit. While the provider cannot answer it is repeated, four times over half a minute. */
 async function asked<Outcome extends { outcome: string }>(

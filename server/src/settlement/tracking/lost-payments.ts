@@ -1,8 +1,8 @@
-import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { type Command, put, read } from '../../ledger/till.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
 import { idsOf } from '../../ports/ids.ts';
-import type { ChargeReport, PayoutReport, StatementLine } from '../../provider/provider.ts';
+import type { ChargeReport, PayoutReport, StatementLine, UnreadItem } from '../../provider/provider.ts';
+import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { findLostPlace, type LostPayment, storeLost } from '../dispatch/lost-payments.sql.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { incidentKey, incidents } from '../incidents/incidents.sql.ts';
@@ -43,6 +43,16 @@ export function strayOfLine({ providerId, kind, amountCents }: StatementLine): S
   };
 }
 
+/** Of an item that cannot be read: it may be under way. Null: it names no id of our form. */
+export function strayOfUnread({ kind, providerId }: UnreadItem): Stray | null {
+  const paymentId = providerId === null ? null : ownId(providerId);
+  if (paymentId === null) return null;
+  const rest = { paymentId, providerRef: null, amountCents: 0 };
+  return kind === 'payout' || kind === 'sent'
+    ? { ...rest, kind: 'transfer', status: 'pending' }
+    : { ...rest, kind: 'deposit', status: 'open' };
+}
+
 /** The id is a UUIDv8, as `paymentIdFor` makes them; programs of others that use the provider's account take random ones. */
 const ownId = (providerId: string): string | null => {
   const id = paymentIdOf(providerId);
@@ -54,23 +64,28 @@ const ownId = (providerId: string): string | null => {
  * account's withdrawals and opens an incident: the books have its amount too much, and the same money must not leave again under another request key.
  *
  * Rejected: to book the payout at once. The id names the account, and neither the operation, the fee nor the request key.
- * @returns false: no account has the id's number. It is not ours, or its account was lost as well
+ * @returns whether a person or the books know what to make of it: not while no account has the id's number, since that may have been lost as well
  */
-export async function noteLost(deps: TrackingDeps, connection: string, stray: Stray): Promise<boolean> {
+export async function noteLost(
+  deps: TrackingDeps,
+  connection: string,
+  stray: Stray,
+): Promise<'open' | 'decided'> {
   const { paymentId, kind, status, providerRef } = stray;
   const accountNumber = accountNumberOf(paymentId);
   const [cell] = await byCell(deps, [{ accountNumber }]);
   const home = cell?.deps ?? deps;
   const place = await findLostPlace(home.sql, accountNumber, paymentId);
-  if (!place) return false;
-  const { accountId, bookedOn } = place;
+  if (!place) return 'open';
+  const { accountId, bookedOn, decided } = place;
   // It came into the books meanwhile.
-  if (bookedOn === connection) return true;
+  if (bookedOn === connection) return 'decided';
   const now = home.clock.now();
   await home.sql.tx((tx) =>
     storeLost(tx, { accountId, paymentId, connection, kind, status, providerRef }, now),
   );
-  if (kind === 'deposit' || status === 'refused') return true;
+  if (decided) return 'decided';
+  if (kind === 'deposit' || status === 'refused') return 'open';
   const opened = await home.till.submit(
     buildLostPayout({
       ...{ accountId, connection, stray, bookedOn },
@@ -79,8 +94,11 @@ export async function noteLost(deps: TrackingDeps, connection: string, stray: St
     }),
   );
   if (opened)
-    home.log.error({ accountId, paymentId, connection, status }, 'a payout is not in the books: the account is stopped');
-  return true;
+    home.log.error(
+      { accountId, paymentId, connection, status },
+      'a payout is not in the books: the account is stopped',
+    );
+  return 'open';
 }
 
 interface LostPayoutInput {

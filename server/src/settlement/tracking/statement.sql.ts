@@ -159,14 +159,15 @@ export const noteReport = (
  * This statement decides whether the books have what a line says. The books nearly always have it, so of thousands of lines a second
  * almost no row comes back. Rejected: to read the payments and compare them in the program (84 µs a line, this takes 10).
  */
-const unknownWhere = (sameReturn: string, sameRefund: string): string => `SELECT k.n
+const unknownWhere = (sameReturn: string, sameRefund: string): string => `SELECT k.n,
+      p.id IS NULL OR coalesce(p.connection, a.first_connection, a.connection) <> $1 AS stray
     FROM (SELECT generate_series(0, cardinality($3::uuid[]) - 1) AS n, unnest($2::bigint[]) AS number, unnest($3::uuid[]) AS id,
         unnest($4::text[]) AS kind, unnest($5::text[]) AS reference, unnest($6::text[]) AS rtr_id, unnest($7::text[]) AS return_id,
         unnest($8::text[]) AS end_to_end, unnest($9::bigint[]) AS amount_cents) k
       JOIN account a USING (number)
-      JOIN payment p ON p.account_id = a.id AND p.id = k.id
-    WHERE coalesce(p.connection, a.first_connection, a.connection) = $1
-      AND (CASE WHEN k.kind = 'sent' THEN p.status = 'completed'
+      LEFT JOIN payment p ON p.account_id = a.id AND p.id = k.id
+    WHERE p.id IS NULL OR coalesce(p.connection, a.first_connection, a.connection) <> $1
+      OR (CASE WHEN k.kind = 'sent' THEN p.status = 'completed'
         ELSE k.kind = 'received' AND p.end_to_end = k.reference OR EXISTS (
           SELECT FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference = k.reference)
         OR k.kind IN ('returned', 'debited') AND EXISTS (SELECT FROM known_return r
@@ -200,14 +201,21 @@ type NamedLine = Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'> & {
   accountNumber: number;
 };
 
+export interface NewLines<Line> {
+  /** Of payments of this connection. */
+  unknown: Line[];
+  /** An account of ours has the number of their id, and no payment of the connection has the id. */
+  strays: Line[];
+}
+
 const select =
   (statement: Statement) =>
   async <Line extends NamedLine>(
     sql: Queries,
     connection: string,
     lines: readonly Line[],
-  ): Promise<Line[]> => {
-    const found = await sql.run<{ n: number }>(statement, [
+  ): Promise<NewLines<Line>> => {
+    const found = await sql.run<{ n: number; stray: boolean }>(statement, [
       connection,
       lines.map((line) => line.accountNumber),
       lines.map((line) => line.paymentId),
@@ -220,14 +228,29 @@ const select =
       lines.map((line) => line.endToEnd),
       lines.map((line) => line.amountCents),
     ]);
-    return found.flatMap(({ n }) => lines[n] ?? []);
+    const those = (wanted: boolean) =>
+      found.flatMap(({ n, stray }) => (stray === wanted ? (lines[n] ?? []) : []));
+    return { unknown: those(false), strays: those(true) };
   };
 
+/** Of lines that name ids of our form, those whose money the books lack, compared by ids alone. */
+export const findNews = select(unknown);
+
+const lackingOf = select(lacking);
+
 /** Of lines that name payments of ours, those whose money the books lack, compared by ids alone. */
-export const findUnknown = select(unknown);
+export const findUnknown = async <Line extends NamedLine>(
+  sql: Queries,
+  connection: string,
+  lines: readonly Line[],
+): Promise<Line[]> => (await findNews(sql, connection, lines)).unknown;
 
 /** As `findUnknown`, after the payments were queried: a return of the same amount counts as well. */
-export const findLacking = select(lacking);
+export const findLacking = async <Line extends NamedLine>(
+  sql: Queries,
+  connection: string,
+  lines: readonly Line[],
+): Promise<Line[]> => (await lackingOf(sql, connection, lines)).unknown;
 
 /** Under which reference the books have the money of a line: a return as `identifyReturns` names it. */
 const referenceOf = ({

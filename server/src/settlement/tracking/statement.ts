@@ -9,15 +9,16 @@ import type {
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
-import { bookUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
+import { bookUnmatched, postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { byCell } from './in-cells.ts';
 import { endUnread, keepUnread } from './keep-unread.ts';
+import { noteLost, strayOfLine } from './lost-payments.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
 import {
   claimLateReading,
   claimStatement,
   findLacking,
-  findUnknown,
+  findNews,
   noteLateReading,
   noteStatementRead,
 } from './statement.sql.ts';
@@ -33,7 +34,8 @@ import type { TrackingDeps } from './tracking-deps.ts';
  *
  * Rejected: to query every ended payment for days; the shared limit is five queries a second, and ten thousand lines of a listing cost
  * one. What is under no id of our form is money of the company itself: it becomes a movement of the connection, as where `reconcile` finds it. An id
- * of our form that no account has is left to `reconcile`.
+ * of our form that no account has is left to `reconcile`. One for which its account has no payment proves that the database lost a time: its money
+ * goes to suspense, and a payout stops the account.
  *
  * A line proves nothing by itself: the payment that it names is queried. A line without an answer is set aside with retries of
  * its own, and the reading continues. So is a return that a provider lists without its Pix, unless the books have it: nothing can be posted
@@ -206,18 +208,28 @@ async function answerLines(
   });
   const foreign = lines.filter(({ providerId }) => providerId === null || paymentIdOf(providerId) === null);
   if (foreign.length > 0) await bookUnmatched(deps, provider.connection, foreign.map(unmatchedLine), true);
-  for (const cell of await byCell(deps, named))
-    if (!(await answerInCell(cell.deps, provider, cell.items))) return false;
+  for (const cell of await byCell(deps, named)) {
+    const { unknown, strays } = await findNews(cell.deps.sql, provider.connection, cell.items);
+    for (const line of strays) await takeStray(deps, provider, line);
+    if (!(await answerInCell(cell.deps, provider, unknown))) return false;
+  }
   return true;
+}
+
+/** Before its money is posted: the account is stopped first. */
+async function takeStray(deps: TrackingDeps, { connection }: Provider, line: StatementLine): Promise<void> {
+  const stray = strayOfLine(line);
+  if (stray === null) return;
+  await noteLost(deps, connection, stray);
+  await postUnmatched(deps, connection, unmatchedLine(line), true);
 }
 
 async function answerInCell(
   deps: TrackingDeps,
   provider: Provider,
-  named: readonly LineOfPayment[],
+  news: readonly LineOfPayment[],
 ): Promise<boolean> {
   const { connection } = provider;
-  const news = await findUnknown(deps.sql, connection, named);
   if (news.length === 0) return true;
   const lineOf = new Map(news.map((line) => [line.paymentId, line]));
   const owners = await findOwners(

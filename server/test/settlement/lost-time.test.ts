@@ -1,0 +1,234 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ListWindow, Provider, UnreadItem } from '../../src/provider/provider.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import { markLostTime } from '../../src/settlement/operator/after-restore.ts';
+import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { markCompared, pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+import { dismissLine, listOpenLines } from '../../src/settlement/tracking/statement-lines.ts';
+
+// Without a worker nothing is followed up: what a comparison finds, it finds itself.
+let service: Service;
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+});
+afterAll(() => service.close());
+
+const operator = (): Operator => ({
+  ...service.runtime,
+  everyCell: service.runtime.cells.all().map(({ sql }) => sql),
+  actor: 'tester',
+});
+
+const compare = () => reconcile(service.runtime, operator(), { accountId: null, sinceMs: null });
+
+/** A provider on whose closed days nothing was returned. */
+const emptyReports = {
+  requestDayReport: async () => ({ outcome: 'requested' as const, reportId: 'r' }),
+  readDayReport: async () => ({ outcome: 'ready' as const, returns: [], unreadable: 0 }),
+};
+
+/** Compares while the simulator's connection answers otherwise. */
+async function compareWith(changed: Partial<Provider>, sinceMs: number | null = null) {
+  const providers = service.runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  providers.set('simulator', { ...simulator, ...changed });
+  try {
+    return await reconcile(service.runtime, operator(), { accountId: null, sinceMs });
+  } finally {
+    providers.set('simulator', simulator);
+  }
+}
+
+const nothingListed = async () => ({
+  outcome: 'listed' as const,
+  reports: [],
+  unread: [],
+  complete: true as const,
+});
+const hourMs = 3_600_000;
+
+/** A transfer that the provider carried out, or has under way, and that the copy is too old to know. */
+async function lostTransfer(shop: Merchant, fields: object, status: 'completed' | 'pending') {
+  const request = { requestKey: crypto.randomUUID(), ...fields };
+  const { body } = await shop.transfer(request);
+  await until(async () => (await service.simulator.payout(body.id))?.status === status);
+  await forget(shop, body.id);
+  return { request, id: body.id as string };
+}
+
+/** As if the copy were of before the payment: its journals are turned back as well. */
+async function forget(shop: Merchant, id: string) {
+  await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [id]);
+  await service.database.admin('DELETE FROM payment WHERE id = $1', [id]);
+  const sums = await service.database.admin<{
+    available: string;
+    reserved: string;
+    count: string;
+    head: Buffer;
+  }>(
+    `SELECT coalesce(sum(available), 0)::text AS available, coalesce(sum(reserved), 0)::text AS reserved, count(*)::text AS count
+      FROM journal WHERE account_id = $1 AND chain_id = $2 AND subject = $3`,
+    [shop.ownerId, shop.operationId, id],
+  );
+  const [moved] = sums;
+  await service.database.admin('ALTER TABLE journal DISABLE TRIGGER ALL');
+  await service.database.admin('DELETE FROM journal WHERE account_id = $1 AND subject = $2', [
+    shop.ownerId,
+    id,
+  ]);
+  await service.database.admin('ALTER TABLE journal ENABLE TRIGGER ALL');
+  await service.database.admin(
+    `UPDATE balance SET available = available - $3::bigint, reserved = reserved - $4::bigint, seq = seq - $5::bigint,
+      head = (SELECT hash FROM journal WHERE account_id = $1 AND chain_id = $2 ORDER BY seq DESC LIMIT 1)
+      WHERE account_id = $1 AND operation_id = $2`,
+    [shop.ownerId, shop.operationId, moved?.available, moved?.reserved, moved?.count],
+  );
+}
+
+test('a payout that was completed in the lost time stops its account, and the repeat of its request takes its fate', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await shop.receive(100_000);
+  await service.simulator.behave({ webhook: 'drop' });
+  const { request, id } = await lostTransfer(shop, { amountCents: 90_000 }, 'completed');
+  expect(await shop.balanceCents()).toBe(100_000);
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  expect(await compare()).toMatchObject({ unexpected: 1, waitsFor: [], restoreEnded: true });
+  const stopped = (await listIncidents(runtime, shop.ownerId)).filter(({ kind }) => kind === 'lost_payout');
+  expect(stopped).toMatchObject([{ state: 'open', amountCents: 89_975, detail: { paymentId: id } }]);
+  // The same money does not leave again under another request key.
+  expect((await shop.transfer({ amountCents: 90_000 })).body.code).toBe('withdrawals_blocked');
+  // The repeat brings the payment back: it is queried, and never sent.
+  const { status, body } = await shop.transfer(request);
+  expect({ status, id: body.id }).toEqual({ status: 201, id });
+  await compare();
+  expect((await shop.call('GET', `/payments/${id}`)).body.status).toBe('completed');
+  expect(await shop.balanceCents()).toBe(10_000);
+  expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
+  await service.simulator.behave({});
+  expect((await shop.transfer({ amountCents: 1_000 })).status).toBe(201);
+});
+
+test('a payout of the lost time that is under way keeps the pause and stops its account until a person decides', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await shop.receive(100_000);
+  await service.simulator.behave({ settleAfterMs: 3_600_000 });
+  const { id } = await lostTransfer(shop, { amountCents: 90_000 }, 'pending');
+  await service.simulator.behave({});
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  expect(await compare()).toMatchObject({ underWay: 1, waitsFor: ['under-way'], restoreEnded: false });
+  await expect(resumeWithdrawals(operator())).rejects.toThrow('run `vintem reconcile`');
+  const reason = 'its merchant has been called';
+  const accepted = { doubts: ['under-way'] as const, reason };
+  const ended = await reconcile(runtime, operator(), { accountId: null, sinceMs: null, accepted });
+  expect(ended).toMatchObject({ waitsFor: ['under-way'], restoreEnded: true });
+  expect((await shop.transfer()).body.code).toBe('withdrawals_blocked');
+  const [incident] = (await listIncidents(runtime, shop.ownerId)).filter(
+    ({ kind }) => kind === 'lost_payout',
+  );
+  expect(incident).toMatchObject({ detail: { paymentId: id, status: 'pending' } });
+  await resolveIncident(operator(), incident?.id ?? '', { action: 'none', reason });
+  expect((await shop.transfer()).status).toBe(201);
+  await markCompared(operator(), 'simulator', reason);
+});
+
+test('lists in which known settled payments are missing end no pause, unless a person accepts that by name', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await shop.receive(5_000);
+  await service.database.admin(
+    `UPDATE payment SET created_at = created_at - interval '20 minutes' WHERE account_id = $1`,
+    [shop.ownerId],
+  );
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  const lagging = {
+    ...emptyReports,
+    ...{ listCharges: nothingListed, listPayouts: nothingListed, statement: nothingListed },
+  };
+  const since = runtime.clock.now() - 2 * hourMs;
+  const compared = await compareWith(lagging, since);
+  expect(compared).toMatchObject({ waitsFor: ['absent'], restoreEnded: false });
+  expect(compared.absentIds.length).toBeGreaterThan(0);
+  expect((await shop.transfer()).body.code).toBe('withdrawals_paused');
+  // The lists have caught up.
+  expect(await compare()).toMatchObject({ restoreEnded: true });
+});
+
+test('an item that cannot be read is set aside under its name, and the comparison goes to its end', async () => {
+  const { runtime } = service;
+  const simulator = runtime.providers.get('simulator') as Provider;
+  const named = {
+    ...{ kind: 'received' as const, name: 'E1', endToEnd: 'E1', providerId: null, body: { valor: '200,00' } },
+  };
+  const listing = (unread: readonly UnreadItem[]) => ({
+    ...emptyReports,
+    statement: async (window: ListWindow) => {
+      const listed = await simulator.statement(window);
+      return listed.outcome === 'listed' ? { ...listed, unread: [...unread] } : listed;
+    },
+  });
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  // Without a name nothing can be looked up: a person decides.
+  const nameless = { ...named, name: null, endToEnd: null };
+  expect(await compareWith(listing([nameless]))).toMatchObject({ waitsFor: ['unread'], restoreEnded: false });
+  expect(await compareWith(listing([named]))).toMatchObject({
+    setAside: 1,
+    waitsFor: [],
+    restoreEnded: true,
+  });
+  expect(await listOpenLines(runtime)).toMatchObject([{ id: 'E1', endToEnd: 'E1' }]);
+  await dismissLine(operator(), 'simulator', { kind: 'reported', id: 'E1' }, 'it is no payment of ours');
+});
+
+test('a line of the statement with an id of ours that the books lack stops the account, without a comparison', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await shop.receive(100_000);
+  // The database went back, and nothing noticed it.
+  const { request, id } = await lostTransfer(shop, { amountCents: 90_000 }, 'completed');
+  const charge = { amountCents: 700, requestKey: crypto.randomUUID() };
+  await service.simulator.behave({ webhook: 'drop' });
+  const paid = await shop.paidCharge(charge);
+  await forget(shop, paid);
+  await service.database.admin(
+    "UPDATE connection SET statement_due_at = NULL, statement_read_to = now() - interval '1 hour', statement_pass_at = NULL",
+  );
+  const simulator = runtime.providers.get('simulator') as Provider;
+  await stepStatement(runtime, simulator);
+  expect((await shop.transfer({ amountCents: 90_000 })).body.code).toBe('withdrawals_blocked');
+  const kinds = (await listIncidents(runtime, null)).filter(({ detail }) =>
+    JSON.stringify(detail).includes(id),
+  );
+  expect(kinds.map(({ kind }) => kind)).toEqual(['lost_payout']);
+  const unmatched = (await listIncidents(runtime, null)).filter((one) => one.kind === 'unmatched');
+  expect(unmatched.map(({ amountCents }) => amountCents)).toEqual(expect.arrayContaining([89_975, 700]));
+  expect((await shop.transfer(request)).body.id).toBe(id);
+  await service.simulator.behave({});
+});
+
+test('lost-time says of a live database what a restore says of its copy', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await shop.receive(10_000);
+  const since = runtime.clock.now() - 3 * hourMs;
+  await expect(markLostTime(operator(), runtime.clock.now() + hourMs, null)).rejects.toThrow('future');
+  const { keys } = await markLostTime(operator(), since, 'a standby was promoted');
+  expect(keys.map(({ accountId }) => accountId)).toContain(shop.ownerId);
+  expect((await shop.transfer()).body.code).toBe('withdrawals_paused');
+  await expect(resumeWithdrawals(operator())).rejects.toThrow('run `vintem reconcile`');
+  // A second loss during the first: the earlier time counts.
+  await markLostTime(operator(), since + hourMs, null);
+  const compared = await compare();
+  expect(compared).toMatchObject({ restoreEnded: true });
+  expect(compared.since).toBeLessThanOrEqual(since - hourMs);
+  expect((await shop.transfer()).status).toBe(201);
+  const [audit] = await service.database.admin<{ reason: string }>(
+    `SELECT reason FROM audit WHERE action = 'withdrawals.lost_time' ORDER BY at LIMIT 1`,
+  );
+  expect(audit?.reason).toBe('a standby was promoted');
+});
