@@ -16,6 +16,7 @@ import type { BudgetLoad } from '../db/connection-budget.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse, missingSecrets } from '../db/installation-secret.ts';
 import { waitForLock } from '../db/lock.ts';
+import { createMarkWatch, type MarkWatch } from '../db/mark.ts';
 import {
   type MigrateOptions,
   migrate,
@@ -38,6 +39,7 @@ import type { Log } from '../ground/log.ts';
 import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
+import { noteDatabaseLoss } from '../settlement/operator/lost-time.ts';
 import { type Cells, createCells } from './cells.ts';
 import { createReadiness } from './readiness.ts';
 import type { Ground, OpenCell, Runtime } from './runtime.ts';
@@ -69,6 +71,8 @@ export interface Context extends Omit<Ground, 'net'> {
   cells: Cells<CellDatabase>;
   /** With the login that the service's own connections use. */
   databaseUrl: string;
+  /** Notices when the database goes back, once it has begun. */
+  mark: MarkWatch;
 }
 
 /** Aborted when the process shall end. */
@@ -245,6 +249,15 @@ async function openRunning(
   running.cells = { stop: runtime.cells.close };
   running.traces = { stop: async () => runtime.traces?.stop() };
   void keepInUse(context, ending);
+  // Before anything is sent or accepted.
+  await context.mark.begin(
+    {
+      ...context,
+      dataDir: context.config.dataDir,
+      onLoss: (since, why) => noteDatabaseLoss(runtime, since, why),
+    },
+    ending,
+  );
   const { host, metricsPort } = context.config;
   if (metricsPort !== null) {
     await requireFree('METRICS_PORT', host, metricsPort);
@@ -484,7 +497,9 @@ async function openContext(
 ): Promise<Context> {
   const { config, log } = edge;
   const budget = serviceBudget();
-  const sql = openPool({ url: database.url, log, name: 'vintem', budget });
+  const mark = createMarkWatch();
+  const { verify } = mark;
+  const sql = openPool({ url: database.url, log, name: 'vintem', budget, verify });
   running.pool = { stop: sql.close };
   await checkServiceRole(sql, { log, own: database.own });
   // From here on every time and every id follows the database's clock.
@@ -497,7 +512,7 @@ async function openContext(
   const secrets = await loadSecrets(ids, config);
   if (!anySecret) await claimSecret({ sql, secrets });
   const openCell = (cell: string) =>
-    openPool({ url: database.url, log, name: 'vintem', size: 5, cell, budget });
+    openPool({ url: database.url, log, name: 'vintem', size: 5, cell, budget, verify });
   const cells = createCells<CellDatabase>(sql, clock);
   cells.begin({ cell: homeCell, sql }, (cell) => {
     const pool = openCell(cell);
@@ -515,6 +530,7 @@ async function openContext(
     secrets,
     openCell,
     cells,
+    mark,
   };
 }
 

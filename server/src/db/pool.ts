@@ -50,6 +50,8 @@ export interface PoolOptions {
   role?: string;
   /** The schema of the accounts whose rows it reads and writes, in front of the directory; the first cell by default. */
   cell?: string;
+  /** Looks at every connection before it is used. Rejects: it is not used. */
+  verify?(client: pg.PoolClient): Promise<void>;
   /** Shared with the other pools of the process; by default it has one of its own, of its size. */
   budget?: ConnectionBudget;
 }
@@ -159,7 +161,9 @@ function openDriverPool({
   size = 10,
   role = 'vintem_app',
   cell = 'vintem',
+  verify,
 }: PoolOptions): pg.Pool {
+  const looks = [...(cell === 'vintem' ? [] : [worksIn(cell)]), ...(verify ? [verify] : [])];
   const { connectionString, options } = withSessionOptions(url, {
     role,
     ...sessionSettings,
@@ -180,23 +184,27 @@ function openDriverPool({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
-    ...(cell !== 'vintem' && { verify: worksIn(cell) }),
+    ...(looks.length > 0 && { verify: verifiedBy(looks) }),
   });
 }
 
 /** In another schema the same statements would find the tables of other accounts. A pooler between may drop what a connection asks for. */
-const worksIn = (cell: string) => (client: pg.PoolClient, verified: (error?: Error) => void) =>
-  client
-    .query<{ schema: string }>('SELECT current_schema() AS schema')
-    .then(
-      ({ rows: [row] }) =>
-        row?.schema === cell
-          ? verified()
-          : verified(
-              new Error(`the connection works in ${row?.schema} and not in ${cell}: is a pooler between?`),
-            ),
-      verified,
-    );
+const worksIn =
+  (cell: string) =>
+  async (client: pg.PoolClient): Promise<void> => {
+    const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
+    const schema = rows[0]?.schema;
+    if (schema !== cell)
+      throw new Error(`the connection works in ${schema} and not in ${cell}: is a pooler between?`);
+  };
+
+const verifiedBy =
+  (looks: readonly ((client: pg.PoolClient) => Promise<void>)[]) =>
+  (client: pg.PoolClient, verified: (error?: Error) => void): void => {
+    void (async () => {
+      for (const look of looks) await look(client);
+    })().then(() => verified(), verified);
+  };
 
 /** The connections of a pool, as what is sent over them needs them. */
 interface Connections {

@@ -22,13 +22,13 @@ export class LostLookDue extends Error {
 /** Runs the command; where its account has lost payments, once more with what was found of the id. */
 export async function withLostLook<Answer>(
   plan: DispatchPlan,
-  submit: (plan: DispatchPlan) => Promise<Answer>,
+  run: (plan: DispatchPlan) => Promise<Answer>,
 ): Promise<Answer> {
   try {
-    return await submit(plan);
+    return await run(plan);
   } catch (error) {
     if (!(error instanceof LostLookDue)) throw error;
-    return submit({ ...plan, looksForLost: true });
+    return run({ ...plan, looksForLost: true });
   }
 }
 
