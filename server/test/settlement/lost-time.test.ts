@@ -1,6 +1,8 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ListWindow, Provider, UnreadItem } from '../../src/provider/provider.ts';
+import { createDueSends } from '../../src/settlement/dispatch/due-sends.ts';
+import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { markLostTime } from '../../src/settlement/operator/after-restore.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
@@ -83,7 +85,7 @@ async function forget(shop: Merchant, id: string) {
   await service.database.admin('ALTER TABLE journal ENABLE TRIGGER ALL');
   await service.database.admin(
     `UPDATE balance SET available = available - $3::bigint, reserved = reserved - $4::bigint, seq = seq - $5::bigint,
-      head = (SELECT hash FROM journal WHERE account_id = $1 AND chain_id = $2 ORDER BY seq DESC LIMIT 1)
+      head = coalesce((SELECT hash FROM journal WHERE account_id = $1 AND chain_id = $2 ORDER BY seq DESC LIMIT 1), head)
       WHERE account_id = $1 AND operation_id = $2`,
     [shop.ownerId, shop.operationId, moved?.available, moved?.reserved, moved?.count],
   );
@@ -231,4 +233,50 @@ test('lost-time says of a live database what a restore says of its copy', async 
     `SELECT reason FROM audit WHERE action = 'withdrawals.lost_time' ORDER BY at LIMIT 1`,
   );
   expect(audit?.reason).toBe('a standby was promoted');
+});
+
+test('a charge of the lost time is looked for at the other connections before it is sent, and stays where it is', async () => {
+  const { runtime } = service;
+  const providers = runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  const shop = await service.newMerchant();
+  const request = { amountCents: 800, requestKey: crypto.randomUUID() };
+  const { body: lost } = await shop.charge(request);
+  await forget(shop, lost.id);
+  // It was made while the account was bound to another connection, and the binding is lost as well.
+  const queried: string[] = [];
+  const sent: string[] = [];
+  const notFound = async (id: string) => {
+    queried.push(id);
+    return { outcome: 'notFound' as const };
+  };
+  providers.set('before', { ...simulator, connection: 'before' });
+  providers.set('simulator', {
+    ...simulator,
+    queryCharge: notFound,
+    createCharge: async (instruction) => {
+      sent.push(instruction.txid);
+      return simulator.createCharge(instruction);
+    },
+  });
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('before', 'u', now())`,
+  );
+  await prepareLimits(runtime.sql, 'before', null);
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  const { status } = await shop.charge(request);
+  expect(status).toBe(201);
+  const due = createDueSends(runtime, providers.get('simulator') as Provider);
+  await until(async () => {
+    await due.step();
+    await due.idle();
+    const [intent] = await service.database.admin<{ connection: string; state: string }>(
+      'SELECT connection, state FROM intent WHERE payment_id = $1',
+      [lost.id],
+    );
+    return intent?.connection === 'before' && intent.state === 'awaiting';
+  });
+  expect(sent).toEqual([]);
+  providers.delete('before');
+  providers.set('simulator', simulator);
 });

@@ -56,6 +56,7 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       traceparent: undefined,
       configured: true,
       offered: true,
+      candidates: () => ['simulator'],
       looksForLost: false,
     },
     token: '0190a000-0000-7000-8000-0000000000ff',

@@ -29,6 +29,7 @@ import { idsOf } from '../../ports/ids.ts';
 import { sameRequest } from '../../request-keys/idempotency.ts';
 import { takenKeys } from '../../request-keys/used-keys.sql.ts';
 import { announce } from '../payment-events.ts';
+import { connectionsToAsk } from './ask-first.ts';
 import { type BreakerRow, breakerKey, breakerRows } from './breaker.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
 import { type Intent, type SentKind, sendPriority } from './intent.ts';
@@ -313,7 +314,7 @@ export function createSendIntent(
   if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
   return {
     payment,
-    fence: plan.leaseMs === null ? null : token,
+    fence: intent.state === 'sending' ? token : null,
     postings: [],
     writes: [put(payments, payment), put(intents, intent)],
   };
@@ -332,12 +333,12 @@ export function newIntent(
   token: string,
   now: number,
 ): Intent {
-  const { leaseMs } = plan;
+  const installation = view.get(platform, platformKey);
+  const asksFirst = connectionsToAsk(installation, { kind, connection: plan.connection }, plan.candidates);
+  // A worker asks before it sends.
+  const leaseMs = asksFirst.length > 0 ? null : plan.leaseMs;
   // After a restore the same id may have been sent in the time that was lost: this send then does not count as the first.
-  const earlierAttempts = lostAttempts(view.get(platform, platformKey), {
-    kind,
-    connection: plan.connection,
-  });
+  const earlierAttempts = lostAttempts(installation, { kind, connection: plan.connection });
   return {
     accountId,
     paymentId,

@@ -2,6 +2,7 @@ import { answerWithinMs } from '../../ground/deadline.ts';
 import type { Caller } from '../../http/auth.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Capabilities, Provider } from '../../provider/provider.ts';
+import { type Candidates, candidatesFor } from './ask-first.ts';
 import type { CallKind } from './breaker.ts';
 import { leaseMarginMs, type SentKind } from './intent.ts';
 import type { Sender } from './send.ts';
@@ -29,6 +30,8 @@ export interface DispatchPlan {
   configured: boolean;
   /** False: the provider has no such call. */
   offered: boolean;
+  /** The connections that the account could have used (`ask-first.ts`). */
+  candidates: Candidates;
   /** It was read what a provider lists under the id (`lost-payments.ts`). */
   looksForLost: boolean;
 }
@@ -68,6 +71,7 @@ export function planDispatch(
     traceparent: caller.traceparent,
     configured: can !== undefined,
     offered: can === undefined || offers(can, kind),
+    candidates: candidatesFor(deps.providers, { kind, connection }),
     looksForLost: false,
   };
 }

@@ -153,7 +153,8 @@ export const outgoingPriorities = [sendPriority, 1, 2, refundPriority] as const;
  */
 export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
 
-function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
+/** Of a payment that waits for its end. */
+export function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
   if (kind === 'refund') return refundPriority;
   if (kind === 'transfer') return status === 'pending' ? 2 : 1;
   return status === 'pending' ? 5 : 4;

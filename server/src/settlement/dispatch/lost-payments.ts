@@ -4,7 +4,7 @@ import { type Read, read, type View } from '../../ledger/till.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { paymentKey } from '../../payments/payments.sql.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
-import type { Intent } from './intent.ts';
+import { type Intent, priorityOf } from './intent.ts';
 import { type LostPayment, lostPayments } from './lost-payments.sql.ts';
 
 /**
@@ -59,7 +59,7 @@ export function adoptedIntent(intent: Intent, payment: Payment, lost: LostPaymen
   return {
     ...intent,
     connection: lost.connection,
-    priority: lost.kind === 'transfer' ? 1 : 4,
+    priority: priorityOf(payment.kind, payment.status),
     state: 'awaiting',
     attempt: 1,
     leaseUntil: null,

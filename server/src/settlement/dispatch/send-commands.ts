@@ -6,6 +6,7 @@ import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { Refund } from '../../payments/refund.ts';
 import { refunds } from '../../payments/refunds.sql.ts';
 import type { Capabilities } from '../../provider/provider.ts';
+import { type Candidates, connectionsToAsk } from './ask-first.ts';
 import { breakerKey, breakerRows, type CallKind } from './breaker.ts';
 import { type Intent, mayMove, type SentKind, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
@@ -24,6 +25,8 @@ export interface SendStarted<Row> {
   /** Null: there is nothing to send now. */
   started: { row: Row; fence: string; repeat: boolean } | null;
   breakerOpen: boolean;
+  /** Connections to be queried before it may be sent (`ask-first.ts`). */
+  ask: readonly string[];
 }
 
 /** While withdrawals are stopped, a first send is tried again after this time. */
@@ -39,6 +42,8 @@ export type StartInput = SendInput & {
   capabilities: Capabilities;
   /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
+  /** The connections that the account could have used; null: those that it had to ask do not know the id. */
+  candidates: Candidates | null;
 };
 
 export const buildSendStart = (input: StartInput): Command<SendStarted<Payment>> => startOf(input, payments);
@@ -52,7 +57,7 @@ export const buildRefundStart = (input: StartInput): Command<SendStarted<Refund>
  * through.
  */
 function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStarted<Row>> {
-  const { intent, capabilities, token, deadlineMs, hasProbe } = input;
+  const { intent, capabilities, token, deadlineMs, hasProbe, candidates } = input;
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
   const breakerOf = breakerKey(intent.connection, callOf(intent));
@@ -72,9 +77,10 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
       const row = view.get(table, key);
       const stored = view.get(intents, key);
       const breaker = view.get(breakerRows, breakerOf);
-      const answer = (started: SendStarted<Row>['started']) => ({
+      const answer = (started: SendStarted<Row>['started'], ask: readonly string[] = []) => ({
         started,
         breakerOpen: breaker?.open ?? false,
+        ask,
       });
       if (!row || !stored) return { answer: answer(null) };
       const repeat = wantsRepeat(stored, capabilities);
@@ -95,7 +101,10 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
         if (down.probeAt <= now) throw new ProbeDue();
         return wait(down.probeAt);
       }
-      const lost = lostAttempts(view.get(platform, platformKey), stored);
+      const installation = view.get(platform, platformKey);
+      const ask = repeat || candidates === null ? [] : connectionsToAsk(installation, stored, candidates);
+      if (ask.length > 0) return { answer: answer(null, ask) };
+      const lost = lostAttempts(installation, stored);
       const started = startAttempt(stored, token, now, capabilities, lost);
       return { answer: answer(mine), writes: [put(intents, started)] };
     },

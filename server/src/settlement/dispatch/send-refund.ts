@@ -171,7 +171,7 @@ export async function startRefund(deps: SendDeps, intent: Intent): Promise<Refun
   const { capabilities } = provider;
   const startedMs = deps.clock.monotonicMs();
   const deadlineMs = startedMs + applyWithinMs;
-  const input = { intent, capabilities, deadlineMs };
+  const input = { intent, capabilities, deadlineMs, candidates: null };
   const { started, breakerOpen } = await startWithProbe(deps, input, buildRefundStart);
   deps.breakers.seen(intent.connection, 'refund', breakerOpen);
   if (!started) return null;

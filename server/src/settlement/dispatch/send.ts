@@ -6,6 +6,7 @@ import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
 import { applyOutcome } from '../tracking/apply-outcome.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
 import type { OutcomeDeps } from '../tracking/outcome-deps.ts';
+import { askFirst, buildAsked, type Candidates, candidatesFor } from './ask-first.ts';
 import type { Breakers, CallKind, CountedCall } from './breaker.ts';
 import { chargeListOf } from './charge-list.sql.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
@@ -200,20 +201,31 @@ function instruct(
 }
 
 /**
- * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte is sent.
+ * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte is sent. In a time that may be lost the id is queried first.
+ * @param candidates null: it was queried, and no connection has the id
  * @returns null when there is nothing to send now
  */
-export async function startSend(deps: SendDeps, intent: Intent): Promise<Attempt | null> {
+export async function startSend(
+  deps: SendDeps,
+  intent: Intent,
+  candidates: Candidates | null = candidatesFor(deps.providers, intent),
+): Promise<Attempt | null> {
   const provider = deps.providers.get(intent.connection);
   if (!provider) return null;
   const { capabilities } = provider;
   const startedMs = deps.clock.monotonicMs();
   const deadlineMs = startedMs + applyWithinMs;
-  const { started, breakerOpen } = await startWithProbe(
+  const { started, breakerOpen, ask } = await startWithProbe(
     deps,
-    { intent, capabilities, deadlineMs },
+    { intent, capabilities, deadlineMs, candidates },
     buildSendStart,
   );
+  if (ask.length > 0) {
+    const asked = await askFirst(deps, intent, ask);
+    if (asked.at === 'nowhere') return startSend(deps, intent, null);
+    await deps.till.submit(buildAsked({ intent, asked, token: deps.ids.uuid(), deadlineMs }));
+    return null;
+  }
   deps.breakers.seen(intent.connection, callOf(intent), breakerOpen);
   if (!started) {
     if (breakerOpen) await moveOn(deps, intent);
@@ -240,7 +252,7 @@ export async function startWithProbe<Row>(
       ({ started }) => started !== null,
     );
   } catch (error) {
-    if (error instanceof ProbeDue) return { started: null, breakerOpen: true };
+    if (error instanceof ProbeDue) return { started: null, breakerOpen: true, ask: [] };
     throw error;
   }
 }
