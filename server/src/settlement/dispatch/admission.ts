@@ -264,11 +264,11 @@ export function requireAllowed(
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');
   if (kind !== 'deposit') {
-    if (account.withdrawalsBlocked || frozen || (account.lostPayouts && !repeatsLost))
-      throw refuse('withdrawals_blocked');
+    if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
       throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
     }
+    if (account.lostPayouts && !repeatsLost) throw refuse('withdrawals_blocked');
   }
   return account;
 }
