@@ -9,7 +9,7 @@ import type {
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
-import { bookUnmatched, postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
+import { bookUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { byCell } from './in-cells.ts';
 import { endUnread, keepUnread } from './keep-unread.ts';
 import { noteLost, strayOfLine } from './lost-payments.ts';
@@ -221,7 +221,7 @@ async function takeStray(deps: TrackingDeps, { connection }: Provider, line: Sta
   const stray = strayOfLine(line);
   if (stray === null) return;
   await noteLost(deps, connection, stray);
-  await postUnmatched(deps, connection, unmatchedLine(line), true);
+  await bookUnmatched(deps, connection, [unmatchedLine(line)], true);
 }
 
 async function answerInCell(
