@@ -628,6 +628,46 @@ function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
 // ----------------------------------------------------------------------------------------------- lists
 
 function aboutChargeLists(bench: Bench): void {
+  const behave = (behaviour: object) => bench.control('PUT', 'behaviour', behaviour);
+  const listed = async () => {
+    const answer = await bench.with({ pageSize: 100, maxPages: 1_000 }).listCharges(everything());
+    if (answer.outcome !== 'listed') throw new Error(answer.outcome);
+    return answer;
+  };
+
+  test.each(['short', 'other-type'])('amounts in another form (%s) are read', async (amounts) => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    await behave({ amounts });
+    const { reports, unread } = await listed();
+    await bench.control('DELETE', 'behaviour');
+    expect(unread).toEqual([]);
+    expect(reports.find((one) => one.txid === txid)).toMatchObject({
+      amountCents: 12_345,
+      received: [{ amountCents: 12_345 }],
+    });
+  });
+
+  test('a list with pages that are smaller than asked, and one with an odd item in each, is read to its end', async () => {
+    for (let n = 0; n < 3; n++) await charge(bench.provider, newId());
+    const before = (await listed()).reports.length;
+    await behave({ pageCap: 2 });
+    const capped = await listed();
+    await behave({ pageCap: 0, lists: 'odd-item' });
+    const odd = await listed();
+    await behave({ lists: 'whole', listLagMs: 3_600_000 });
+    const late = await listed();
+    await bench.control('DELETE', 'behaviour');
+    expect([capped.complete, capped.reports.length]).toEqual([true, before]);
+    expect([odd.complete, odd.reports.length, odd.unread.some(({ kind }) => kind === 'charge')]).toEqual([
+      true,
+      before - 1,
+      true,
+    ]);
+    expect([late.complete, late.reports]).toEqual([true, []]);
+  });
+
   test('paid and open charges are listed with what they received, oldest first', async () => {
     const [paid, open] = [newId(), newId()];
     await charge(bench.provider, paid);

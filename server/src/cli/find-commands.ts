@@ -6,6 +6,7 @@ import { paymentIdOf, providerIdOf } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { accountNumberOf, paymentIdFor } from '../request-keys/idempotency.ts';
 import { intents } from '../settlement/dispatch/intents.sql.ts';
+import { findWords } from '../settlement/dispatch/provider-words.sql.ts';
 import {
   type AuditEntry,
   countOpenIncidents,
@@ -204,7 +205,8 @@ async function storyOf(context: Context, id: string) {
     findIncidentsOf(sql, ownerId, id),
   ]);
   const subjects = [id, ...refunds.map((one) => one.id)];
-  const [postings, sends] = await Promise.all([
+  const [words, postings, sends] = await Promise.all([
+    findWords(sql, ownerId, subjects),
     findPostings(sql, ownerId, subjects),
     intents.read(
       sql,
@@ -257,12 +259,14 @@ async function storyOf(context: Context, id: string) {
       openedAt: instant(one.openedAt),
       resolvedAt: instant(one.resolvedAt),
     })),
+    /** What the provider said to attempts that it did not accept. */
+    words: words.map((one) => ({ ...one, at: instant(one.at) })),
     postings: postings.map(({ postedAt, ...one }) => ({ ...one, postedAt: instant(postedAt) })),
   };
 }
 
 function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
-  const { history, intents: sends, refunds, disputes, incidents, postings, ...payment } = story;
+  const { history, intents: sends, refunds, disputes, incidents, words, postings, ...payment } = story;
   const facts = Object.entries(payment)
     .filter(([, value]) => value !== null && value !== '')
     .map(([name, value]) => [
@@ -293,6 +297,7 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
       disputes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.deadlineAt ?? 'no deadline']),
     ],
     ['incidents', incidents.map((one) => [one.id, one.kind, one.state, priceOf(one.amountCents)])],
+    ['said by the provider', words.map((one) => [String(one.at), one.name, one.message ?? ''])],
     ['postings', moved],
   ];
   return [

@@ -382,7 +382,9 @@ function readDatabase({
 }
 
 /** prom-client's own histograms look up their labels for each value; these are filled from ours when they are read. */
-function measured({ requests, tillWait, tillFlush, tillBatch, providerCalls, deliveries, shed }: Measures) {
+function measured(measures: Measures) {
+  const { requests, tillWait, tillFlush, tillBatch, providerCalls, providerErrors, deliveries, shed } =
+    measures;
   const named = (name: string, value: string) => ({ [name]: value });
   const histograms = (
     name: string,
@@ -417,6 +419,11 @@ function measured({ requests, tillWait, tillFlush, tillBatch, providerCalls, del
       'provider_call_seconds',
       'Duration of calls to a provider, tokens included',
       of(providerCalls),
+    ),
+    histograms(
+      'provider_error_seconds',
+      'Duration of calls to a provider that were answered with an error, by its name of the error',
+      of(providerErrors),
     ),
     histograms(
       'delivery_seconds',

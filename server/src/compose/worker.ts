@@ -7,6 +7,7 @@ import { stepExpiredPruning } from '../panel/auth/expired-rows.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import type { Provider } from '../provider/provider.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
+import { stepWordRetention } from '../settlement/dispatch/provider-words.sql.ts';
 import { stepDisputeFiles } from '../settlement/disputes/files.ts';
 import { stepDisputes } from '../settlement/disputes/poll.ts';
 import { stepDefences } from '../settlement/disputes/send-defence.ts';
@@ -58,6 +59,7 @@ const restMs = {
   unusedKeys: 10_000,
   alerts: 10_000,
   requestLog: 10_000,
+  providerWords: 10_000,
   attempts: 10_000,
   expiredSignIns: 10_000,
   securityEvents: 10_000,
@@ -195,6 +197,7 @@ function cellLoops(begin: Begin, runtime: Runtime): void {
   begin('alerts', createAlerts(runtime).step, { cell });
   begin('disputeFiles', () => stepDisputeFiles(runtime), { cell });
   begin('requestLog', () => stepRequestPruning(runtime), { cell });
+  begin('providerWords', () => stepWordRetention(runtime), { cell });
   begin('testClocks', () => stepTestClocks(runtime), { cell });
 }
 

@@ -18,6 +18,8 @@ export interface Measures {
   tillBatch: Histogram;
   /** By connection, call and outcome. */
   providerCalls: Histograms;
+  /** Of these, those that were answered with an error: by connection, call and the provider's name of the error. */
+  providerErrors: Histograms;
   /** By outcome; written by the thread of the deliveries. */
   deliveries: DeliveryMeasures;
   /** Calls that were refused under overload. */
@@ -37,6 +39,7 @@ export function createMeasures(): Measures {
     tillFlush: new Histogram(secondsBounds),
     tillBatch: new Histogram(batchBounds),
     providerCalls: new Histograms(['connection', 'call', 'outcome'], secondsBounds),
+    providerErrors: new Histograms(['connection', 'call', 'name'], secondsBounds),
     deliveries: deliveryMeasuresOver(
       new SharedArrayBuffer(8 * cellsOf(secondsBounds) * deliveryOutcomes.length),
     ),

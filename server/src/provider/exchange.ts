@@ -5,6 +5,7 @@ import type { FormBody } from './multipart.ts';
 import { createTokens, type TokenForm, type Tokens } from './oauth.ts';
 import type {
   ListOutcome,
+  ProviderWords,
   ReasonCode,
   SendOutcome,
   Unclear,
@@ -13,6 +14,7 @@ import type {
   UnreadKind,
 } from './provider.ts';
 import { unreadItem } from './unread.ts';
+import { wordsOf } from './words.ts';
 
 /**
  * One authenticated exchange with a provider, and what its answer proves. This is the only place where an answer is
@@ -191,7 +193,7 @@ export function outcomeOfSend<Report>(
     } else {
       const error = `${reply.status} ${errorNameOf(reply.body)}`;
       const reason = Object.hasOwn(known.refusals, error) ? known.refusals[error] : undefined;
-      if (reason !== undefined) return { outcome: 'refused', reason, detail: error };
+      if (reason !== undefined) return { outcome: 'refused', reason, detail: error, ...wordsIn(reply) };
       if (known.duplicates.has(error)) return { outcome: 'duplicate' };
     }
   }
@@ -222,8 +224,15 @@ export function unclear(reply: Reply, clock: Clock): Unclear {
       ? `${reply.status}, but not the answer to this call`
       : `${reply.status} ${errorNameOf(reply.body)}`,
     retryAfterMs: retryAfterMs(reply.headers['retry-after'], clock.now()),
+    ...wordsIn(reply),
   };
 }
+
+/** What the provider says of an error that it answered. */
+export const wordsIn = (reply: Reply): { words?: ProviderWords } =>
+  reply.kind !== 'answer' || isSuccess(reply.status)
+    ? {}
+    : { words: wordsOf(reply.status, errorNameOf(reply.body), reply.body) };
 
 /** The same for a query, with what was answered in the place of what was asked for. */
 export function unreadAnswer(reply: Reply, clock: Clock, kind: UnreadKind, name: string): Unclear {

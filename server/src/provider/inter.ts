@@ -16,6 +16,7 @@ import {
   traceOf,
   unclear,
   unreadAnswer,
+  wordsIn,
 } from './exchange.ts';
 import {
   dayAt,
@@ -314,6 +315,7 @@ function refusalOf(reply: Reply): SendOutcome<PayoutReport> | null {
     outcome: 'refused',
     reason: isMissingKey ? 'pix_key_not_found' : 'provider_refused',
     detail: `400 ${violations.map(({ property }) => property).join(', ')}`,
+    ...wordsIn(reply),
   };
 }
 

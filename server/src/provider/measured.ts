@@ -1,21 +1,23 @@
 import type { Histograms } from '../ground/histogram.ts';
 import type { Traces } from '../ground/traces.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Provider } from './provider.ts';
+import type { Provider, ProviderWords } from './provider.ts';
 
 interface MeasuredDeps {
   clock: Pick<Clock, 'monotonicMs'>;
-  measures: { providerCalls: Histograms };
+  measures: { providerCalls: Histograms; providerErrors: Histograms };
   traces?: Traces | null;
 }
 
 /** The same provider; how long each call took is counted by connection, call and outcome (`error`: it threw). */
 export function measured(provider: Provider, { clock, measures, traces }: MeasuredDeps): Provider {
+  const errorNames = namesOfErrors();
   const timed =
     <Args extends unknown[], Answer>(call: string, work: (...args: Args) => Promise<Answer>) =>
     async (...args: Args): Promise<Answer> => {
       const began = clock.monotonicMs();
       let outcome = 'error';
+      let error: string | undefined;
       try {
         const answer = await (traces
           ? traces.around(
@@ -26,10 +28,13 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
             )
           : work(...args));
         outcome = outcomeOf(answer);
+        error = errorNames.of(answer);
         return answer;
       } finally {
         const seconds = (clock.monotonicMs() - began) / 1000;
         measures.providerCalls.of(provider.connection, call, outcome).observe(seconds);
+        if (error !== undefined)
+          measures.providerErrors.of(provider.connection, call, error).observe(seconds);
       }
     };
   return {
@@ -59,6 +64,21 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
         ...(provider.disputes.defend && { defend: timed('defend_dispute', provider.disputes.defend) }),
       },
     }),
+  };
+}
+
+/** A provider may make up names: beyond these, they are counted together. */
+const namesMost = 100;
+
+function namesOfErrors() {
+  const known = new Set<string>();
+  return {
+    of(answer: unknown): string | undefined {
+      const name = (answer as { words?: ProviderWords } | undefined)?.words?.name;
+      if (name === undefined) return undefined;
+      if (known.size < namesMost) known.add(name);
+      return known.has(name) ? name : 'other';
+    },
   };
 }
 

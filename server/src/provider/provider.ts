@@ -258,17 +258,27 @@ export type ReasonCode =
 export type SendOutcome<Report> =
   /** `restMs`: the provider asks for no further send before this long. */
   | { outcome: 'accepted'; report: Report; restMs?: number }
-  | { outcome: 'refused'; reason: ReasonCode; detail: string }
+  | { outcome: 'refused'; reason: ReasonCode; detail: string; words?: ProviderWords }
   /** The provider knows this id already: it proves that and nothing more. */
   | { outcome: 'duplicate' }
   | Unclear
   | { outcome: 'notSent'; detail: string };
+
+/** What a provider says of an answer that accepts nothing, for operators: nothing is decided by it. */
+export interface ProviderWords {
+  /** The status, and the provider's name of the error: `422 pagamento_negado`. */
+  name: string;
+  /** Its text with ids, keys, documents and names masked; null: it gives none. */
+  message: string | null;
+}
 
 export interface Unclear {
   outcome: 'unclear';
   cause: UnclearCause;
   detail: string;
   retryAfterMs: number | null;
+  /** Of an error that was answered. */
+  words?: ProviderWords;
   /** Of a query: what was answered in the place of what was asked for. */
   unread?: UnreadItem;
 }

@@ -18,6 +18,7 @@ import {
   traceOf,
   unclear,
   unreadAnswer,
+  wordsIn,
 } from './exchange.ts';
 import { formOf } from './multipart.ts';
 import type {
@@ -314,7 +315,8 @@ async function createCharge(
   const error = errorOf(reply);
   if (error && isDuplicate(error)) return { outcome: 'duplicate' };
   // Nobody has the code of a charge that was answered 400, and no money depends on it.
-  if (error?.status === 400) return { outcome: 'refused', reason: 'provider_refused', detail: '400 error' };
+  if (error?.status === 400)
+    return { outcome: 'refused', reason: 'provider_refused', detail: '400 error', ...wordsIn(reply) };
   return unclear(reply, clock);
 }
 
@@ -451,7 +453,8 @@ async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<S
   if (isDuplicate(error)) return { outcome: 'duplicate' };
   const refusal = refusalOf(error);
   if (refusal === null && !isWithoutBalance(error)) return unclear(reply, clock);
-  return afterRefusal(deps, instruction, refusal, until - clock.monotonicMs());
+  const ended = await afterRefusal(deps, instruction, refusal, until - clock.monotonicMs());
+  return ended.outcome === 'refused' || ended.outcome === 'unclear' ? { ...ended, ...wordsIn(reply) } : ended;
 }
 
 /**

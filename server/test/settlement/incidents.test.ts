@@ -2,6 +2,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PayoutReport, PixReturn, ReceivedPix } from '../../src/provider/provider.ts';
+import { findWords } from '../../src/settlement/dispatch/provider-words.sql.ts';
 import type { Action } from '../../src/settlement/incidents/endings.ts';
 import {
   type IncidentView,
@@ -130,6 +131,15 @@ async function completedTransfer(merchant: Merchant): Promise<string> {
   await until(async () => (await statusOf(merchant, body.id)) === 'completed');
   return body.id;
 }
+
+test('The words of a refusal are kept with its attempt, without what they name', async () => {
+  const merchant = await service.newMerchant();
+  await merchant.receive(10_000);
+  const id = await refusedTransfer(merchant);
+  const [words] = await findWords(service.cellOf(merchant).sql, merchant.ownerId, [id]);
+  expect(words?.name).toMatch(/^4\d\d \w+$/);
+  expect(words?.message).toMatch(/^[^\d@]+$/);
+});
 
 test('another amount than asked, credited: the charge is paid with what came, less its fee', async () => {
   const merchant = await service.newMerchant();

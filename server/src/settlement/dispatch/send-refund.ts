@@ -13,6 +13,7 @@ import { storedOr } from './await-outcome.ts';
 import { type DispatchPlan, planDispatch, probeOf, waitLeftMs } from './dispatch-plan.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { withProbe } from './probe.ts';
+import { keepWords } from './provider-words.sql.ts';
 import { buildRefundAdmission, type RefundOrder } from './refund-admission.ts';
 import { type Attempt, applyWithinMs, countedSend, type SendDeps, startWithProbe } from './send.ts';
 import { buildRefundStart } from './send-commands.ts';
@@ -122,6 +123,7 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
     outcome = await deps.breakers.counted(countedSend(attempt, 'refund', accountId), () =>
       provider.sendRefund({ endToEnd, providerId: providerIdOf(id), amountCents, description, traceparent }),
     );
+    await keepWords(deps, { accountId, paymentId: id, fence }, outcome);
   }
   return observedOf(refund, connection, { from: 'send', fence, outcome });
 }

@@ -11,6 +11,7 @@ import type { Breakers, CallKind, CountedCall } from './breaker.ts';
 import { chargeListOf } from './charge-list.sql.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { ProbeDue, withProbe } from './probe.ts';
+import { keepWords } from './provider-words.sql.ts';
 import {
   buildMove,
   buildSendStart,
@@ -121,6 +122,7 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
     }
     const call = countedSend(attempt, callOf(payment), payment.accountId);
     outcome = await deps.breakers.counted(call, () => instruct(deps, provider, attempt, pixKey));
+    await keepWords(deps, { accountId: payment.accountId, paymentId: payment.id, fence }, outcome);
   }
   const { accountId, id: paymentId, operationId } = payment;
   return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };

@@ -1,0 +1,42 @@
+import type { ProviderWords } from './provider.ts';
+import { cut } from './wire.ts';
+
+/** Members under which providers write what went wrong, the most telling first. */
+const messages = [
+  'detail',
+  'mensagem',
+  'message',
+  'error_description',
+  'error',
+  'erro',
+  'title',
+  'descricao',
+];
+const messageMost = 200;
+
+/** What an error's body says in words, with everything masked that may be an id, a Pix key, a document, a name or a code. */
+export function wordsOf(status: number, name: string, body: unknown): ProviderWords {
+  const members = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const text = messages.map((one) => members[one]).find((one) => typeof one === 'string' && /\s/.test(one));
+  return { name: `${status} ${name}`, message: typeof text === 'string' ? masked(text) : null };
+}
+
+/**
+ * A word that has a digit, an `@`, or more than 24 letters is no plain word, and what stands in quotation marks is a value; so is a word in
+ * capital letters at its head behind the first one, since it may be a person's name.
+ */
+export const masked = (text: string): string =>
+  cut(text, 1000)
+    .replace(/(["'`“‘«]).{0,200}?["'`”’»]/gu, '…')
+    .split(' ')
+    .map((word, at) => (isPlain(word, at) ? word : '…'))
+    .join(' ')
+    .replace(/…(?: …)+/g, '…')
+    .slice(0, messageMost);
+
+const isPlain = (word: string, at: number): boolean =>
+  !/[\d@]/.test(word) &&
+  word.length <= 24 &&
+  (at === 0 || !/^\p{Lu}\p{Ll}/u.test(word) || knownNames.has(word.replace(/\W+$/, '')));
+
+const knownNames: ReadonlySet<string> = new Set(['Pix', 'Banco', 'Central']);
