@@ -67,7 +67,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const tried: Promise<void>[] = [];
   const endEach = runtime.connections.each((provider) => {
     const told = new Promise<void>(
-      (done) => void register(runtime, provider, config.publicUrl, stopping.signal, done),
+      (done) => void register(runtime, provider, config.hooksUrl, stopping.signal, done),
     );
     tried.push(told);
   });

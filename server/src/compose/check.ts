@@ -121,7 +121,7 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
   function checkConnection(name: string, open: () => Promise<Provider>): Promise<Check> {
     return checkOf(`connection ${name}`, async () => {
       const provider = await open();
-      const findings = await provider.diagnose({ webhookUrl: config.publicUrl });
+      const findings = await provider.diagnose({ webhookUrl: config.hooksUrl });
       const [fault] = decisiveFaults(findings);
       if (fault) throw new Error(sentenceOf(fault));
       const scopes = findings.find(({ check, ok }) => check === 'scopes' && !ok);

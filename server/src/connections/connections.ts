@@ -40,7 +40,7 @@ export interface ConnectionDeps extends Operator {
   net: Net;
   config: {
     simulatorUrl: string;
-    publicUrl: string;
+    hooksUrl: string;
     /** The connection `live` of the environment. */
     provider: { clientId: string; pixKey: string } | null;
   };
@@ -290,7 +290,7 @@ async function requireAccepted(
   credentials: Readonly<Record<string, string>>,
 ): Promise<void> {
   const provider = adapter.create(settingsOf(deps, adapter, row, credentials), deps);
-  const faults = decisiveFaults(await provider.diagnose({ webhookUrl: deps.config.publicUrl }));
+  const faults = decisiveFaults(await provider.diagnose({ webhookUrl: deps.config.hooksUrl }));
   // The simulator of this installation may start later.
   if (faults.length === 0 || row.simulated) return;
   throw new OperatorRefused(faults.map(({ check, ...said }) => `${check}: ${sentenceOf(said)}`).join('\n'));
@@ -313,7 +313,7 @@ export async function testConnection(
   if (!row) throw new OperatorRefused(`no connection ${name}`);
   if (row.adapter === null)
     throw new OperatorRefused(`${name} is made by the settings of the environment: vintem check tests it`);
-  const findings = await providerOfRow(deps, row).diagnose({ webhookUrl: deps.config.publicUrl });
+  const findings = await providerOfRow(deps, row).diagnose({ webhookUrl: deps.config.hooksUrl });
   return { ...viewOf(row), findings: findings.filter(({ check }) => check !== 'webhook') };
 }
 

@@ -57,7 +57,7 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
   if (!('provider' in opened)) return [opened];
   const { provider, certificate } = opened;
   const tokens = await findWebhookTokens(sql, row.name);
-  const address = `${config.publicUrl}/hooks/providers/${row.name}`;
+  const address = `${config.hooksUrl}/hooks/providers/${row.name}`;
   const ours = `${address}/${tokens?.current ?? ''}`;
   return [
     ...(certificate === null ? [] : certificateFindings(certificate, clock.now())),
@@ -118,15 +118,19 @@ const nothing = '{"pix":[]}';
  * another one, and, where a proxy must check certificates, without one and with a forged word that it was checked.
  */
 export async function examineWayIn(
-  { net, config }: { net: Net; config: { publicUrl: string } },
+  { net, config }: { net: Net; config: { hooksUrl: string; hooksHeader?: string } },
   { ours, wrong, trust, local }: WayIn,
 ): Promise<Finding[]> {
-  const problem = local ? null : publicProblem(config.publicUrl);
+  const problem = local ? null : publicProblem(config.hooksUrl);
   if (problem !== null) return [problem];
   const call = (url: string, headers: Record<string, string> = {}): Promise<Answer> =>
     answerOf(net, url, headers);
   const answer = await call(ours);
-  if (trust === 'mtls') return underCertificates(answer, await call(ours, forged));
+  if (trust === 'mtls')
+    return underCertificates(
+      answer,
+      await call(ours, { [config.hooksHeader ?? 'x-ssl-client-verify']: 'SUCCESS' }),
+    );
   const reached = wayInOf(answer, trust);
   if (!reached.ok) return [reached];
   const stranger = await call(wrong);
@@ -136,7 +140,6 @@ export async function examineWayIn(
     : [reached];
 }
 
-const forged = { 'x-ssl-client-verify': 'SUCCESS' };
 const elsewhere =
   'something else than this service answers there: compare PUBLIC_URL and what the proxy does with /hooks/providers/';
 
@@ -212,7 +215,7 @@ function underCertificates(bare: Answer, withForgedWord: Answer): Finding[] {
     return [
       fault(
         'refusal',
-        "a caller's own header X-SSL-Client-Verify is believed",
+        "a caller's own header X-SSL-Client-Verify (HOOKS_HEADER) is believed",
         'let the proxy set this header on every request, and TRUSTED_PROXIES name the proxy alone',
       ),
     ];

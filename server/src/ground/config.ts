@@ -28,6 +28,10 @@ export interface Config {
   readonly migrationDatabaseUrl: string | null;
   /** Without a slash at its end. */
   readonly publicUrl: string;
+  /** Where providers deliver; `publicUrl` where deliveries have no host of their own. */
+  readonly hooksUrl: string;
+  /** In lower case: what the proxy says of the provider's certificate. */
+  readonly hooksHeader: string;
   /** Null: no simulator is started here. */
   readonly simulatorPort: number | null;
   /** Where `vintem simulator` listens; beside `start` it listens on this machine only. */
@@ -199,14 +203,24 @@ function edgeSettings(from: SettingReader) {
     `on, off, or a list like reads=200/400,transfers=20/40 of ${quotaNames.join(', ')} (calls a second / at once)`,
     (value) => (value === 'on' || value === 'off' ? value : (parseQuotas(value) ?? undefined)),
   );
+  const publicUrl = from.setting(
+    'PUBLIC_URL',
+    `http://${reachableHost(host)}:${port}`,
+    'an http or https address without a path, query or user, such as https://pay.example.com (a proxy cannot serve vintem below a path)',
+    origin,
+  );
   return {
     host,
     port,
-    publicUrl: from.setting(
-      'PUBLIC_URL',
-      `http://${reachableHost(host)}:${port}`,
-      'an http or https address without a path, query or user, such as https://pay.example.com (a proxy cannot serve vintem below a path)',
-      origin,
+    publicUrl,
+    hooksUrl: from.setting(
+      'HOOKS_URL',
+      publicUrl,
+      'an https address without a path, query or user',
+      (value) => (value.startsWith('https:') ? origin(value) : undefined),
+    ),
+    hooksHeader: from.setting('HOOKS_HEADER', 'x-ssl-client-verify', 'the name of a header', (value) =>
+      /^[A-Za-z][A-Za-z0-9-]{2,63}$/.test(value) ? value.toLowerCase() : undefined,
     ),
     rateLimits: rateLimits !== 'off',
     rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,

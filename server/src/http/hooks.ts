@@ -18,6 +18,23 @@ export interface ReceiveWebhook {
   receive(delivery: HookDelivery): Promise<{ status: number }>;
 }
 
+/** How a proxy says that it has verified the provider's certificate. */
+export interface CertificateRules {
+  /** The host of deliveries alone (`HOOKS_URL`), with its port where it has one; null: they share that of everything else. */
+  host: string | null;
+  /** In lower case. */
+  header: string;
+}
+
+export const certificateRulesOf = (config: {
+  publicUrl: string;
+  hooksUrl?: string;
+  hooksHeader?: string;
+}): CertificateRules => {
+  const { hooksUrl = config.publicUrl, hooksHeader = 'x-ssl-client-verify' } = config;
+  return { host: hooksUrl === config.publicUrl ? null : new URL(hooksUrl).host, header: hooksHeader };
+};
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Bytes of a delivery that count until it is answered. */
@@ -38,7 +55,11 @@ const leastBytes = 4 * 1024;
  * The secret in the address is checked before a byte of the body is read, and only bytes that arrived count against the budget. With
  * `Content-Length` counted instead, 33 strangers who announced 1 MiB and sent nothing kept every provider out.
  */
-export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): void {
+export function hookRoutes(
+  app: FastifyInstance,
+  deliveries: ReceiveWebhook,
+  certificates: CertificateRules,
+): void {
   app.register(
     async (hooks) => {
       let bytesAtOnce = 0;
@@ -82,7 +103,7 @@ export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): vo
               connection: request.params.connection,
               headers: request.headers,
               rawBody: request.body ?? Buffer.alloc(0),
-              clientVerified: isVerified(request),
+              clientVerified: isVerified(request, certificates),
             });
             return reply.code(status).send();
           },
@@ -95,7 +116,9 @@ export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): vo
 
 /**
  * What nginx has in `$ssl_client_verify`, under the name that most examples give it. It counts from a trusted proxy only: Fastify then
- * lists the forwarded address behind the peer's own. Anyone else can send the header as well.
+ * lists the forwarded address behind the peer's own. Anyone else can send the header as well, and through a host on which the proxy asks
+ * for no certificate it would pass a trusted proxy: with a host of their own, deliveries count there alone. The host is the one that the
+ * proxy chose its rules by, not a forwarded one.
  */
-const isVerified = ({ ips, headers }: FastifyRequest): boolean =>
-  (ips?.length ?? 0) > 1 && headers['x-ssl-client-verify'] === 'SUCCESS';
+const isVerified = ({ ips, headers }: FastifyRequest, { host, header }: CertificateRules): boolean =>
+  (ips?.length ?? 0) > 1 && headers[header] === 'SUCCESS' && (host === null || headers.host === host);

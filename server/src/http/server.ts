@@ -41,7 +41,7 @@ import { trustOf } from './caller-address.ts';
 import { costOf } from './costs.ts';
 import { docsRoutes } from './docs.ts';
 import { takeFiles } from './file-body.ts';
-import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
+import { certificateRulesOf, hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
 import { mountPublic } from './public-api.ts';
@@ -74,6 +74,8 @@ export type CellOf = (
 export interface EdgeParts {
   config: {
     publicUrl: string;
+    hooksUrl?: string;
+    hooksHeader?: string;
     rateLimits: boolean;
     rateQuotas?: Quotas;
     /** The language of messages for requests that name none. */
@@ -146,7 +148,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     const problems = await parts.readiness();
     return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
   });
-  hookRoutes(app, parts.useCases.receiveWebhook);
+  hookRoutes(app, parts.useCases.receiveWebhook, certificateRulesOf(parts.config));
   docsRoutes(app as unknown as FastifyInstance);
   mountCalls(app as unknown as FastifyInstance, parts, limiter);
   return app as unknown as FastifyInstance;

@@ -1,5 +1,6 @@
 import { getBankByIspb } from '@brazilian-utils/brazilian-utils/get-bank-by-ispb';
 import { cnpjText } from '../ground/cnpj.ts';
+import { withoutDirection } from '../ground/printable.ts';
 import type { Receiver } from './provider.ts';
 import { cut } from './wire.ts';
 
@@ -13,7 +14,7 @@ interface Told {
 
 /** @returns null where there is no name */
 export function receiverOf({ name, taxId, bank }: Told): Receiver | null {
-  const shown = typeof name === 'string' ? cut(name, 140) : '';
+  const shown = typeof name === 'string' ? cut(withoutDirection(name), 140) : '';
   return shown === '' ? null : { name: shown, taxId: shownTaxId(taxId), bank: bankName(bank) };
 }
 

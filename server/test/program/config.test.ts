@@ -39,6 +39,8 @@ describe('settings', () => {
       databaseUrl: null,
       migrationDatabaseUrl: null,
       publicUrl: 'http://127.0.0.1:3000',
+      hooksUrl: 'http://127.0.0.1:3000',
+      hooksHeader: 'x-ssl-client-verify',
       simulatorPort: 4010,
       simulatorHost: '127.0.0.1',
       simulatorUrl: 'http://127.0.0.1:4010',
@@ -113,6 +115,14 @@ describe('settings', () => {
     expect(faultsOf({ PUBLIC_URL: given })[0]).toMatch(
       /^PUBLIC_URL: must be an http or https address without a path/,
     );
+  });
+
+  it('HOOKS_URL is that of everything else until deliveries have a host of their own', () => {
+    const url = 'https://hooks.example.com';
+    expect(readConfig({ PUBLIC_URL: 'https://pay.example.com' }).hooksUrl).toBe('https://pay.example.com');
+    const config = readConfig({ HOOKS_URL: `${url}/`, HOOKS_HEADER: 'SSL-Client-Verify' });
+    expect([config.hooksUrl, config.hooksHeader]).toEqual([url, 'ssl-client-verify']);
+    expect(faultsOf({ HOOKS_URL: 'http://hooks.example.com' })[0]).toContain('HOOKS_URL');
   });
 
   it('PUBLIC_URL may end with a slash', () => {

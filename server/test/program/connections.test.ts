@@ -99,7 +99,7 @@ beforeAll(async () => {
     actor: 'tester',
     config: {
       simulatorUrl: service.simulator.url,
-      publicUrl: service.url,
+      hooksUrl: service.url,
       provider: { clientId: 'of the environment', pixKey: 'environment@banco.example' },
     },
   };

@@ -39,6 +39,15 @@ test('compose: no part of ours can write to its image, gain a right, or has the 
   }
 });
 
+test('chart: the example for production delivers to the host that asks for a certificate', () => {
+  const { settings, ingress } = parse(read('helm/vintem/ci/production-values.yaml'));
+  expect(settings).toMatchObject({
+    PROVIDER_WEBHOOK_TRUST: 'mtls',
+    HOOKS_URL: `https://${ingress.hooks.host}`,
+    HOOKS_HEADER: 'ssl-client-verify',
+  });
+});
+
 test('compose: the database drops what it does not need and gains nothing', () => {
   expect(compose.services.database).toMatchObject({
     cap_drop: ['ALL'],

@@ -33,7 +33,7 @@ beforeAll(async () => {
     net,
     actor: 'tester',
     ofEnvironment: new Map(),
-    config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
+    config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
   for (const adapter of ['efi', 'woovi', 'bb', 'inter'])
     await createConnection(deps, {
@@ -212,7 +212,7 @@ test('an account at a bank that sends no payouts receives, gives back, and is to
 });
 
 describe('the way in', () => {
-  const elsewhere = (url: string): DoctorDeps => ({ ...deps, config: { ...deps.config, publicUrl: url } });
+  const elsewhere = (url: string): DoctorDeps => ({ ...deps, config: { ...deps.config, hooksUrl: url } });
 
   test('where nobody listens', async () => {
     const nobody = `http://localhost:${await freePort()}`;
@@ -249,7 +249,7 @@ describe('the way in', () => {
     }) as unknown as Net;
   const wayIn = (answer: (headers: Record<string, string>) => number | Error, url = 'https://pay.example') =>
     examineWayIn(
-      { net: saying(answer), config: { publicUrl: url } },
+      { net: saying(answer), config: { hooksUrl: url } },
       { ours: `${url}/a`, wrong: `${url}/b`, trust: 'mtls', local: false },
     );
   const believesHeader = (headers: Record<string, string>) =>

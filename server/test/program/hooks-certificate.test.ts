@@ -9,13 +9,18 @@ afterAll(async () => {
   for (const edge of edges) await edge.close();
 });
 
-async function verifiedFrom(trustedProxies: string[], peer: string, headers: Record<string, string>) {
+async function verifiedFrom(
+  trustedProxies: string[],
+  peer: string,
+  headers: Record<string, string>,
+  hooks: { hooksUrl?: string; hooksHeader?: string } = {},
+) {
   const seen: HookDelivery[] = [];
   const edge = await openEdge();
   edges.push(edge);
   const { config, useCases } = edge.parts;
   const other = await openEdge({
-    config: { ...config, trustedProxies },
+    config: { ...config, trustedProxies, ...hooks },
     useCases: {
       ...useCases,
       receiveWebhook: {
@@ -57,3 +62,26 @@ test.each<[string, string[], string, Record<string, string>, boolean]>([
 ])('%s', async (_name, trusted, peer, headers, expected) => {
   expect(await verifiedFrom(trusted, peer, headers)).toBe(expected);
 });
+
+test.each<[string, Record<string, string>, boolean]>([
+  ['on the host of deliveries', { host: 'hooks.example.com', 'ssl-client-verify': 'SUCCESS' }, true],
+  [
+    'on the main host, where no certificate is asked for',
+    { host: 'pay.example.com', 'ssl-client-verify': 'SUCCESS' },
+    false,
+  ],
+  [
+    'on the main host, with the other one forwarded',
+    { host: 'pay.example.com', 'x-forwarded-host': 'hooks.example.com', 'ssl-client-verify': 'SUCCESS' },
+    false,
+  ],
+  ['under another name than that of HOOKS_HEADER', { host: 'hooks.example.com', ...verified }, false],
+])(
+  'With HOOKS_URL the word of a trusted proxy counts on that host and under that name alone: %s',
+  async (_where, headers, expected) => {
+    const hooks = { hooksUrl: 'https://hooks.example.com', hooksHeader: 'ssl-client-verify' };
+    expect(await verifiedFrom(['10.0.0.0/8'], '10.0.0.1', { ...forwarded, ...headers }, hooks)).toBe(
+      expected,
+    );
+  },
+);

@@ -35,7 +35,7 @@ beforeAll(async () => {
   deps = {
     ...service.runtime,
     actor: 'tester',
-    config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
+    config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
   for (const [name, adapter] of [
     ['reserva', 'woovi'],

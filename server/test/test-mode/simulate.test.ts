@@ -167,7 +167,7 @@ test('an account on another connection of the simulator is played where its mone
     {
       ...runtime,
       actor: 'tester',
-      config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
+      config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
     },
     { name: 'outra', adapter: 'woovi', mode: 'shared', url: null, credentials: null, simulated: true },
   );
