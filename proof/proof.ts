@@ -372,7 +372,7 @@ await script('clocks', ['proof/chaos/clocks.ts'], null);
 for (const dialect of ['woovi', 'inter'])
   await script(
     `bad days in another protocol: ${dialect}`,
-    ['proof/chaos/run.ts', '--minutes', '2', '--dialect', dialect, '--seed', String(seed)],
+    ['proof/chaos/run.ts', '--minutes', '2', '--dialect', dialect, '--fees', '--seed', String(seed)],
     isLong ? null : leftOut,
   );
 

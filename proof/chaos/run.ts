@@ -28,7 +28,7 @@ import { type Answer, command, http, newFolder, type Part, part, percentile, sle
  * with a kill -9 every ten seconds. Afterwards the fate of each payment, refund and dispute must agree with what the provider itself holds
  * true, each merchant's money with it to the cent, and `verify` with everything.
  *
- *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--cells 1] [--dialect efi] [--seed 1] [--keep]
+ *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--cells 1] [--dialect efi] [--seed 1] [--fees] [--keep]
  *
  * With more than one cell the merchants stand in each of them in turn, all behind the same processes. With another dialect they stand on a
  * connection of that adapter, and the provider is the simulator in its protocol.
@@ -41,10 +41,13 @@ const { values } = parseArgs({
     cells: { type: 'string', default: '1' },
     dialect: { type: 'string', default: 'efi' },
     seed: { type: 'string', default: '1' },
+    fees: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
   },
 });
 const minutes = Number(values.minutes);
+/** The provider charges for each Pix, and the close of the day has to find every cent of it. */
+const fees = values.fees ? 'on' : 'off';
 const killEveryMs = 10_000;
 const dialect = values.dialect;
 if (!isAdapter(dialect)) throw new Error(`--dialect takes ${adapterNames.join(', ')}`);
@@ -386,7 +389,7 @@ async function weather(): Promise<void> {
   for (let n = 0; running; n++) {
     await control('DELETE', '/control/behaviour');
     const next = { ...behaviours[n % behaviours.length], ...refundBehaviours[n % refundBehaviours.length] };
-    await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, ...next });
+    await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, fees, ...next });
     await sleep(n % 2 === 0 ? 3_000 : 6_000);
   }
 }
@@ -523,6 +526,7 @@ running = false;
 await Promise.all([...shops, sky, givingBack.ended()]);
 await disasters;
 await control('DELETE', '/control/behaviour');
+await control('PUT', '/control/behaviour', { fees });
 await serves();
 console.error('calm again: what was not answered is asked for again, what is undecided is decided');
 
@@ -686,6 +690,32 @@ reconciled = true;
 await Promise.all([look(made), givingBack.look()]);
 wrong = disagreements();
 
+// ------------------------------------------------------------------------------------------------------------- costs
+
+/** What the provider charged, by its own word. */
+const chargedCents = [...truth.charges, ...truth.payouts].reduce(
+  (sum, one) => sum + ((one as { feeCents?: number }).feeCents ?? 0),
+  0,
+);
+const bookedCosts = async (): Promise<number> =>
+  (
+    await sql.run<{ cents: number }>({
+      name: 'booked costs',
+      text: 'SELECT coalesce(-sum(provider_cost), 0)::bigint AS cents FROM journal',
+    })
+  )[0]?.cents ?? 0;
+/** Efí names in the report of the day what a dropped delivery did not tell, and no day ends here. */
+const isToldLater = dialect === 'efi';
+if (values.fees && !isToldLater) {
+  await sql.run({ name: 'costs due', text: 'UPDATE connection SET costs_due_at = NULL' });
+  for (const by = performance.now() + 60_000; performance.now() < by; await sleep(1_000))
+    if ((await bookedCosts()) === chargedCents) break;
+}
+const costCents = await bookedCosts();
+const untoldCents = isToldLater ? chargedCents - costCents : 0;
+const costsAgree =
+  values.fees === chargedCents > 0 && (isToldLater ? costCents <= chargedCents : costCents === chargedCents);
+
 // ------------------------------------------------------------------------------------------------------------ verify
 
 const [installation] = await sql.run<{ identity: Buffer }>({
@@ -700,6 +730,7 @@ const verified = await verifyTogether(pools, systemClock, {
     paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
   provider: {
     ...held,
+    balanceCents: held.balanceCents + untoldCents,
     charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
   },
 });
@@ -725,7 +756,7 @@ const returnIds = await ofCells<{ id: string }>(
 );
 const clearings = await ofCells<{ accountId: string; cents: number }>(
   'clearing by account',
-  'SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal GROUP BY 1',
+  `SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal WHERE template <> 'providerCost' GROUP BY 1`,
 );
 await Promise.all(pools.map((cell) => cell.sql.close()));
 const refundFaults = givingBack.faults(truth, new Set(returnIds.map(({ id }) => providerId(id))));
@@ -742,7 +773,7 @@ const merchantsApart = [
   .filter(({ ours, provider }) => ours !== provider);
 const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
 // What the ledger says stands at the provider is what the provider itself says.
-const clearingAgrees = -books.clearing === truth.balanceCents;
+const clearingAgrees = -books.clearing === truth.balanceCents + untoldCents;
 
 const agrees =
   wrong.length === 0 &&
@@ -750,6 +781,7 @@ const agrees =
   merchantsApart.length === 0 &&
   verified.ok &&
   clearingAgrees &&
+  costsAgree &&
   compared.json?.setAside === 0 &&
   made.every((one) => one.otherId === null);
 console.log(
@@ -790,6 +822,7 @@ console.log(
       refunds: { ...givingBack.figures(truth), toPayers: returnIds.length },
       books,
       clearingAgrees,
+      costs: { agree: costsAgree, chargedCents, bookedCents: costCents },
       merchantsApart,
       inbound,
       deliveriesSentAgain: unnamed.length,

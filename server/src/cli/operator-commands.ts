@@ -18,6 +18,7 @@ import {
 import { type Action, actions, isAction } from '../settlement/incidents/endings.ts';
 import {
   type IncidentView,
+  incidentsMost,
   keepIncident,
   listIncidents,
   resolveIncident,
@@ -27,6 +28,7 @@ import { findIncident } from '../settlement/incidents/incidents.sql.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../settlement/operator/after-restore.ts';
 import { noteVerified } from '../settlement/operator/monitored.sql.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../settlement/operator/operator.ts';
+import { resolveOwnIncidents } from '../settlement/operator/own-incidents.ts';
 import {
   markCompared,
   type PauseView,
@@ -230,20 +232,21 @@ export const operatorCommands: Command[] = [
         listIncidents(await inAllCells(context), accountId),
       );
       const incidents = all.map(shownIncident);
-      return {
-        json: { incidents },
-        text: table(
-          incidents.map((one) => [
-            one.id,
-            one.state,
-            one.kind,
-            String(one.amountCents),
-            one.openedAt,
-            one.paymentId ?? one.operationId ?? one.accountId,
-          ]),
-          'no incidents',
-        ),
-      };
+      // A list that ends at its limit says so.
+      const complete = incidents.length < incidentsMost;
+      const rows = table(
+        incidents.map((one) => [
+          one.id,
+          one.state,
+          one.kind,
+          String(one.amountCents),
+          one.openedAt,
+          one.paymentId ?? one.operationId ?? one.accountId,
+        ]),
+        'no incidents',
+      );
+      const ends = complete ? [] : [`the newest ${incidentsMost}: there may be older ones`];
+      return { json: { incidents, complete }, text: [rows, ...ends].join('\n') };
     },
   },
   {
@@ -272,6 +275,27 @@ export const operatorCommands: Command[] = [
       return incidentAnswer(
         await onIncident(edge, 'incident resolve', id, (operator) => resolveIncident(operator, id, wanted)),
       );
+    },
+  },
+  {
+    name: 'incident own-money',
+    usage: '--connection N --reason R',
+    about:
+      "ends the open incidents of Pix that the provider has under no id of ours: the company's own money, of installations that opened one for each",
+    options: { connection: { type: 'string' }, reason: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const wanted = { connection: required(values, 'connection'), reason: required(values, 'reason') };
+      const json = await atProviders(edge, 'incident own-money', (runtime, operator) =>
+        resolveOwnIncidents(runtime, operator, wanted),
+      );
+      const { resolved, resolvedCents, left } = json;
+      return {
+        json,
+        text: [
+          `${resolved} incidents over ${resolvedCents} cents are resolved, ${left.length} are left`,
+          ...left.map(({ id, why }) => `${id}  ${why}`),
+        ].join('\n'),
+      };
     },
   },
   {

@@ -8,6 +8,7 @@ import { createTill } from '../../src/ledger/till.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { bookUnmatched } from '../../src/settlement/incidents/unmatched.ts';
 import { bookMovement, listMovements } from '../../src/settlement/operator/book-movement.ts';
+import { resolveOwnIncidents } from '../../src/settlement/operator/own-incidents.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import {
   keepMovements,
@@ -283,6 +284,43 @@ describe("the company's own Pix", () => {
     // The provider never had it: the books have 7.00 more, and the close says so.
     expect((await closesOf(service)).at(-1)).toMatchObject({ in_cents: '700', difference_cents: '-700' });
   });
+
+  test('that has an incident from before is resolved with the others, when the provider says that it is under no id of ours', async () => {
+    const [own] = await ownEndToEnds();
+    const merchant = await service.newMerchant();
+    const charge = await merchant.paidCharge();
+    const [ours] = await service.database.admin<{ pix: string }>(
+      'SELECT end_to_end AS pix FROM payment WHERE id = $1',
+      [charge],
+    );
+    const of = (pix: string) => ({
+      pix,
+      moved: { amountCents: 5, at: Date.now() },
+      returns: [],
+      sign: 1 as const,
+    });
+    await service.database.admin(`DELETE FROM connection_movement WHERE reference = $1`, [`received:${own}`]);
+    for (const pix of [own as string, ours?.pix as string])
+      await bookUnmatched(service.runtime, 'simulator', [{ ...of(pix), isOwn: false }], true);
+    const operator = { ...service.runtime, actor: 'ana' };
+    const wanted = { connection: 'simulator', reason: 'our own shop' };
+    const { resolved, resolvedCents, left } = await resolveOwnIncidents(service.runtime, operator, wanted);
+    expect({ resolved, resolvedCents, left: left.map(({ why }) => why).sort() }).toEqual({
+      resolved: 1,
+      resolvedCents: 5,
+      left: ['it is under an id of our form', 'the provider does not know this Pix'],
+    });
+    await expect(
+      resolveOwnIncidents(service.runtime, operator, { ...wanted, connection: 'none' }),
+    ).rejects.toThrow(/no connection/);
+  });
+
+  const ownEndToEnds = async (): Promise<string[]> =>
+    (
+      await service.database.admin<{ pix: string }>(
+        `SELECT substr(reference, 10) AS pix FROM connection_movement WHERE reference LIKE 'received:E%' AND amount_cents = 10`,
+      )
+    ).map(({ pix }) => pix);
 
   test('over an address that proves nothing is not booked until a list names it', async () => {
     const money = {

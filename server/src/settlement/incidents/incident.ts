@@ -40,7 +40,8 @@ export interface IncidentView {
   keptAt: number | null;
 }
 
-const listMost = 1_000;
+/** Of one list. */
+export const incidentsMost = 1_000;
 
 /** The newest first, at most a thousand. */
 export async function listIncidents(
@@ -48,9 +49,11 @@ export async function listIncidents(
   accountId: string | null,
 ): Promise<IncidentView[]> {
   const before = { openedAt: clock.now() + 86_400_000, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-  const found = await Promise.all(everyCell.map((cell) => findIncidents(cell, accountId, before, listMost)));
+  const found = await Promise.all(
+    everyCell.map((cell) => findIncidents(cell, accountId, before, incidentsMost)),
+  );
   const newest = found.flat().sort((one, other) => other.openedAt - one.openedAt);
-  return newest.slice(0, listMost).map(viewOf);
+  return newest.slice(0, incidentsMost).map(viewOf);
 }
 
 /** @throws OperatorRefused no such incident */
