@@ -15,6 +15,7 @@ import {
   showConnection,
   testConnection,
 } from '../connections/connections.ts';
+import { setHolder } from '../connections/holders.ts';
 import { encodingFault, textOf } from '../ports/outside-text.ts';
 import { CredentialFault } from '../provider/adapter.ts';
 import { adapterNames } from '../provider/adapters.ts';
@@ -148,6 +149,21 @@ export const connectionCommands: Command[] = [
       return answer(
         await withProviders(edge, 'connection rotate', (deps) => rotateCredentials(deps, name, file)),
       );
+    },
+  },
+  {
+    name: 'connection holder',
+    usage: 'NAME --cnpj CNPJ|none',
+    about:
+      'says whose account it is at the provider, so that check and doctor name accounts of another company',
+    options: { cnpj: { type: 'string' } },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [name = ''] }) => {
+      const given = required(values, 'cnpj');
+      const json = await onDatabase(edge, 'connection holder', (context) =>
+        setHolder(operatorOf(context), name, given === 'none' ? null : given),
+      );
+      return { json, text: `${json.connection}: held by ${json.holderCnpj ?? 'nobody that is known'}` };
     },
   },
   {

@@ -1,6 +1,7 @@
 import { listConnectionRows } from '../connections/connections.sql.ts';
 import { decisiveFaults, sentenceOf } from '../connections/connections.ts';
 import { providerOfRow } from '../connections/credentials.ts';
+import { findForeignAccounts, holderWarning } from '../connections/holders.ts';
 import { missingSecrets } from '../db/installation-secret.ts';
 import { planMigrations } from '../db/migrate.ts';
 import { databaseOfCommand, type OpenDatabase } from '../db/open.ts';
@@ -109,10 +110,15 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
       const ground = { config, clock, net, secrets, log, sql };
       const ofEnvironment = await examinedOfEnvironment(ground);
       const rows = (await listConnectionRows(sql)).filter((row) => row.adapter && row.state === 'active');
-      return await Promise.all([
+      const foreign = (await findForeignAccounts(sql)).map((one) => ({
+        name: `holder of ${one.connection}`,
+        ...{ ok: true, message: holderWarning(one).message },
+      }));
+      const asked = await Promise.all([
         ...[...ofEnvironment].map(([name, { provider }]) => checkConnection(name, async () => provider)),
         ...rows.map((row) => checkConnection(row.name, async () => providerOfRow(ground, row))),
       ]);
+      return [...asked, ...foreign];
     } finally {
       await net.close();
     }

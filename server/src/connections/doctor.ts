@@ -7,6 +7,7 @@ import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
 import { type ConnectionRow, listConnectionRows } from './connections.sql.ts';
 import type { ConnectionDeps } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
+import { findForeignAccounts, holderWarning } from './holders.ts';
 
 /**
  * `vintem doctor`: what stands between a connection and its first payment, and what to do about it. It asks the provider, and it calls our
@@ -39,12 +40,16 @@ export async function examineConnections(deps: DoctorDeps, name: string | null):
     name === null ? isInUse(deps, row) : row.name === name,
   );
   if (name !== null && rows.length === 0) throw new OperatorRefused(`no connection ${name}`);
+  const foreign = new Map((await findForeignAccounts(deps.sql)).map((one) => [one.connection, one]));
   return Promise.all(
-    rows.map(async (row) => ({
-      connection: row.name,
-      adapter: row.adapter ?? 'environment',
-      findings: await examine(deps, row),
-    })),
+    rows.map(async (row) => {
+      const others = foreign.get(row.name);
+      return {
+        connection: row.name,
+        adapter: row.adapter ?? 'environment',
+        findings: [...(await examine(deps, row)), ...(others ? [holderWarning(others)] : [])],
+      };
+    }),
   );
 }
 

@@ -464,7 +464,9 @@ export type FindingCheck =
   /** Whether that address is reached from outside. */
   | 'way in'
   /** Whether a stranger's delivery is refused there. */
-  | 'refusal';
+  | 'refusal'
+  /** Whether accounts of another company than the holder's use it. */
+  | 'holder';
 
 export type DisputeStatus = 'open' | 'defending' | 'accepted' | 'rejected' | 'cancelled';
 

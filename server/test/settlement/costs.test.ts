@@ -2,8 +2,10 @@ import { type Dialect, type Merchant, openService, type Service, until } from '@
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
 import { endsAt } from '../../src/closes/day.ts';
 import { closeDays } from '../../src/closes/step.ts';
+import { findForeignAccounts, setHolder } from '../../src/connections/holders.ts';
 import { createTill } from '../../src/ledger/till.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { bookUnmatched } from '../../src/settlement/incidents/unmatched.ts';
@@ -163,6 +165,40 @@ describe('a cost', () => {
     const [line] = await listMovements(operator, 'simulator', { fromMs: 0, toMs: Date.now() + dayMs });
     expect(line).toMatchObject({ kind: 'cost', unposted: 0 });
     expect(await violationsOfBooks(service)).toEqual([]);
+  });
+});
+
+describe('a shared connection that moves money', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await openService({ worker: false });
+  });
+  afterAll(() => service?.close());
+
+  test('is named where accounts of another company than its holder use it', async () => {
+    const { runtime, database } = service;
+    await database.admin(
+      `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 'w', now())`,
+    );
+    for (const cnpj of ['11222333000181', '11222333000262', '11444777000161']) {
+      const { ownerId } = await createAccount(runtime, { name: 'Loja', test: false, connection: 'live' });
+      await database.admin(
+        'INSERT INTO merchant_profile (account_id, cnpj, updated_at) VALUES ($1, $2, now())',
+        [ownerId, cnpj],
+      );
+    }
+    expect(await findForeignAccounts(runtime.sql)).toEqual([
+      { connection: 'live', holderCnpj: null, accounts: 1 },
+    ]);
+    const operator = { ...runtime, actor: 'ana' };
+    await setHolder(operator, 'live', '11.444.777/0001-61');
+    expect(await findForeignAccounts(runtime.sql)).toEqual([
+      { connection: 'live', holderCnpj: '11444777000161', accounts: 2 },
+    ]);
+    await expect(setHolder(operator, 'live', '11.444.777/0001-62')).rejects.toThrow(/no CNPJ/);
+    await expect(setHolder(operator, 'none', null)).rejects.toThrow(/no connection/);
+    await database.admin(`UPDATE connection SET mode = 'own' WHERE id = 'live'`);
+    expect(await findForeignAccounts(runtime.sql)).toEqual([]);
   });
 });
 
