@@ -10,6 +10,8 @@ export type PaymentStatus = Payment['status'];
 /** Balance and conditions of a business operation; amounts in cents, `…Bps` in hundredths of a percent. */
 export type AccountSummary = Schemas['AccountSummary'];
 export type Operation = Schemas['Operation'];
+/** What a creation or a rename answers: a key without `read` gets no balance. */
+export type SavedOperation = Schemas['SavedOperation'];
 export type OperationList = Schemas['GetOperationsAnswer'];
 export type Webhook = Schemas['Webhook'];
 /** `secret` is missing when the first answer was lost and the creation was repeated: rotate the secret then. */

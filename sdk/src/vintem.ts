@@ -25,13 +25,13 @@ import type {
   NewRefund,
   NewSecret,
   NewTransfer,
-  Operation,
   OperationList,
   Payment,
   PaymentFilter,
   PaymentStatus,
   Refund,
   Replay,
+  SavedOperation,
   SecretRotation,
   StatementFile,
   StatementFormat,
@@ -563,7 +563,7 @@ class Operations {
   }
 
   /**
-   * Creates a business operation. Needs the permission `operations`. `name`: 2 to 64 characters.
+   * Creates a business operation. Needs the permission `operations`; without `read` the answer has no balance. `name`: 2 to 64 characters.
    *
    * @throws VintemError `operation_limit_reached`: an account has up to ten
    *
@@ -572,7 +572,10 @@ class Operations {
    * const account = await vintem.account.get({ operation: branch.id });
    * console.log(account.balanceCents);
    */
-  create(operation: NewOperation, options: CallOptions = {}): Promise<Operation & { requestKey: string }> {
+  create(
+    operation: NewOperation,
+    options: CallOptions = {},
+  ): Promise<SavedOperation & { requestKey: string }> {
     return this.#keyed('operations.create', '/operations', operation, options, () => true);
   }
 
@@ -585,7 +588,7 @@ class Operations {
    * const branch = await vintem.operations.create({ name: 'Loja do Centro' });
    * await vintem.operations.update(branch.id, { name: 'Loja da Praia' });
    */
-  update(id: string, changes: { name: string }, options: CallOptions = {}): Promise<Operation> {
+  update(id: string, changes: { name: string }, options: CallOptions = {}): Promise<SavedOperation> {
     const path = `/operations/${segment(id)}`;
     return this.#transport.request({ method: 'PATCH', path, body: changes, ...options });
   }

@@ -1,5 +1,8 @@
+import type { Static } from 'typebox';
+import type { Permission } from '../ground/permissions.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
+import type { OperationRow } from './operations.sql.ts';
 import {
   createOperation,
   deleteOperation,
@@ -13,8 +16,8 @@ import {
   DeletedSchema,
   NewOperationBody,
   OperationListSchema,
-  OperationSchema,
   RenameBody,
+  SavedOperationSchema,
 } from './schema.ts';
 
 const tags = ['Operations'];
@@ -43,14 +46,14 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
         tags,
         summary: 'Create a business operation',
         body: NewOperationBody,
-        response: { 201: OperationSchema },
+        response: { 201: SavedOperationSchema },
       },
       config: { api: { ...writes, creates: true } },
     },
     async (request, reply) => {
       const { operation, replayed } = await createOperation(deps, request.caller, request.body);
       if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(201).send(viewOfOperation(operation));
+      return reply.code(201).send(viewFor(request.caller, operation));
     },
   );
 
@@ -62,12 +65,15 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
         summary: 'Rename a business operation',
         params: Id,
         body: RenameBody,
-        response: { 200: OperationSchema },
+        response: { 200: SavedOperationSchema },
       },
       config: { api: writes },
     },
     async (request) =>
-      viewOfOperation(await renameOperation(deps, request.caller, request.params.id, request.body.name)),
+      viewFor(
+        request.caller,
+        await renameOperation(deps, request.caller, request.params.id, request.body.name),
+      ),
   );
 
   api.delete(
@@ -87,4 +93,15 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
       return { ok: true as const };
     },
   );
+}
+
+/** Who may change an operation may not therefore read its balance. */
+function viewFor(
+  { permissions }: { permissions: ReadonlySet<Permission> },
+  operation: OperationRow,
+): Static<typeof SavedOperationSchema> {
+  const view = viewOfOperation(operation);
+  if (permissions.has('read')) return view;
+  const { balanceCents, balanceUpdatedAt, ...unmoved } = view;
+  return unmoved;
 }

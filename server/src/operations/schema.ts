@@ -3,6 +3,15 @@ import { Body, Text, Time, Uuid } from '../http/schema.ts';
 
 const Name = Text('Name', { minLength: 2, maxLength: 64, 'x-trim': true });
 
+const shop = {
+  id: '01939f3a-7a00-7000-8000-000000000003',
+  name: 'Loja do Centro',
+  isDefault: false,
+  balanceCents: 125000,
+  balanceUpdatedAt: '2026-11-20T20:43:18.000Z',
+  createdAt: '2026-10-01T12:00:00.000Z',
+};
+
 export const OperationSchema = Type.Object(
   {
     id: Uuid('Id of the business operation'),
@@ -14,16 +23,24 @@ export const OperationSchema = Type.Object(
   },
   {
     title: 'Operation',
-    examples: [
-      {
-        id: '01939f3a-7a00-7000-8000-000000000003',
-        name: 'Loja do Centro',
-        isDefault: false,
-        balanceCents: 125000,
-        balanceUpdatedAt: '2026-11-20T20:43:18.000Z',
-        createdAt: '2026-10-01T12:00:00.000Z',
-      },
-    ],
+    examples: [shop],
+  },
+);
+
+const { balanceCents, balanceUpdatedAt, ...unmoved } = OperationSchema.properties;
+
+/** What a creation or a rename answers. */
+export const SavedOperationSchema = Type.Object(
+  {
+    ...unmoved,
+    balanceCents: Type.Optional(balanceCents),
+    balanceUpdatedAt: Type.Optional(balanceUpdatedAt),
+  },
+  {
+    title: 'SavedOperation',
+    description:
+      'The operation as it is now. A key without the permission `read` gets neither `balanceCents` nor `balanceUpdatedAt`.',
+    examples: [shop],
   },
 );
 

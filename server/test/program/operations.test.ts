@@ -88,6 +88,28 @@ test('a new operation is empty, is not the main one, and comes last', async () =
   expect(selected.body.operationId).toBe(body.id);
 });
 
+test('A key that may change operations and not read sees no balance in what a creation, its repeat or a rename answers', async () => {
+  const { ownerId, operationId, call } = await newShop();
+  await post(ownerId, operationId, { kind: 'credit', amountCents: 12_345, feeCents: 0 });
+  const { key } = await edge.newKey(ownerId, ['operations']);
+  const send = (method: 'POST' | 'PATCH', url: string, payload: object) =>
+    edge.call(key, { method, url, payload });
+  const requestKey = ids.uuid();
+  const made = await send('POST', '/operations', { name: 'Filial', requestKey });
+  expect(made.status).toBe(201);
+  await post(ownerId, made.body.id, { kind: 'credit', amountCents: 678, feeCents: 0 });
+  const answers = [
+    made,
+    await send('POST', '/operations', { name: 'Filial', requestKey }),
+    await send('PATCH', `/operations/${operationId}`, { name: 'Principal' }),
+    await send('PATCH', `/operations/${made.body.id}`, { name: 'Loja da Praia' }),
+  ];
+  for (const { body } of answers)
+    expect(Object.keys(body).sort()).toEqual(['createdAt', 'id', 'isDefault', 'name']);
+  const mayRead = await call('PATCH', `/operations/${operationId}`, { name: 'Principal' });
+  expect(mayRead.body.balanceCents).toBe(12_345);
+});
+
 test('a repeat creates nothing, also after a rename, in other case and many at once', async () => {
   const { create, call, list } = await newShop();
   const requestKey = ids.uuid();
