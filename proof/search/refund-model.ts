@@ -434,6 +434,7 @@ function decide(world: World, rules: Rules, at: number, action: Decided): void {
     reference: 'E1',
     suspended: { cents: pixCents, at: start, connection },
     claimed: false,
+    named: null,
     byRule: false,
     returning:
       action === 'return'

@@ -36,9 +36,11 @@ import { asBehaved, type Outcome, outcomeOf, parsed, queried } from './provider-
 import { json, type Reply } from './reply.ts';
 import type { Post, PostsOf } from './webhooks.ts';
 import {
+  accountIdOf,
   chargeAnswer,
   chargeNotFound,
   chargeView,
+  company,
   disputeView,
   disputeWords,
   evidenceNotAllowed,
@@ -64,7 +66,6 @@ import {
   returnView,
   sentView,
   serverError,
-  sourceAccountId,
   transactionNotFound,
 } from './woovi.ts';
 
@@ -447,12 +448,22 @@ function account(desk: ClientDesk, id: string | undefined): Outcome {
     blockedBySecurity: medCents + judicialCents,
     blockedByWithdrawSafety: cautionCents,
   };
-  const own = { accountId: sourceAccountId, isDefault: true };
+  const accountId = accountIdOf(desk.client);
+  const own = { accountId, isDefault: true };
+  const { name: officialName, taxID: taxId } = company;
+  const owner = {
+    taxId,
+    officialName,
+    tradeName: officialName,
+    branch: '0001',
+    account: '123456',
+    accountName: 'Conta',
+  };
   const pageInfo = { skip: 0, limit: mostOfPage, hasPreviousPage: false, hasNextPage: false };
   const answer = () => {
     if (id === undefined) return json(200, { pageInfo, accounts: [{ ...own, balance: listed }] });
-    return id === sourceAccountId
-      ? json(200, { account: { ...own, balance: whole } })
+    return id === accountId
+      ? json(200, { account: { ...own, balance: whole, ...owner } })
       : failure('Account not found');
   };
   return queried(desk, answer, answer, serverError);

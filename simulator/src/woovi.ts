@@ -349,7 +349,7 @@ function paymentPart(payout: Payout, stale: boolean) {
     destinationAlias: payout.pixKey,
     comment: payout.payerInfo ?? '',
     correlationID: payout.idEnvio,
-    sourceAccountId,
+    sourceAccountId: accountIdOf(payout.payerKey),
   };
 }
 
@@ -358,7 +358,9 @@ function statusOf(payout: Payout, stale: boolean): 'CREATED' | 'APPROVED' | 'CON
   return payout.status === 'refused' ? 'FAILED' : 'CONFIRMED';
 }
 
-export const sourceAccountId = '6290ccfd42831958a405debc';
+/** Each client has an account of its own. */
+export const accountIdOf = (client: string): string =>
+  createHash('sha256').update(client).digest('hex').slice(0, 24);
 
 /** The payout in queries and lists. A stale one shows it as it was when it was created. */
 export function paymentView(payout: Payout, stale: boolean) {
@@ -413,7 +415,8 @@ const destinationOf = ({ pixKey }: Payout) => ({
 
 // ------------------------------------------------------------------------------------------- deliveries
 
-const company = { id: '6810ce3b892866f103d77ef2', name: 'Vintem Simulador', taxID: '11222333000181' };
+/** Of the one company whose accounts these all are. */
+export const company = { id: '6810ce3b892866f103d77ef2', name: 'Vintem Simulador', taxID: '11222333000181' };
 const account = { environment: 'TESTING' };
 
 /** The events of a received Pix, or of one of its returns: `about` counts them from 1. */

@@ -18,12 +18,7 @@ import {
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
 import { parseBrCode } from '../../server/src/provider/br-code.ts';
-import type {
-  Provider,
-  WebhookContent,
-  WebhookDelivery,
-  WebhookNews,
-} from '../../server/src/provider/provider.ts';
+import type { Moves, Provider, WebhookContent, WebhookDelivery } from '../../server/src/provider/provider.ts';
 
 /**
  * What every adapter must do, whatever its protocol: the same tests against the simulator's dialect of each. How an adapter is added to
@@ -943,8 +938,8 @@ function aboutDefences(bench: Bench): void {
 // -------------------------------------------------------------------------------------------- webhooks
 
 /** Everything that the deliveries so far say and that is believed. */
-async function newsOf({ provider, deliveries }: Bench): Promise<Required<WebhookNews>> {
-  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [], unread: [], costs: [] };
+async function newsOf({ provider, deliveries }: Bench): Promise<Required<Moves>> {
+  const all: Required<Moves> = { received: [], payouts: [], returned: [], unread: [], costs: [] };
   for (const delivery of [...deliveries]) {
     const content = await provider.parseWebhook(delivery);
     if (!content.authentic) throw new Error(content.reason);

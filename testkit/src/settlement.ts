@@ -174,7 +174,8 @@ export const receivedItem = (id: string | null, cents: number, endToEndId: strin
 
 export const payoutItem = (id: string, pixKey: string, more: object = {}) => ({
   endToEndId: `E${providerIdOf(id).slice(0, 31)}`,
-  chave: pixKey,
+  chave: 'vintem@simulator.example',
+  favorecido: { chave: pixKey },
   valor: '9.75',
   horario: new Date().toISOString(),
   tipo: 'SOLICITACAO',

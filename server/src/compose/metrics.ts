@@ -383,8 +383,8 @@ function readDatabase({
 
 /** prom-client's own histograms look up their labels for each value; these are filled from ours when they are read. */
 function measured(measures: Measures) {
-  const { requests, tillWait, tillFlush, tillBatch, providerCalls, providerErrors, deliveries, shed } =
-    measures;
+  const { requests, tillWait, tillFlush, tillBatch, providerCalls, providerErrors } = measures;
+  const { deliveries, shed, notOurs } = measures;
   const named = (name: string, value: string) => ({ [name]: value });
   const histograms = (
     name: string,
@@ -442,6 +442,19 @@ function measured(measures: Measures) {
         type: 'counter' as never,
         aggregator: 'sum',
         values: [{ value: shed.count, labels: {} }],
+      }),
+    },
+    {
+      name: 'vintem_deliveries_not_ours_total',
+      get: async () => ({
+        name: 'vintem_deliveries_not_ours_total',
+        help: 'Deliveries of providers that are for no connection of this installation, or do not name its account',
+        type: 'counter' as never,
+        aggregator: 'sum',
+        values: [
+          { value: notOurs.unknownConnection, labels: { reason: 'unknown_connection' } },
+          { value: notOurs.notAddressed, labels: { reason: 'not_addressed' } },
+        ],
       }),
     },
   ];

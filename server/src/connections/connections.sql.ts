@@ -15,6 +15,8 @@ export interface ConnectionRow {
   certificateExpiresAt: number | null;
   state: 'active' | 'retired';
   version: number;
+  /** Of the account behind it (`provider/identity.ts`); null: it was never asked for. */
+  identity: string | null;
   createdAt: number | null;
   /** Accounts that are bound to it. */
   accounts: number;
@@ -23,7 +25,7 @@ export interface ConnectionRow {
 }
 
 const columns = `c.id AS name, c.adapter, c.mode, c.test, c.simulated, c.url, c.credentials,
-  c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.created_at AS "createdAt",
+  c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.identity, c.created_at AS "createdAt",
   (SELECT count(*) FROM account a WHERE a.connection = c.id) AS accounts,
   (SELECT count(*) FROM account a WHERE c.id = ANY (a.charge_fallback)) AS routed`;
 
@@ -80,6 +82,7 @@ export interface NewConnection {
   credentials: Buffer;
   certificateExpiresAt: number | null;
   webhookToken: string;
+  identity: string | null;
   now: number;
 }
 
@@ -88,8 +91,8 @@ const time = (ms: number | null): string | null => (ms === null ? null : new Dat
 const insert: Statement = {
   name: 'connection_insert',
   text: `INSERT INTO connection (id, adapter, mode, test, simulated, url, credentials, certificate_expires_at, webhook_token,
-      query_bucket_at, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING RETURNING id`,
+      query_bucket_at, created_at, identity)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11) ON CONFLICT DO NOTHING RETURNING id`,
 };
 
 /** @returns false when the name is taken */
@@ -106,21 +109,45 @@ export const insertConnection = async (tx: Queries, given: NewConnection): Promi
     time(certificateExpiresAt),
     given.webhookToken,
     time(given.now),
+    given.identity,
   ]);
   return rows.length > 0;
 };
 
 const update: Statement = {
   name: 'connection_change',
-  text: `UPDATE connection SET mode = $2, url = $3, credentials = $4, certificate_expires_at = $5, state = $6, version = version + 1
+  text: `UPDATE connection SET mode = $2, url = $3, credentials = $4, certificate_expires_at = $5, state = $6, identity = $7,
+      version = version + 1
     WHERE id = $1`,
 };
 
 export const updateConnection = (
   tx: Queries,
-  row: Pick<ConnectionRow, 'name' | 'mode' | 'url' | 'credentials' | 'certificateExpiresAt' | 'state'>,
+  row: Omit<
+    ConnectionRow,
+    'adapter' | 'test' | 'simulated' | 'version' | 'createdAt' | 'accounts' | 'routed'
+  >,
 ): Promise<unknown> =>
-  tx.run(update, [row.name, row.mode, row.url, row.credentials, time(row.certificateExpiresAt), row.state]);
+  tx.run(update, [
+    row.name,
+    row.mode,
+    row.url,
+    row.credentials,
+    time(row.certificateExpiresAt),
+    row.state,
+    row.identity,
+  ]);
+
+const know: Statement = {
+  name: 'connection_know_account',
+  text: `UPDATE connection SET identity = $2, version = version + 1 WHERE id = $1 AND version = $3`,
+};
+
+/** Keeps what a provider said of the account behind a connection, unless it was changed meanwhile. */
+export const keepAccount = (
+  sql: Queries,
+  { name, version, identity }: Pick<ConnectionRow, 'name' | 'version' | 'identity'>,
+): Promise<unknown> => sql.run(know, [name, identity, version]);
 
 const selectCells: Statement = {
   name: 'connection_cells',
@@ -129,10 +156,11 @@ const selectCells: Statement = {
 
 const openIn = (cell: string): Statement => ({
   name: `connection_open_${cell}`,
-  text: `SELECT EXISTS (SELECT FROM ${cell}.intent WHERE connection = $1) AS open`,
+  text: `SELECT EXISTS (SELECT FROM ${cell}.intent WHERE connection = $1)
+      OR EXISTS (SELECT FROM ${cell}.dispute_defence WHERE connection = $1 AND due_at IS NOT NULL) AS open`,
 });
 
-/** Whether a payment of any cell is still sent or followed over it. */
+/** Whether a payment, a refund or a defence of any cell is still sent or followed over it. */
 export async function hasOpenPayments(sql: Queries, name: string): Promise<boolean> {
   for (const cell of await sql.run<{ name: string }>(selectCells)) {
     const [found] = await sql.run<{ open: boolean }>(openIn(cell.name), [name]);

@@ -2,7 +2,7 @@ import type { Secrets } from '../ground/secrets.ts';
 import type { Net } from '../ports/net.ts';
 import type { Transaction } from '../ports/sql.ts';
 import { type Adapter, CredentialFault } from '../provider/adapter.ts';
-import { type Finding, isOfEnvironment } from '../provider/provider.ts';
+import { type Finding, isConnectionName, isOfEnvironment } from '../provider/provider.ts';
 import { audits, installationId } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
 import {
@@ -29,6 +29,7 @@ import {
   settingsOf,
   simulatorCredentials,
 } from './credentials.ts';
+import { identityBehind, requireSameOrFree } from './identity.ts';
 
 /**
  * Connections as operators make and change them. A connection is stored only after its credentials were read, its certificate was opened
@@ -100,7 +101,8 @@ export async function createConnection(deps: ConnectionDeps, wanted: Wanted): Pr
   const url = simulated ? null : requireSafeUrl(wanted.url ?? adapter.defaultUrl ?? '');
   if (!simulated) await requireOwnAccount(deps, name, credentials);
   const row = { name, test: simulated, simulated, url };
-  await requireAccepted(deps, adapter, row, credentials);
+  const identity = await requireAccepted(deps, adapter, row, credentials);
+  if (!simulated) await requireNewAccount(deps, name, identity);
   await deps.sql.tx(async (tx) => {
     const made = await insertConnection(tx, {
       ...row,
@@ -109,6 +111,7 @@ export async function createConnection(deps: ConnectionDeps, wanted: Wanted): Pr
       credentials: sealKept(deps.secrets, name, { current: credentials, previous: null }),
       certificateExpiresAt,
       webhookToken: deps.ids.bytes(24).toString('base64url'),
+      identity,
       now,
     });
     if (!made) throw new OperatorRefused(`there is a connection ${name} already`);
@@ -147,9 +150,21 @@ async function requireOwnAccount(
   }
 }
 
-/** Its name stands in the address that the provider delivers to, and in references before a colon. */
+/** The same by what the provider says of the account. @throws CredentialFault that names the other connection */
+async function requireNewAccount(
+  { sql }: Pick<ConnectionDeps, 'sql'>,
+  name: string,
+  identity: string,
+): Promise<void> {
+  const other = (await listConnectionRows(sql)).find((row) => row.identity === identity && row.name !== name);
+  if (other)
+    throw new CredentialFault(
+      `the account is that of the connection ${other.name}; one account takes one connection`,
+    );
+}
+
 function requireName(name: string): void {
-  if (!/^[a-z][a-z0-9-]{1,39}$/.test(name))
+  if (!isConnectionName(name))
     throw new CredentialFault('name: takes 2 to 40 small letters, digits and hyphens, a letter first');
   if (isOfEnvironment(name) || name === 'none')
     throw new CredentialFault(`name: ${name} is the connection of the environment's settings`);
@@ -171,9 +186,10 @@ export function rotateCredentials(
       now,
     });
     if (!simulated) await requireOwnAccount(deps, name, credentials);
-    await requireAccepted(deps, adapter, row, credentials);
+    const identity = await requireAccepted(deps, adapter, row, credentials);
+    if (!simulated) await requireNewAccount(deps, name, identity);
     const both = { current: credentials, previous: kept.current };
-    return { ...row, credentials: sealKept(deps.secrets, name, both), certificateExpiresAt };
+    return { ...row, credentials: sealKept(deps.secrets, name, both), certificateExpiresAt, identity };
   });
 }
 
@@ -187,9 +203,9 @@ export function restoreCredentials(deps: ConnectionDeps, name: string): Promise<
       simulated,
       now: deps.clock.now(),
     });
-    await requireAccepted(deps, adapter, row, previous);
+    const identity = await requireAccepted(deps, adapter, row, previous);
     const both = { current: previous, previous: current };
-    return { ...row, credentials: sealKept(deps.secrets, name, both), certificateExpiresAt };
+    return { ...row, credentials: sealKept(deps.secrets, name, both), certificateExpiresAt, identity };
   });
 }
 
@@ -214,8 +230,10 @@ export function setConnection(
     if (wanted.url === undefined) return { ...row, mode };
     if (row.simulated) throw new OperatorRefused("the simulator's address is SIMULATOR_URL");
     const url = requireSafeUrl(wanted.url);
-    await requireAccepted(deps, adapter, { ...row, url }, openKept(deps.secrets, row).current);
-    return { ...row, mode, url };
+    const { current } = openKept(deps.secrets, row);
+    const identity = await requireAccepted(deps, adapter, { ...row, url }, current);
+    await requireNewAccount(deps, name, identity);
+    return { ...row, mode, url, identity };
   });
 }
 
@@ -254,6 +272,7 @@ async function change(
     const row = await lockConnection(tx, name);
     if (row?.version !== before.version || row.accounts !== before.accounts || row.routed !== before.routed)
       throw new OperatorRefused('it was changed at the same moment: try again');
+    await requireSameOrFree(tx, before, after.identity);
     await updateConnection(tx, after);
     await record(deps, tx, action, name, { mode: after.mode, state: after.state });
   });
@@ -283,16 +302,17 @@ async function record(
 /** What must be right before a connection is stored. */
 const decisive: ReadonlySet<Finding['check']> = new Set(['certificate', 'token', 'pix key']);
 
+/** @returns the account behind the credentials @throws OperatorRefused the provider does not accept them, or does not name the account */
 async function requireAccepted(
   deps: ConnectionDeps,
   adapter: Adapter,
   row: Pick<ConnectionRow, 'name' | 'test' | 'simulated' | 'url'>,
   credentials: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<string> {
   const provider = adapter.create(settingsOf(deps, adapter, row, credentials), deps);
   const faults = decisiveFaults(await provider.diagnose({ webhookUrl: deps.config.hooksUrl }));
   // The simulator of this installation may start later.
-  if (faults.length === 0 || row.simulated) return;
+  if (faults.length === 0 || row.simulated) return identityBehind(provider);
   throw new OperatorRefused(faults.map(({ check, ...said }) => `${check}: ${sentenceOf(said)}`).join('\n'));
 }
 

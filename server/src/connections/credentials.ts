@@ -100,7 +100,8 @@ export function providerOfRow(
   row: ConnectionRow,
 ): Provider {
   const adapter = adapterNamed(row.adapter ?? '');
-  return adapter.create(settingsOf(deps, adapter, row, openKept(deps.secrets, row).current), deps);
+  const settings = settingsOf(deps, adapter, row, openKept(deps.secrets, row).current);
+  return adapter.create({ ...settings, identity: row.identity }, deps);
 }
 
 export function settingsOf(

@@ -4,8 +4,9 @@ import type { Sql } from '../ports/sql.ts';
 import type { AdapterWorld } from '../provider/adapter.ts';
 import type { Provider } from '../provider/provider.ts';
 import { prepareLimits } from '../settlement/dispatch/limit.ts';
-import { findConnectionRow, readVersions } from './connections.sql.ts';
+import { findConnectionRow, keepAccount, readVersions } from './connections.sql.ts';
 import { providerOfRow } from './credentials.ts';
+import { takeIdentity } from './identity.ts';
 
 /**
  * The providers of a process: those of the environment's settings, and one for each row. Rows that are made or changed are taken up
@@ -28,15 +29,61 @@ export interface KeepDeps extends AdapterWorld {
   wrap(provider: Provider): Provider;
 }
 
+/** How often a provider that names the account is asked for it. */
+const askAgainMs = 10 * 60_000;
+
 export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<string, Provider>): Connections {
   const providers = new Map<string, Provider>();
   const listeners = new Set<(provider: Provider) => void>();
   const known = new Map<string, { version: number; change(next: Provider): void }>();
+  const held = new Map<string, (next: Provider) => void>();
+  /** When each is asked again which account it is, monotonic. */
+  const askedAgainAt = new Map<string, number>();
 
   async function add(provider: Provider): Promise<void> {
     await prepareLimits(deps.sql, provider.connection, provider.capabilities.maxParallelSends);
     providers.set(provider.connection, provider);
     for (const begin of listeners) begin(provider);
+  }
+
+  /** One of the environment, unless another account is behind it than before while something depends on that one. */
+  async function addOfEnvironment(name: string, provider: Provider): Promise<void> {
+    const reason = await takeIdentity(deps.sql, name, provider.identity);
+    const release = held.get(name);
+    if (release) {
+      if (reason !== null) return;
+      held.delete(name);
+      release(provider);
+      deps.log.info({ connection: name }, 'the connection is no longer held');
+      return;
+    }
+    if (providers.has(name)) return;
+    if (reason === null) return add(provider);
+    deps.log.error(
+      { connection: name, reason },
+      'a connection is held: nothing is sent and nothing is asked for',
+    );
+    const { provider: waiting, change } = changeable({ ...provider, identity: null });
+    held.set(name, change);
+    await add(waiting);
+  }
+
+  /** The account behind a connection can be changed at the provider, without a word to us. */
+  async function compareAccount(name: string): Promise<void> {
+    const row = await findConnectionRow(deps.sql, name);
+    if (!row || row.simulated) return;
+    const said = await providerOfRow(deps, row).askAccount?.();
+    if (said?.outcome !== 'found') return;
+    if (row.identity === null) return void (await keepAccount(deps.sql, { ...row, identity: said.identity }));
+    const isHeld = providers.get(name)?.identity === null;
+    if ((said.identity !== row.identity) === isHeld) return;
+    const made = deps.wrap(providerOfRow(deps, row));
+    if (!isHeld)
+      deps.log.error(
+        { connection: name },
+        'a connection is held: the provider answers with another account than before',
+      );
+    known.get(name)?.change(isHeld ? made : { ...made, identity: null });
   }
 
   async function takeUp(name: string, version: number): Promise<void> {
@@ -57,7 +104,8 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
   let underWay: Promise<void> | null = null;
   const failed = new Map<string, number>();
   async function refresh(): Promise<void> {
-    for (const [name, provider] of ofEnvironment) if (!providers.has(name)) await add(provider);
+    for (const [name, provider] of ofEnvironment)
+      if (!providers.has(name) || held.has(name)) await addOfEnvironment(name, provider);
     for (const { name, version } of await readVersions(deps.sql)) {
       if (known.get(name)?.version === version) continue;
       try {
@@ -69,6 +117,15 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
           deps.log.error({ err: error, connection: name }, 'a connection cannot be used');
         failed.set(name, version);
       }
+    }
+    const now = deps.clock.monotonicMs();
+    for (const [name, provider] of providers) {
+      if (!provider.askAccount || !known.has(name) || now < (askedAgainAt.get(name) ?? 0)) continue;
+      askedAgainAt.set(name, now + askAgainMs);
+      // Beside everything else: a provider that does not answer holds nothing up.
+      void compareAccount(name).catch((error: unknown) =>
+        deps.log.warn({ err: error, connection: name }, 'the account of a connection was not compared'),
+      );
     }
   }
 

@@ -24,7 +24,15 @@ export interface Measures {
   deliveries: DeliveryMeasures;
   /** Calls that were refused under overload. */
   shed: { count: number };
+  /** Deliveries of providers that are not for us, by reason. */
+  notOurs: Record<NotOurs, number>;
 }
+
+/**
+ * `unknownConnection`: to the address of a connection that is not here, as after a restore of a copy that is older than it. `notAddressed`:
+ * authentic, and it does not name our account.
+ */
+export type NotOurs = 'unknownConnection' | 'notAddressed';
 
 export interface DeliveryMeasures {
   /** Handed to the thread. */
@@ -44,6 +52,7 @@ export function createMeasures(): Measures {
       new SharedArrayBuffer(8 * cellsOf(secondsBounds) * deliveryOutcomes.length),
     ),
     shed: { count: 0 },
+    notOurs: { unknownConnection: 0, notAddressed: 0 },
   };
 }
 

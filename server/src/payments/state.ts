@@ -246,6 +246,8 @@ function chargePaid(
   facts: Facts,
 ): Step | null {
   if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;
+  // A restore had lost the charge, and a person has credited the Pix to the account that its id names.
+  if (facts.posted(eventKinds.resolution, event.endToEnd)) return null;
   const { amountCents, endToEnd, paidAt } = event;
   if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(payment, event, facts);
   const payable = isOpen(payment) || payment.status === 'expired';

@@ -44,6 +44,8 @@ export interface ConnectionSettings {
   url: string;
   credentials: Readonly<Record<string, string>>;
   certificate: ClientCertificate | null;
+  /** Of the account behind it, where the provider has said it (`Provider.askAccount`); absent: it was not asked yet. */
+  identity?: string | null;
 }
 
 export interface AdapterWorld {

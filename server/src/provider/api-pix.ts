@@ -9,6 +9,7 @@ import { type ApiPixForm, bacenCharges, isTestCall, pixIn, readReceived } from '
 import { clockFindings, keyFindings, tokenFindings } from './diagnosis.ts';
 import { linesOfReceived } from './efi-account.ts';
 import { createExchange, type Exchange, failureOf, isSuccess } from './exchange.ts';
+import { identityOf } from './identity.ts';
 import type { TokenForm } from './oauth.ts';
 import type { Capabilities, Finding, Provider, WebhookNews } from './provider.ts';
 import { unreadItem } from './unread.ts';
@@ -21,6 +22,8 @@ export interface ApiPixOptions {
   connection: string;
   /** No money moves. */
   test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
   /** Everything before `/cob` and `/pix`. */
   url: string;
   tokenUrl: string;
@@ -96,6 +99,8 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
   };
   return {
     connection,
+    // API Pix has no call that names the account.
+    identity: identityOf(options.simulated ? null : options.url, [pixKey]),
     capabilities,
     ...receiptsOf({
       exchange,
@@ -123,7 +128,7 @@ export interface ReceiptsDeps {
   scopes: () => { needed: readonly string[]; granted: readonly string[] | null };
 }
 
-type Receipts = Omit<Provider, 'connection' | 'capabilities' | keyof typeof noPayouts>;
+type Receipts = Omit<Provider, 'connection' | 'identity' | 'capabilities' | keyof typeof noPayouts>;
 
 /** The half of a connection that receives. */
 export function receiptsOf(deps: ReceiptsDeps): Receipts {
@@ -204,14 +209,17 @@ function readDelivery(
   } catch {
     return null;
   }
-  const news = { received: [], payouts: [], unread: [] } as Required<Omit<WebhookNews, 'returned' | 'costs'>>;
+  const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
+    Omit<WebhookNews, 'returned' | 'costs'>
+  >;
   const items = pixIn(body);
   for (const item of items ?? []) {
     const { chave } = (item ?? {}) as { chave?: unknown };
     const pix = readReceived(item, receivedAt);
+    if (chave !== pixKey) news.addressed = false;
     // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
     if (typeof chave === 'string' && chave !== pixKey)
-      log.warn('a delivery of the provider tells of a Pix to a key that is not ours');
+      log.warn('a delivery of the provider names a Pix to a key that is not ours');
     else if (pix === null) news.unread.push(unreadItem('delivery', item));
     else news.received.push(pix);
   }
@@ -270,6 +278,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
       return createApiPixProvider({
         connection: name,
         test,
+        simulated,
         url,
         tokenUrl: credentials.tokenUrl ?? tokenUrlOf(bank, url, simulated),
         token: { ...bank.token.value, ...scopeOf(bank, credentials.scopes) },

@@ -48,6 +48,7 @@ export function efiWebhooks(options: {
   exchange: Exchange;
   clock: Clock;
   log: Log;
+  connection: string;
   pixKey: string;
   trust: WebhookTrust;
   payoutOf: ReadPayout;
@@ -97,7 +98,12 @@ function faultOf(delivery: WebhookDelivery, trust: WebhookTrust): string | null 
 function readDelivery(
   rawBody: Buffer,
   receivedAt: number,
-  { pixKey, log, payoutOf }: { pixKey: string; log: Log; payoutOf: ReadPayout },
+  {
+    connection,
+    pixKey,
+    log,
+    payoutOf,
+  }: { connection: string; pixKey: string; log: Log; payoutOf: ReadPayout },
 ): WebhookNews | null {
   let body: unknown;
   try {
@@ -110,10 +116,13 @@ function readDelivery(
   const unread: UnreadItem[] = [];
   const items = pixIn(body);
   const costs: ProviderCost[] = [];
+  let addressed = true;
   // Efí's test delivery at registration has no list: authentic, and empty.
   if (items === null && !isTestCall(body)) unread.push(unreadItem('delivery', body));
   for (const item of items ?? []) {
     const { tipo, chave } = (item ?? {}) as { tipo?: unknown; chave?: unknown };
+    // Of a payout it is the payer's key.
+    if (chave !== pixKey) addressed = false;
     if (tipo === 'SOLICITACAO' || hasIdEnvio(item)) {
       const payout = payoutOf(item, receivedAt);
       if (payout !== null) {
@@ -122,7 +131,7 @@ function readDelivery(
       } else unread.push(unreadItem('delivery', item));
     } else if (typeof chave === 'string' && chave !== pixKey) {
       // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
-      log.warn('a delivery of the provider tells of a Pix to a key that is not ours');
+      log.warn({ connection }, 'a delivery of the provider names a Pix to a key that is not ours');
     } else {
       const pix = readReceived(item, receivedAt);
       if (pix !== null) {
@@ -131,7 +140,7 @@ function readDelivery(
       } else unread.push(unreadItem('delivery', item));
     }
   }
-  return { received, payouts, unread, ...(costs.length > 0 && { costs }) };
+  return { addressed, received, payouts, unread, ...(costs.length > 0 && { costs }) };
 }
 
 /** `gnExtras.tarifa`, where the account has asked for it (`PUT /v2/gn/config`, `notificacao.tarifa`); text or a number of reais. */

@@ -8,6 +8,7 @@ import { balanceOf, dayReports, statementOf } from './efi-account.ts';
 import { defenceTextMost, efiDisputes } from './efi-disputes.ts';
 import { efiPayouts, type PayoutCalls, payoutReader } from './efi-payouts.ts';
 import { efiWebhooks, type WebhookTrust } from './efi-webhooks.ts';
+import { identityOf } from './identity.ts';
 import type { Capabilities, Provider, WebhookContent, WebhookDelivery } from './provider.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface EfiOptions {
   connection: string;
   /** No money moves. */
   test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
   /** Everything before `/v2` and `/oauth`. */
   baseUrl: string;
   clientId: string;
@@ -93,6 +96,7 @@ export const efiAdapter: Adapter = {
     return createEfiProvider({
       connection: name,
       test,
+      simulated,
       baseUrl: url,
       clientId,
       clientSecret,
@@ -143,10 +147,12 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
 
   return {
     connection,
+    // Efí has no call that names the account.
+    identity: identityOf(options.simulated ? null : options.baseUrl, [pixKey]),
     capabilities: capabilitiesOf(options, limits, mayDefend),
     ...charges,
     ...payouts,
-    ...efiWebhooks({ ...deps, trust: options.webhook, payoutOf }),
+    ...efiWebhooks({ ...deps, connection, trust: options.webhook, payoutOf }),
     ...dayReports(exchange, clock),
     diagnose,
     balance: () => balanceOf(exchange, clock),

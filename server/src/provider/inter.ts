@@ -18,6 +18,7 @@ import {
   unreadAnswer,
   wordsIn,
 } from './exchange.ts';
+import { identityOf } from './identity.ts';
 import {
   dayAt,
   readBalance,
@@ -54,6 +55,8 @@ export interface InterOptions {
   connection: string;
   /** No money moves. */
   test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
   /** Everything before `/oauth`, `/pix` and `/banking`. */
   baseUrl: string;
   clientId: string;
@@ -133,6 +136,7 @@ export const interAdapter: Adapter = {
     return createInterProvider({
       connection: name,
       test,
+      simulated,
       baseUrl: url,
       clientId,
       clientSecret,
@@ -209,6 +213,8 @@ export function createInterProvider(options: InterOptions): Provider {
   };
   return {
     connection,
+    // No call of Inter's names the account. Payouts leave the one that the header names, and charges come under the key.
+    identity: identityOf(options.simulated ? null : baseUrl, [accountNumber ?? '', pixKey]),
     capabilities,
     ...receipts,
     sendPayout: (instruction) => sendPayout(deps, instruction),

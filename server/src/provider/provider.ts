@@ -10,7 +10,14 @@
 export interface Provider {
   /** Its name: the key under which limits, breaker and webhooks of this connection are kept. */
   readonly connection: string;
+  /**
+   * Which account at the provider is behind it (`identity.ts`). Null: that is not known, or it is another one than before while something is
+   * unfinished; then nothing is sent and nothing is asked for.
+   */
+  readonly identity: string | null;
   readonly capabilities: Capabilities;
+  /** Asks which account the credentials are of; only where the provider says that. Everywhere else the credentials themselves do. */
+  askAccount?(): Promise<AccountOutcome>;
   createCharge(instruction: ChargeInstruction): Promise<SendOutcome<ChargeReport>>;
   /**
    * `requestedAt`, when our request to create it went out (the payment's creation will do), corrects the deadline of
@@ -350,7 +357,16 @@ export type WebhookContent =
   /** `authentic` false: stored, but never used. */
   { authentic: false; reason: string } | ({ authentic: true } & WebhookNews);
 
-export interface WebhookNews {
+export interface WebhookNews extends Moves {
+  /**
+   * Every part of it names our account. A provider signs for all of its customers, and each of them can point its deliveries at our
+   * address: what does not say that it is for us is not believed, and what it names is queried.
+   */
+  addressed: boolean;
+}
+
+/** Money that moved, as a delivery or a list says it. */
+export interface Moves {
   received: ReceivedPix[];
   payouts: PayoutReport[];
   /** Returns of Pix that the delivery names by their end-to-end ids alone. */
@@ -378,6 +394,9 @@ export const costOfPix = (
   of: 'received' | 'sent' | 'received back' | 'sent back',
   endToEnd: string,
 ): string => `${of}:${endToEnd}`;
+
+/** What a provider says of the account behind credentials. */
+export type AccountOutcome = { outcome: 'found'; identity: string } | Unclear;
 
 export interface ReturnOf {
   /** Of the Pix that was given back. */
@@ -439,6 +458,9 @@ export const environmentConnections = ['simulator', 'live'] as const;
 
 export const isOfEnvironment = (connection: string): boolean =>
   (environmentConnections as readonly string[]).includes(connection);
+
+/** What a connection can be called: its name stands in the address that the provider delivers to, and in references before a colon. */
+export const isConnectionName = (text: string): boolean => /^[a-z][a-z0-9-]{1,39}$/.test(text);
 
 /** One thing that `vintem doctor` or `vintem connection test` looked at. */
 export interface Finding {

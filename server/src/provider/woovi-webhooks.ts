@@ -123,9 +123,40 @@ export function bodyOf(rawBody: Buffer): Record<string, unknown> | null {
   }
 }
 
+/** Whom deliveries must name. */
+export interface OwnAccount {
+  accountId: string;
+  /** CPF or CNPJ of its owner (`plainId`); null: Woovi does not say it to this application. */
+  taxId: string | null;
+}
+
+export interface Addressing {
+  /** Null: Woovi has not said which account it is, so no delivery is for it. */
+  account: OwnAccount | null;
+  /** Of Woovi's sandbox, or the simulator. */
+  isTest: boolean;
+}
+
+/** A document without points, strokes and hyphens. */
+export const plainId = (text: string): string => text.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
+
+/**
+ * Whether a delivery names the account, and nothing that contradicts it. Woovi's keys are those of the platform: they say that Woovi
+ * sent it, and not to whom. `MOVEMENT_…` names no company in Woovi's documents.
+ */
+function isAddressed(body: Record<string, unknown>, { account: own, isTest }: Addressing): boolean {
+  if (own === null) return false;
+  const account = recordOf(body.account);
+  if (account?.environment !== undefined && (account.environment === 'TESTING') !== isTest) return false;
+  const named = [account?.accountId, account?.id].filter((id) => typeof id === 'string');
+  if (named.length > 0) return named.every((id) => id === own.accountId);
+  const taxId = recordOf(body.company)?.taxID;
+  return own.taxId !== null && typeof taxId === 'string' && plainId(taxId) === own.taxId;
+}
+
 /** One event a delivery. One that is not asked for, or that is new, says nothing. */
-export function readDelivery(body: Record<string, unknown>, log: Log): WebhookNews {
-  const news: WebhookNews = { received: [], payouts: [] };
+export function readDelivery(body: Record<string, unknown>, addressing: Addressing, log: Log): WebhookNews {
+  const news: WebhookNews = { addressed: isAddressed(body, addressing), received: [], payouts: [] };
   const unreadable = (): void => {
     news.unread = [unreadItem('delivery', body)];
   };

@@ -20,6 +20,7 @@ import {
   unreadAnswer,
   wordsIn,
 } from './exchange.ts';
+import { identityOf } from './identity.ts';
 import { formOf } from './multipart.ts';
 import type {
   Capabilities,
@@ -71,7 +72,15 @@ import {
   saysNotFound,
   waitsForApproval,
 } from './woovi-bodies.ts';
-import { bodyOf, createSigningKeys, events, isTestDelivery, readDelivery } from './woovi-webhooks.ts';
+import {
+  bodyOf,
+  createSigningKeys,
+  events,
+  isTestDelivery,
+  type OwnAccount,
+  plainId,
+  readDelivery,
+} from './woovi-webhooks.ts';
 
 /**
  * Woovi (OpenPix): one key instead of tokens and certificates, integer cents, and our own id as the address of charges and
@@ -81,6 +90,10 @@ export interface WooviOptions {
   connection: string;
   /** No money moves. */
   test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
+  /** Of the account, as Woovi said it when the connection was made; null: it was not asked. */
+  identity?: string | null;
   /** `https://api.woovi.com`, `https://api.woovi-sandbox.com`. */
   baseUrl: string;
   /** The AppID, as its panel shows it. */
@@ -146,11 +159,13 @@ export const wooviAdapter: Adapter = {
   certificate: 'none',
   defaultUrl: 'https://api.woovi.com',
   simulatorPath: '/woovi',
-  create({ name, test, simulated, url, credentials }, world) {
+  create({ name, test, simulated, url, credentials, identity }, world) {
     const { appId = '', accountId } = credentials;
     return createWooviProvider({
       connection: name,
       test,
+      simulated,
+      identity: identity ?? null,
       baseUrl: url,
       appId,
       ...(accountId === undefined ? {} : { accountId }),
@@ -216,9 +231,22 @@ export function createWooviProvider(options: WooviOptions): Provider {
     sendTimeoutMs: limits.sendTimeoutMs,
     statement: { lists: true, dayReports: null },
   };
+  const ownAccount = createOwnAccount(deps, options);
+  const isTest = options.test || new URL(base).hostname.includes('sandbox');
   return {
     connection,
+    // The simulator may start later than the connection is made: there an AppID is an account.
+    identity: options.simulated ? identityOf(null, [options.appId]) : (options.identity ?? null),
     capabilities,
+    async askAccount() {
+      const asked = await ownAccount.ask();
+      if (asked.outcome === 'unclear') return asked;
+      const { baseUrl, simulated } = options;
+      return {
+        outcome: 'found',
+        identity: identityOf(simulated ? null : baseUrl, [asked.account.accountId]),
+      };
+    },
     createCharge: (instruction) => createCharge(deps, instruction),
     queryCharge: (txid) => queryCharge(deps, txid),
     listCharges: (window) => listCharges(deps, window),
@@ -230,15 +258,14 @@ export function createWooviProvider(options: WooviOptions): Provider {
     async parseWebhook(delivery) {
       const body = bodyOf(delivery.rawBody);
       if (body === null) return { authentic: false, reason: 'the body is no JSON' };
-      if (isTestDelivery(body)) return { authentic: true, received: [], payouts: [] };
+      if (isTestDelivery(body)) return { authentic: true, addressed: true, received: [], payouts: [] };
       const fault = await keys.faultOf(delivery);
-      return fault === null
-        ? { authentic: true, ...readDelivery(body, log) }
-        : { authentic: false, reason: fault };
+      if (fault !== null) return { authentic: false, reason: fault };
+      return { authentic: true, ...readDelivery(body, { account: await ownAccount.known(), isTest }, log) };
     },
     readWebhook(rawBody) {
       const body = bodyOf(rawBody);
-      return body && readDelivery(body, log);
+      return body && readDelivery(body, { account: ownAccount.last(), isTest }, log);
     },
     registerWebhook: (url) => registerWebhook(deps, url),
     diagnose: ({ webhookUrl }) => diagnose(deps, options.accountId, webhookUrl),
@@ -736,13 +763,63 @@ async function balanceOf({ exchange, clock }: Deps, accountId: string | undefine
   return balance;
 }
 
-/** Of the account that was asked for, or of the default one in the list. */
-function readBalance(body: unknown): ProviderBalance | null {
+/** The account that was asked for, or the default one in the list. */
+function accountIn(body: unknown): Record<string, unknown> | null {
   const accounts = arrayIn(body, 'accounts');
-  const account = accounts
-    ? accounts.map(recordOf).find((one) => one?.isDefault === true)
-    : recordOf(recordOf(body)?.account);
-  const balance = recordOf(account?.balance);
+  if (!accounts) return recordOf(recordOf(body)?.account);
+  return accounts.map(recordOf).find((one) => one?.isDefault === true) ?? null;
+}
+
+/** Who owns the account may be asked again after this: a default account can be changed in Woovi's panel. */
+const accountLivesMs = 3_600_000;
+/** After a failure it is asked for no sooner, whatever is delivered. */
+const accountAgainMs = 10_000;
+
+type AskedAccount = { outcome: 'found'; account: OwnAccount } | Unclear;
+
+/**
+ * The account that payouts leave, as Woovi says it. Its owner's document stands only in the answer for one account, which needs a permission of its
+ * own; without it the account's id alone says to whom a delivery is addressed.
+ */
+function createOwnAccount({ exchange, clock }: Deps, { accountId: wanted }: WooviOptions) {
+  let account: OwnAccount | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let underWay: Promise<unknown> | null = null;
+
+  async function ask(): Promise<AskedAccount> {
+    triedAt = clock.monotonicMs();
+    const reply = await exchange(accountCall(wanted));
+    const one = reply.kind === 'answer' && isSuccess(reply.status) ? accountIn(reply.body) : null;
+    const accountId = one?.accountId;
+    if (typeof accountId !== 'string' || accountId === '') return unclear(reply, clock);
+    const whole = one?.taxId === undefined ? await exchange(accountCall(accountId)) : reply;
+    const taxId = whole.kind === 'answer' && isSuccess(whole.status) ? accountIn(whole.body)?.taxId : null;
+    account = { accountId, taxId: typeof taxId === 'string' && taxId !== '' ? plainId(taxId) : null };
+    readAt = clock.monotonicMs();
+    return { outcome: 'found', account };
+  }
+
+  return {
+    ask,
+    last: () => account,
+    /** Null: Woovi does not say it now. */
+    async known(): Promise<OwnAccount | null> {
+      const now = clock.monotonicMs();
+      if (now - readAt < accountLivesMs) return account;
+      if (underWay === null && now - triedAt >= accountAgainMs)
+        underWay = ask().finally(() => {
+          underWay = null;
+        });
+      // A burst of deliveries asks once, and all of them wait for the answer.
+      await underWay;
+      return account;
+    },
+  };
+}
+
+function readBalance(body: unknown): ProviderBalance | null {
+  const balance = recordOf(accountIn(body)?.balance);
   const available = balance?.available;
   if (balance === null || !Number.isSafeInteger(available)) return null;
   const totalCents = amountOf(balance.blocked);

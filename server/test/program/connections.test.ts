@@ -29,6 +29,11 @@ import {
   testConnection,
   type Wanted,
 } from '../../src/connections/connections.ts';
+import { keepConnections } from '../../src/connections/keep.ts';
+import type { Caller } from '../../src/http/auth.ts';
+import { identityOf } from '../../src/provider/identity.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { planDispatch } from '../../src/settlement/dispatch/dispatch-plan.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { certificate, passphrase, pfx } from './certificate.ts';
 
@@ -108,6 +113,23 @@ afterAll(async () => {
   await service.close();
   await Promise.all([banks.a.stop(), banks.b.stop()]);
 });
+
+const connectionOf = async (name: string) =>
+  (
+    await service.database.admin<{ identity: string; version: number }>(
+      'SELECT identity, version FROM vintem.connection WHERE id = $1',
+      [name],
+    )
+  )[0];
+
+/** Which of the two providers took a payout, and how often. */
+async function takenAt(id: string): Promise<[number, number]> {
+  const of = async ({ simulator }: Bank): Promise<number> => {
+    const { body } = await simulator.control('GET', `/control/state?idEnvio=${id.replaceAll('-', '')}`);
+    return body.payouts[0]?.timesAccepted ?? 0;
+  };
+  return [await of(banks.a), await of(banks.b)];
+}
 
 describe('what cannot be used is named, and nothing is stored', () => {
   test.each<[string, Partial<Wanted>, object, string]>([
@@ -323,5 +345,113 @@ test('credentials change and change back beside a running service', async () => 
     'connection.create',
     'connection.rotate',
     'connection.rotate_back',
+  ]);
+});
+
+test('A transfer whose answer was lost goes only to the account of its first attempt, whatever is done to the connection', async () => {
+  const own = { clientId: 'viva', clientSecret: clientSecretOf('viva'), pixKey: 'viva@banco.example' };
+  await createConnection(deps, wanted('loja-a', { name: 'viva', mode: 'shared' }, own));
+  await until(async () => service.runtime.providers.has('viva'));
+  const merchant = await merchantOn('viva', banks.a.simulator, false);
+  await merchant.receive(100_000);
+  await ended(merchant.ownerId);
+  await banks.a.simulator.behave({ payout: 'lose-answer', query: 'error-500', webhook: 'drop' });
+  const { body } = await merchant.transfer({ amountCents: 50_000 });
+  await until(async () => (await takenAt(body.id))[0] === 1);
+  const before = await connectionOf('viva');
+
+  // Refused, and nothing is changed.
+  const url = banks.b.simulator.url;
+  for (const attempt of [
+    () => setConnection(deps, 'viva', { url }),
+    () => rotateCredentials(deps, 'viva', { pixKey: 'viva-2@banco.example' }),
+  ])
+    await expect(attempt()).rejects.toThrow('payments on it are unfinished');
+  expect(await connectionOf('viva')).toEqual(before);
+  // Another secret of the same account is no other account.
+  const renewed = { clientId: 'viva-2', clientSecret: clientSecretOf('viva-2') };
+  await rotateCredentials(deps, 'viva', renewed);
+  expect((await connectionOf('viva'))?.identity).toBe(before?.identity);
+  await restoreCredentials(deps, 'viva');
+
+  // As a process that read the connection before sees it, or a restored copy of it: the row says another account.
+  await otherAccountBehind('viva', url);
+  await service.runtime.connections.refresh();
+  await service.database.admin(
+    `UPDATE vintem.intent SET state = 'awaiting', lease_until = NULL, attempt_ended_at = now() - interval '1 h', priority = 0, absences = 2,
+       absent_at = now(), due_at = now() WHERE payment_id = $1`,
+    [body.id],
+  );
+  const [open] = await untilSome(() =>
+    service.database.admin<{ kind: string; connection: string }>(
+      `SELECT kind, detail ->> 'connection' AS connection FROM vintem.incident WHERE payment_id = $1`,
+      [body.id],
+    ),
+  );
+  expect(open).toEqual({ kind: 'undecided', connection: 'viva' });
+  expect(await takenAt(body.id)).toEqual([1, 0]);
+
+  // With the account of the first attempt it ends by itself.
+  await banks.a.simulator.behave({});
+  await otherAccountBehind('viva', banks.a.simulator.url);
+  await service.runtime.connections.refresh();
+  await service.database.admin('UPDATE vintem.intent SET due_at = now() WHERE payment_id = $1', [body.id]);
+  await ended(merchant.ownerId);
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('completed');
+  expect(await takenAt(body.id)).toEqual([1, 0]);
+  expect(await violationsOfBooks(service)).toEqual([]);
+});
+
+/** What the service never does: another account comes behind a connection with a payment that is not finished. */
+async function otherAccountBehind(name: string, url: string): Promise<void> {
+  const identity = identityOf(url, [`${name}@banco.example`]);
+  await service.database.admin(
+    'UPDATE vintem.connection SET url = $2, identity = $3, version = version + 1 WHERE id = $1',
+    [name, url, identity],
+  );
+}
+
+async function untilSome<Row>(look: () => Promise<Row[]>): Promise<Row[]> {
+  let rows: Row[] = [];
+  await until(async () => {
+    rows = await look();
+    return rows.length > 0;
+  });
+  return rows;
+}
+
+test('The connection of the environment is held while another account is behind it and a payment on it is unfinished', async () => {
+  const { runtime } = service;
+  const merchant = await service.newMerchant();
+  await merchant.receive(5_000);
+  await service.simulator.behave({ payout: 'stay-pending' });
+  const { body } = await merchant.transfer({ amountCents: 1_000 });
+  const simulator = runtime.providers.get('simulator') as Provider;
+  const before = await connectionOf('simulator');
+  const other = { ...simulator, identity: 'another account' };
+  const started = keepConnections(
+    { ...runtime, config: deps.config, wrap: (one) => one },
+    new Map([['simulator', other]]),
+  );
+  await started.refresh();
+  expect(started.providers.get('simulator')).toMatchObject({ identity: null });
+  expect((await connectionOf('simulator'))?.identity).toBe(before?.identity);
+  const plan = planDispatch(
+    { clock: runtime.clock, providers: started.providers, senders: new Map() },
+    { connection: 'simulator' } as Caller,
+    'transfer',
+    0,
+  );
+  expect(plan.configured).toBe(false);
+
+  await service.simulator.control('POST', `/control/payouts/${body.id.replaceAll('-', '')}/complete`);
+  await until(async () => {
+    await started.refresh();
+    return started.providers.get('simulator')?.identity === other.identity;
+  });
+  expect((await connectionOf('simulator'))?.identity).toBe(other.identity);
+  await service.database.admin('UPDATE vintem.connection SET identity = $2 WHERE id = $1', [
+    'simulator',
+    before?.identity,
   ]);
 });

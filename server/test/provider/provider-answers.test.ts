@@ -866,7 +866,13 @@ describe('webhooks', () => {
   });
 
   test.each([['{"evento":"teste_webhook"}'], ['{}'], ['null'], ['[]']])('%s says nothing', (body) => {
-    expect(deliver(body)).toEqual({ authentic: true, received: [], payouts: [], unread: [] });
+    expect(deliver(body)).toEqual({
+      authentic: true,
+      addressed: true,
+      received: [],
+      payouts: [],
+      unread: [],
+    });
   });
 
   test.each([

@@ -468,6 +468,8 @@ describe('a delivery', () => {
   const { public_keys: [{ key: realKey = '' } = {}] = [] } = foreign('woovi/public-keys').body as {
     public_keys: { key: string }[];
   };
+  /** The list names no document: it stands in the answer for one account. */
+  const account = [saying('woovi/account-list'), saying('woovi/account')];
   const signed = (body: unknown) => {
     const rawBody = Buffer.from(JSON.stringify(body));
     const signature = sign('RSA-SHA256', rawBody, privateKey).toString('base64');
@@ -517,17 +519,51 @@ describe('a delivery', () => {
     ],
     ['woovi/delivery-refund-received-rejected', { received: [], payouts: [] }],
   ])('%s', async (name, expected) => {
-    answers = [keysAnswer(realKey, pem)];
+    answers = [keysAnswer(realKey, pem), ...account];
     expect(await create().parseWebhook(signed(foreign(name).body))).toMatchObject({
       authentic: true,
+      // Each sample is of another company, or names none.
+      addressed: false,
       ...expected,
     });
+  });
+
+  const own = { accountId: '6290ccfd42831958a405debc', taxID: '123.456.789-01' };
+  test.each<[string, object, boolean]>([
+    ['names our account', { account: { accountId: own.accountId } }, true],
+    ['names our account by its other name', { account: { id: own.accountId } }, true],
+    ['names our company', { company: { id: 'x', taxID: own.taxID }, account: {} }, true],
+    [
+      'names our company and the sandbox',
+      { company: { taxID: own.taxID }, account: { environment: 'TESTING' } },
+      false,
+    ],
+    [
+      'names our company and another account',
+      { company: { taxID: own.taxID }, account: { id: 'other' } },
+      false,
+    ],
+    ['names another company', { company: { taxID: '11222333000181' }, account: {} }, false],
+    ['names no company', { company: undefined, account: undefined }, false],
+  ])('that Woovi signed and that %s is believed only where it is for us', async (_, named, addressed) => {
+    answers = [keysAnswer(pem), ...account];
+    const body = { ...(foreign('woovi/delivery-charge-completed').body as object), ...named };
+    const provider = create();
+    const delivery = signed(body);
+    expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true, addressed });
+    expect(provider.readWebhook(delivery.rawBody, now)).toMatchObject({ addressed });
+  });
+
+  test('that comes before Woovi has said which account it is, is not believed', async () => {
+    answers = [keysAnswer(pem), { status: 403, headers: {}, text: '{"error":"no scope"}' }];
+    const body = { ...(foreign('woovi/delivery-charge-completed').body as object), account: own };
+    expect(await create().parseWebhook(signed(body))).toMatchObject({ authentic: true, addressed: false });
   });
 
   test('at registration names no money, and needs no signature', async () => {
     const rawBody = Buffer.from(JSON.stringify(foreign('woovi/delivery-test').body));
     const content = await create().parseWebhook({ headers: {}, rawBody, receivedAt: now });
-    expect(content).toEqual({ authentic: true, received: [], payouts: [] });
+    expect(content).toEqual({ authentic: true, addressed: true, received: [], payouts: [] });
   });
 
   test('that calls itself a test and names money is none', async () => {
@@ -549,17 +585,17 @@ describe('a delivery', () => {
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: false });
     expect(calls).toHaveLength(1);
     now += 11_000;
-    answers = [keysAnswer(realKey, pem)];
+    answers = [keysAnswer(realKey, pem), ...account];
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
   });
 
   test('keys that cannot be read again serve on', async () => {
     const provider = create();
     const delivery = signed(foreign('woovi/delivery-movement-confirmed').body);
-    answers = [keysAnswer(pem)];
+    answers = [keysAnswer(pem), ...account];
     await provider.parseWebhook(delivery);
     now += 2 * 3_600_000;
-    answers = [{ status: 503, headers: {}, text: '' }];
+    answers = [{ status: 503, headers: {}, text: '' }, ...account];
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
   });
 });

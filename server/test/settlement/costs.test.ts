@@ -307,6 +307,7 @@ describe("the company's own Pix", () => {
 
   test('that stands in suspense from before is not booked again, and the close has what is in suspense', async () => {
     const money = {
+      named: null,
       pix: 'E-before',
       moved: { amountCents: 700, at: Date.now() },
       returns: [],
@@ -360,6 +361,7 @@ describe("the company's own Pix", () => {
 
   test('over an address that proves nothing is not booked until a list names it', async () => {
     const money = {
+      named: null,
       pix: 'E-path',
       moved: { amountCents: 900, at: Date.now() },
       returns: [],

@@ -10,6 +10,7 @@ import {
   resolveIncident,
   showIncident,
 } from '../../src/settlement/incidents/incident.ts';
+import { postUnmatched } from '../../src/settlement/incidents/unmatched.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
 import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import type { Observed } from '../../src/settlement/tracking/outcome-command.ts';
@@ -483,3 +484,88 @@ test('every resolution is on record, with who and why', async () => {
     { actor: 'tester', action: 'incident.resolve', subject: incident?.id, reason: 'seen and decided' },
   ]);
 });
+
+test('Money that came for a payment which a restore has lost is credited to the account that its id names, once', async () => {
+  const merchant = await service.newMerchant();
+  const requestKey = crypto.randomUUID();
+  const { body: lost } = await merchant.charge({ amountCents: 7_000, requestKey });
+  const { cell } = service.cellOf(merchant);
+  await service.database.admin(`DELETE FROM ${cell}.intent WHERE payment_id = $1`, [lost.id]);
+  await service.database.admin(`DELETE FROM ${cell}.payment WHERE id = $1`, [lost.id]);
+  await service.simulator.control('POST', `/control/charges/${providerId(lost.id)}/pay`);
+  const [incident] = await untilSome(async () =>
+    (await listIncidents(service.runtime, null)).filter(
+      ({ kind, detail }) => kind === 'unmatched' && (detail as { named?: string }).named === lost.id,
+    ),
+  );
+  const credited = () =>
+    resolveIncident({ ...service.runtime, actor: 'tester' }, incident?.id ?? '', {
+      action: 'credit',
+      reason: 'its id names the account',
+    });
+  const available = async (): Promise<number> => (await merchant.call('GET', '/account')).body.balanceCents;
+  if (cell !== service.runtime.cell) {
+    await expect(credited()).rejects.toThrow('in another cell');
+    return;
+  }
+  await service.database.admin(`UPDATE ${cell}.account SET test = false WHERE id = $1`, [merchant.ownerId]);
+  await expect(credited()).rejects.toThrow('do not both move money');
+  await service.database.admin(`UPDATE ${cell}.account SET test = true WHERE id = $1`, [merchant.ownerId]);
+  expect(await available()).toBe(0);
+  expect(await credited()).toMatchObject({ state: 'resolved' });
+  expect(await available()).toBe(7_000);
+  await expect(credited()).rejects.toThrow('resolved already');
+
+  // The merchant repeats its request: the charge comes back, finds its Pix posted, and brings nothing more.
+  const { body: again } = await merchant.charge({ amountCents: 7_000, requestKey });
+  expect(again.id).toBe(lost.id);
+  const pix = {
+    endToEnd: pixNamed(incident),
+    amountCents: 7_000,
+    paidAt: Date.now(),
+    txid: null,
+    returns: [],
+  };
+  await hear(merchant, lost.id, { received: [pix] });
+  expect(await available()).toBe(7_000);
+});
+
+/** A transfer within the company has one end-to-end id on both sides. */
+test('Money that came in is not taken for posted because a transfer of another side has the same end-to-end id', async () => {
+  const merchant = await service.newMerchant();
+  await merchant.receive(9_000);
+  const { body: transfer } = await merchant.transfer({ amountCents: 5_000 });
+  await until(async () => (await statusOf(merchant, transfer.id)) === 'completed');
+  const [sent] = await service.database.admin<{ pix: string }>(
+    `SELECT end_to_end AS pix FROM ${service.cellOf(merchant).cell}.payment WHERE id = $1`,
+    [transfer.id],
+  );
+  const came = {
+    named: null,
+    pix: sent?.pix ?? '',
+    moved: { amountCents: 4_975, at: Date.now() },
+    returns: [],
+    sign: 1 as const,
+    isOwn: false,
+  };
+  await postUnmatched(service.runtime, 'simulator', came, true);
+  const [incident] = (await listIncidents(service.runtime, null)).filter(
+    ({ kind, reference }) => kind === 'unmatched' && reference === `unmatched:${sent?.pix}`,
+  );
+  const decide = (action: Action) =>
+    resolveIncident({ ...service.runtime, actor: 'tester' }, incident?.id ?? '', { action, reason: 'seen' });
+  await expect(decide('credit')).rejects.toThrow('no payment has posted this Pix');
+  expect(await decide('writeoff')).toMatchObject({ state: 'resolved' });
+});
+
+const pixNamed = (incident: IncidentView | undefined): string =>
+  incident?.reference.slice('unmatched:'.length) ?? '';
+
+async function untilSome<Row>(look: () => Promise<Row[]>): Promise<Row[]> {
+  let rows: Row[] = [];
+  await until(async () => {
+    rows = await look();
+    return rows.length > 0;
+  });
+  return rows;
+}

@@ -81,7 +81,7 @@ test('it is taken back only when a payment has posted the same Pix, whatever the
   );
   const { pix, at } = paid as { pix: string; at: Date };
   const moved = { amountCents: 700, at: at.getTime() };
-  const unmatched = { pix, moved, returns: [], sign: 1 as const, isOwn: false };
+  const unmatched = { named: null, pix, moved, returns: [], sign: 1 as const, isOwn: false };
   await postUnmatched(service.runtime, 'simulator', unmatched, true);
   const open = (await listIncidents(operator(), null)).filter(({ kind }) => kind === 'unmatched');
   const decide = (amountCents: number) => {

@@ -47,6 +47,7 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
     },
     plan: {
       connection: 'simulator',
+      identity: 'the account',
       call: 'payout',
       leaseMs: 30_000,
       waitMs: 0,

@@ -362,6 +362,7 @@ export function newIntent(
     refused: false,
     createdAt: now,
     providerRef: null,
+    identity: leaseMs === null ? null : plan.identity,
   };
 }
 

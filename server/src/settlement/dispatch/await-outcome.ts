@@ -28,12 +28,13 @@ export async function awaitOutcome(
     deps.eventsWritten();
     return payment;
   }
-  const { connection, leaseMs, startedMs, waitMs } = plan;
+  const { connection, identity, leaseMs, startedMs, waitMs } = plan;
   if (fence === null || leaseMs === null) {
     deps.wake();
     return waitMs > 0 ? watched(deps, payment, plan) : payment;
   }
-  const attempt: Attempt = { payment, connection, fence, leaseEndsMs: startedMs + leaseMs, repeat: false };
+  const leaseEndsMs = startedMs + leaseMs;
+  const attempt: Attempt = { payment, connection, identity, fence, leaseEndsMs, repeat: false };
   const sender = waitMs > 0 ? undefined : deps.senders.get(connection);
   if (sender) {
     sender.begin(attempt);

@@ -14,6 +14,8 @@ const lastReadMs = 1_000;
 /** How a new payment is sent, and how long its caller waits. The plan is made before the commit; making it changes nothing. */
 export interface DispatchPlan {
   connection: string;
+  /** Of the account behind it now; null: that is not known, and nothing new is accepted. */
+  identity: string | null;
   call: CallKind;
   /** The lease of a send by this process, in milliseconds; null: a worker sends. */
   leaseMs: number | null;
@@ -26,7 +28,7 @@ export interface DispatchPlan {
   /** Monotonic. The caller gets the stored state by then, even when the provider or the database hangs. */
   answerByMs: number;
   traceparent: string | undefined;
-  /** False: the connection has no provider, so nothing new is accepted. A repeat is still answered. */
+  /** False: the connection has no provider, or not the one that it had, so nothing new is accepted. A repeat is still answered. */
   configured: boolean;
   /** False: the provider has no such call. */
   offered: boolean;
@@ -51,7 +53,9 @@ export function planDispatch(
   waitMs: number,
 ): DispatchPlan {
   const { connection } = caller;
-  const can = deps.providers.get(connection)?.capabilities;
+  const provider = deps.providers.get(connection);
+  const can = provider?.capabilities;
+  const identity = provider?.identity ?? null;
   // Where sends are limited, only a worker that holds a slot commits `sending`. Charges and refunds are never limited.
   const unlimited = kind !== 'transfer' || can?.maxParallelSends === null;
   // Without a waiting caller, a worker in this process gets the payment directly and does not have to find it in the database. After a
@@ -62,6 +66,7 @@ export function planDispatch(
   const arrivedMs = caller.arrivedMs ?? startedMs;
   return {
     connection,
+    identity,
     call: callOf({ kind }),
     leaseMs: can && inline ? can.sendTimeoutMs + leaseMarginMs : null,
     waitMs,
@@ -69,7 +74,7 @@ export function planDispatch(
     acceptByMs: arrivedMs + answerWithinMs,
     answerByMs: arrivedMs + Math.max(answerWithinMs, waitMs + lastReadMs),
     traceparent: caller.traceparent,
-    configured: can !== undefined,
+    configured: identity !== null,
     offered: can === undefined || offers(can, kind),
     candidates: candidatesFor(deps.providers, { kind, connection }),
     looksForLost: false,

@@ -1,7 +1,8 @@
 import type { Provider } from '../../provider/provider.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
 import { holding, intentClaimMs } from './claims.ts';
-import { type Intent, leaseMarginMs, patience, sendPriority } from './intent.ts';
+import { leaveElsewhere } from './elsewhere.ts';
+import { type Intent, isElsewhere, leaseMarginMs, patience, sendPriority } from './intent.ts';
 import { claimDue, claimDueSends, type SendClass } from './intents.sql.ts';
 import { freedOnFailure, takeSend } from './limit.ts';
 import {
@@ -39,6 +40,10 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
   async function sendOne(intent: Intent): Promise<number> {
     if (intent.state === 'sending') {
       await takeOverSend(deps, intent);
+      return 0;
+    }
+    if (isElsewhere(intent, provider)) {
+      await leaveElsewhere(deps, intent);
       return 0;
     }
     if (intent.kind === 'refund') {

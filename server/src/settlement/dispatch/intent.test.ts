@@ -50,13 +50,16 @@ const ready: Intent = {
   refused: false,
   providerRef: null,
   createdAt: start,
+  identity: null,
 };
+
+const at = { capabilities, identity: 'the account' };
 
 const unknown = { kind: 'transfer', status: 'unknown', expiresAt: null } as const;
 const pending = { kind: 'transfer', status: 'pending', expiresAt: null } as const;
 const unclear: Ending = { type: 'unclear', cause: 'network', retryAfterMs: null };
 
-const sending = startAttempt(ready, 'fence 1', start, capabilities, 0);
+const sending = startAttempt(ready, 'fence 1', start, at, 0);
 /** One unclear attempt, ended at `start`. */
 const awaiting = afterEnding(sending, unclear, unknown, start, 0);
 
@@ -265,13 +268,13 @@ describe('an attempt', () => {
     for (let intent = sending, turn = 0; turn < 8; turn++) {
       intent = afterEnding(intent, { type: 'notSent' }, unknown, start, 0);
       waits.push((intent.dueAt - start) / second);
-      intent = startAttempt(intent, 'again', start, capabilities, 0);
+      intent = startAttempt(intent, 'again', start, at, 0);
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
   });
 
   it('that never left after one that may have is asked after, and never ready again', () => {
-    const repeat = startAttempt(awaiting, 'fence 2', start + minute, capabilities, 0);
+    const repeat = startAttempt(awaiting, 'fence 2', start + minute, at, 0);
     const after = afterEnding(repeat, { type: 'notSent' }, unknown, start + minute, 0);
     expect(after).toMatchObject({ state: 'awaiting', attempt: 1, absences: 0, leaseUntil: null });
     expect(wantsRepeat(after, capabilities)).toBe(false);
@@ -304,7 +307,7 @@ describe('what is heard while an attempt is under way', () => {
     { ...awaiting, absences: 2, absentAt: start + 20 * second },
     'fence 2',
     start + 30 * second,
-    capabilities,
+    at,
     0,
   );
   const now = start + 31 * second;
@@ -385,7 +388,7 @@ describe('a repeat', () => {
 
   it('needs two new absences for every further repeat', () => {
     const twice = { ...first, absences: 2 };
-    const repeat = startAttempt(twice, 'fence 2', start + 20 * second, capabilities, 0);
+    const repeat = startAttempt(twice, 'fence 2', start + 20 * second, at, 0);
     expect(repeat).toMatchObject({ attempt: 2, absences: 0, absentAt: null });
     const ended = afterEnding(repeat, unclear, unknown, start + 30 * second, 0);
     expect(wantsRepeat(ended, capabilities)).toBe(false);
@@ -464,7 +467,7 @@ describe('a repeat', () => {
   });
 
   it('that is refused is remembered, and the refusal ends nothing', () => {
-    const repeat = startAttempt({ ...first, absences: 2 }, 'fence 2', start + minute, capabilities, 0);
+    const repeat = startAttempt({ ...first, absences: 2 }, 'fence 2', start + minute, at, 0);
     const after = afterEnding(repeat, { type: 'refused' }, unknown, start + minute + second, 0);
     expect(after).toMatchObject({
       state: 'awaiting',
@@ -519,7 +522,7 @@ describe('any history of an intent', () => {
               expect(later - earlier).toBeGreaterThanOrEqual(10 * second);
               expect(earlier).toBeGreaterThanOrEqual(endedAt);
             }
-            intent = startAttempt(intent, `fence ${index + 1}`, now, capabilities, 0);
+            intent = startAttempt(intent, `fence ${index + 1}`, now, at, 0);
             absences = [];
             endedAt = Number.POSITIVE_INFINITY;
           } else if (intent.state === 'sending' && now > (intent.leaseUntil ?? 0)) {

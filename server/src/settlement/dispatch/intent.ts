@@ -51,6 +51,11 @@ export interface Intent {
   createdAt: number;
   /** What the provider's first answer named the payout, where its queries need that. */
   providerRef: string | null;
+  /**
+   * The account at the provider that its first attempt went to (`provider/identity.ts`): whatever comes of it is there, and nowhere else is it sent
+   * again. Null: nothing was sent.
+   */
+  identity: string | null;
 }
 
 const second = 1_000;
@@ -160,6 +165,15 @@ export function priorityOf(kind: SentKind, status: PaymentStatus): (typeof query
   return status === 'pending' ? 5 : 4;
 }
 
+/**
+ * Whether it was sent to another account than the one that is behind the connection now, or that one is not known: then it is neither sent nor
+ * asked for there. An answer "not found" of another account proves nothing, and the same id is new to it.
+ */
+export const isElsewhere = (
+  { identity }: Pick<Intent, 'identity'>,
+  provider: { identity: string | null },
+): boolean => provider.identity === null || (identity !== null && identity !== provider.identity);
+
 /** Whether the next thing to do is to send it again under the same id. */
 export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean =>
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
@@ -173,13 +187,14 @@ export const mayMove = ({ kind, state, attempt, known, refused }: Intent): boole
 
 /**
  * The owner named by `fence` begins an attempt.
+ * @param identity the account at the provider that it goes to
  * @param lostAttempts after a restore the id may have gone out in the time that was lost: one attempt more than the row knows of
  */
 export function startAttempt(
   intent: Intent,
   fence: string,
   now: number,
-  capabilities: Capabilities,
+  { capabilities, identity }: { capabilities: Pick<Capabilities, 'sendTimeoutMs'>; identity: string | null },
   lostAttempts: number,
 ): Intent {
   const leaseUntil = now + capabilities.sendTimeoutMs + leaseMarginMs;
@@ -194,6 +209,7 @@ export function startAttempt(
     attemptEndedAt: null,
     absences: 0,
     absentAt: null,
+    identity: intent.identity ?? identity,
   };
 }
 
@@ -299,7 +315,16 @@ export function afterEnding(
       const failures = intent.failures + 1;
       const dueAt = now + Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
       return attempt === 0
-        ? { ...ended, priority: sendPriority, state: 'ready', attempt, failures, dueAt, attemptEndedAt: null }
+        ? {
+            ...ended,
+            priority: sendPriority,
+            state: 'ready',
+            attempt,
+            failures,
+            dueAt,
+            attemptEndedAt: null,
+            identity: null,
+          }
         : { ...ended, attempt, failures, dueAt };
     }
     case 'notFound':

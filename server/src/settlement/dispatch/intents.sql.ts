@@ -6,7 +6,7 @@ import { type Intent, sendPriority } from './intent.ts';
 const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
   i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
   i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "undecidedSince",
-  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt", i.provider_ref AS "providerRef"`;
+  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt", i.provider_ref AS "providerRef", i.identity`;
 
 const select: Statement = {
   name: 'intent_read',
@@ -18,13 +18,13 @@ const insert: Statement = {
   name: 'intent_insert',
   text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
       due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
-      answered_at, provider_ref)
+      answered_at, provider_ref, identity)
     VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
       unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
       unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
       unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
-      unnest($21::timestamptz[]), unnest($22::text[]))`,
+      unnest($21::timestamptz[]), unnest($22::text[]), unnest($23::text[]))`,
 };
 
 const update: Statement = {
@@ -32,7 +32,7 @@ const update: Statement = {
   text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
       lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
       failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
-      refused = k.refused, answered_at = k.answered_at, provider_ref = k.provider_ref, connection = k.connection
+      refused = k.refused, answered_at = k.answered_at, provider_ref = k.provider_ref, connection = k.connection, identity = k.identity
     FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
         unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
         unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
@@ -41,7 +41,7 @@ const update: Statement = {
         unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
         unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
         unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at,
-        unnest($18::text[]) AS provider_ref, unnest($19::text[]) AS connection) AS k
+        unnest($18::text[]) AS provider_ref, unnest($19::text[]) AS connection, unnest($20::text[]) AS identity) AS k
     WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
 };
 
@@ -89,6 +89,7 @@ export const intents: Table<Intent> = {
           inserted.map((intent) => intent.createdAt),
           inserted.map((intent) => intent.answeredAt),
           inserted.map((intent) => intent.providerRef),
+          inserted.map((intent) => intent.identity),
         ]),
       );
     }
@@ -114,6 +115,7 @@ export const intents: Table<Intent> = {
           updated.map((intent) => intent.answeredAt),
           updated.map((intent) => intent.providerRef),
           updated.map((intent) => intent.connection),
+          updated.map((intent) => intent.identity),
         ]),
       );
     }

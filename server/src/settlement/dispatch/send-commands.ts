@@ -8,7 +8,15 @@ import { refunds } from '../../payments/refunds.sql.ts';
 import type { Capabilities } from '../../provider/provider.ts';
 import { type Candidates, connectionsToAsk } from './ask-first.ts';
 import { breakerKey, breakerRows, type CallKind } from './breaker.ts';
-import { type Intent, mayMove, type SentKind, startAttempt, takeOver, wantsRepeat } from './intent.ts';
+import {
+  type Intent,
+  isElsewhere,
+  mayMove,
+  type SentKind,
+  startAttempt,
+  takeOver,
+  wantsRepeat,
+} from './intent.ts';
 import { intents } from './intents.sql.ts';
 import { ProbeDue } from './probe.ts';
 
@@ -40,6 +48,8 @@ export const callOf = ({ kind }: { kind: SentKind }): CallKind => calls[kind];
 
 export type StartInput = SendInput & {
   capabilities: Capabilities;
+  /** Of the account that is behind the connection now. */
+  identity: string;
   /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
   /** The connections that the account could have used; null: those that it had to ask do not know the id. */
@@ -57,7 +67,7 @@ export const buildRefundStart = (input: StartInput): Command<SendStarted<Refund>
  * through.
  */
 function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStarted<Row>> {
-  const { intent, capabilities, token, deadlineMs, hasProbe, candidates } = input;
+  const { intent, capabilities, identity, token, deadlineMs, hasProbe, candidates } = input;
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
   const breakerOf = breakerKey(intent.connection, callOf(intent));
@@ -90,6 +100,7 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
       if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
       // It has moved since the worker found it: the other connection sends it.
       if (stored.connection !== intent.connection) return { answer: answer(null) };
+      if (isElsewhere(stored, { identity })) return { answer: answer(null) };
       const wait = (dueAt: number) => ({
         answer: answer(null),
         writes: [put(intents, { ...stored, dueAt })],
@@ -105,7 +116,7 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
       const ask = repeat || candidates === null ? [] : connectionsToAsk(installation, stored, candidates);
       if (ask.length > 0) return { answer: answer(null, ask) };
       const lost = lostAttempts(installation, stored);
-      const started = startAttempt(stored, token, now, capabilities, lost);
+      const started = startAttempt(stored, token, now, { capabilities, identity }, lost);
       return { answer: answer(mine), writes: [put(intents, started)] };
     },
   };

@@ -15,7 +15,14 @@ import { type Intent, leaseMarginMs } from './intent.ts';
 import { withProbe } from './probe.ts';
 import { keepWords } from './provider-words.sql.ts';
 import { buildRefundAdmission, type RefundOrder } from './refund-admission.ts';
-import { type Attempt, applyWithinMs, countedSend, type SendDeps, startWithProbe } from './send.ts';
+import {
+  type Attempt,
+  anotherAccount,
+  applyWithinMs,
+  countedSend,
+  type SendDeps,
+  startWithProbe,
+} from './send.ts';
 import { buildRefundStart } from './send-commands.ts';
 
 /** A started attempt of a refund. */
@@ -66,7 +73,16 @@ export async function acceptRefund(
     return { refund, replayed };
   }
   const leaseEndsMs = plan.startedMs + plan.leaseMs;
-  const attempt = { refund, connection, fence, leaseEndsMs, repeat: false, traceparent: plan.traceparent };
+  const { identity } = plan;
+  const attempt = {
+    refund,
+    connection,
+    identity,
+    fence,
+    leaseEndsMs,
+    repeat: false,
+    traceparent: plan.traceparent,
+  };
   // No caller waits for the answer: `pending` may be deferred, since the final state may follow soon.
   const apply = plan.waitMs > 0 ? applyNow : applyRefundDeferred;
   const sending = callRefund(deps, attempt).then((observed) => apply(deps, observed));
@@ -121,7 +137,15 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
     const { endToEnd, amountCents, description, accountId, id } = refund;
     const { traceparent } = attempt;
     outcome = await deps.breakers.counted(countedSend(attempt, 'refund', accountId), () =>
-      provider.sendRefund({ endToEnd, providerId: providerIdOf(id), amountCents, description, traceparent }),
+      provider.identity !== attempt.identity
+        ? anotherAccount()
+        : provider.sendRefund({
+            endToEnd,
+            providerId: providerIdOf(id),
+            amountCents,
+            description,
+            traceparent,
+          }),
     );
     await keepWords(deps, { accountId, paymentId: id, fence }, outcome);
   }
@@ -169,17 +193,17 @@ export async function applyRefundDeferred(deps: SendDeps, observed: ObservedRefu
  */
 export async function startRefund(deps: SendDeps, intent: Intent): Promise<RefundAttempt | null> {
   const provider = deps.providers.get(intent.connection);
-  if (!provider) return null;
-  const { capabilities } = provider;
+  if (!provider || provider.identity === null) return null;
+  const { capabilities, identity } = provider;
   const startedMs = deps.clock.monotonicMs();
   const deadlineMs = startedMs + applyWithinMs;
-  const input = { intent, capabilities, deadlineMs, candidates: null };
+  const input = { intent, capabilities, identity, deadlineMs, candidates: null };
   const { started, breakerOpen } = await startWithProbe(deps, input, buildRefundStart);
   deps.breakers.seen(intent.connection, 'refund', breakerOpen);
   if (!started) return null;
   const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
   const { row: refund, fence, repeat } = started;
-  return { refund, fence, repeat, connection: intent.connection, leaseEndsMs };
+  return { refund, fence, repeat, connection: intent.connection, identity, leaseEndsMs };
 }
 
 /** Queries a refund. @returns null when the refund is not open and there is nothing to query */

@@ -43,6 +43,8 @@ export interface PaymentSettings {
 export interface Attempt {
   payment: Payment;
   connection: string;
+  /** The account at the provider that it was begun for. */
+  identity: string | null;
   fence: string;
   /** Monotonic. */
   leaseEndsMs: number;
@@ -164,6 +166,10 @@ function saysPending({ observation }: Observed): boolean {
   return 'providerId' in report && report.status === 'pending';
 }
 
+/** The connection has been changed since the attempt was committed; asked in the moment of the call. */
+export const anotherAccount = async () =>
+  ({ outcome: 'notSent', detail: 'another account is behind the connection now' }) as const;
+
 const unopened = Symbol('a key that cannot be opened');
 
 /** @returns null for a charge, which has no key */
@@ -176,9 +182,10 @@ async function pixKeyOf(deps: SendDeps, payment: Payment): Promise<string | null
 function instruct(
   deps: SendDeps,
   provider: Provider,
-  { payment, repeat, traceparent }: Attempt,
+  { payment, identity, repeat, traceparent }: Attempt,
   pixKey: string | null,
 ): Promise<SendOutcome<ChargeReport | PayoutReport>> {
+  if (provider.identity !== identity) return anotherAccount();
   const { id, amountCents, feeCents, description, createdAt } = payment;
   if (payment.kind === 'deposit') {
     return provider.createCharge({
@@ -213,13 +220,13 @@ export async function startSend(
   candidates: Candidates | null = candidatesFor(deps.providers, intent),
 ): Promise<Attempt | null> {
   const provider = deps.providers.get(intent.connection);
-  if (!provider) return null;
-  const { capabilities } = provider;
+  if (!provider || provider.identity === null) return null;
+  const { capabilities, identity } = provider;
   const startedMs = deps.clock.monotonicMs();
   const deadlineMs = startedMs + applyWithinMs;
   const { started, breakerOpen, ask } = await startWithProbe(
     deps,
-    { intent, capabilities, deadlineMs, candidates },
+    { intent, capabilities, identity, deadlineMs, candidates },
     buildSendStart,
   );
   if (ask.length > 0) {
@@ -236,7 +243,7 @@ export async function startSend(
   // Counted from before the commit, so the lease is shorter here than in the row.
   const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
   const { row: payment, fence, repeat } = started;
-  return { payment, fence, repeat, connection: intent.connection, leaseEndsMs };
+  return { payment, fence, repeat, connection: intent.connection, identity, leaseEndsMs };
 }
 
 /** Submits the start of a send; where another call has the probe of an open breaker, there is nothing to send now. */

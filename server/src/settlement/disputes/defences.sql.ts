@@ -56,6 +56,8 @@ export const insertDefence = async (
 /** A defence that this process has for the length of its lease, with its dispute as the provider reported it last. */
 export interface ClaimedDefence extends Defence {
   fence: string;
+  /** The account at the provider that its first attempt went to; null: nothing was sent. */
+  identity: string | null;
   dispute: Pick<Dispute, 'status' | 'deadlineAt' | 'providerId' | 'paymentId' | 'amountCents'>;
 }
 
@@ -69,12 +71,13 @@ const claim: Statement = {
     FROM due
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
     WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
-    RETURNING ${columns}, f.fence, d.status AS "disputeStatus", d.deadline_at AS "deadlineAt", d.provider_id AS "providerId",
+    RETURNING ${columns}, f.fence, f.identity, d.status AS "disputeStatus", d.deadline_at AS "deadlineAt", d.provider_id AS "providerId",
       d.payment_id AS "paymentId", d.amount_cents AS "amountCents"`,
 };
 
 interface ClaimRow extends Defence {
   fence: string;
+  identity: string | null;
   disputeStatus: Dispute['status'];
   deadlineAt: number | null;
   providerId: string;
@@ -97,7 +100,7 @@ export async function claimDefence(
 
 const begin: Statement = {
   name: 'defence_begin',
-  text: `UPDATE dispute_defence SET status = 'unknown', attempts = attempts + 1, updated_at = $4
+  text: `UPDATE dispute_defence SET status = 'unknown', attempts = attempts + 1, updated_at = $4, identity = coalesce(identity, $5)
     WHERE account_id = $1 AND dispute_id = $2 AND fence = $3 RETURNING attempts`,
 };
 
@@ -107,9 +110,11 @@ type Owned = Pick<ClaimedDefence, 'accountId' | 'disputeId' | 'fence'>;
 export const beginAttempt = async (
   sql: Queries,
   { accountId, disputeId, fence }: Owned,
+  identity: string | null,
   now: number,
 ): Promise<number | undefined> =>
-  (await sql.run<{ attempts: number }>(begin, [accountId, disputeId, fence, timestamp(now)]))[0]?.attempts;
+  (await sql.run<{ attempts: number }>(begin, [accountId, disputeId, fence, timestamp(now), identity]))[0]
+    ?.attempts;
 
 const turn: Statement = {
   name: 'defence_turn',

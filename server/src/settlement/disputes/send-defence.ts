@@ -1,5 +1,7 @@
 import type { DefenceFile, DefenceInstruction, DefenceOutcome, Provider } from '../../provider/provider.ts';
 import type { CallResult } from '../dispatch/breaker.ts';
+import { isElsewhere } from '../dispatch/intent.ts';
+import { anotherAccount } from '../dispatch/send.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { takeAllowedQuery } from '../tracking/query.ts';
 import type { TrackingDeps } from '../tracking/tracking-deps.ts';
@@ -13,6 +15,7 @@ import { findContents, findFiles } from './files.sql.ts';
 /** How long a process has a defence. Another one repeats it afterwards, which the provider refuses if it has the first. */
 const leaseMs = 120_000;
 const unreadableAgainMs = 10 * 60_000;
+const elsewhereAgainMs = 10 * 60_000;
 
 /** One defence of the connection in this cell, when one is due. @returns true: there may be another one */
 export async function stepDefences(deps: TrackingDeps, provider: Provider): Promise<boolean> {
@@ -37,18 +40,27 @@ async function attempt(
   leaseEndsMs: number,
 ): Promise<void> {
   const { sql, clock } = deps;
-  const content = await contentOf(deps, claimed);
-  if (content === null) {
-    const dueAt = clock.now() + unreadableAgainMs;
+  const later = (waitMs: number) => {
     const status = claimed.attempts === 0 ? 'pending' : 'unknown';
-    return turn(deps, provider, claimed, { status, dueAt, attempts: claimed.attempts });
+    return turn(deps, provider, claimed, { status, dueAt: clock.now() + waitMs, attempts: claimed.attempts });
+  };
+  const { identity } = provider;
+  if (isElsewhere(claimed, { identity })) {
+    const { connection, disputeId } = claimed;
+    deps.log.error({ connection, disputeId }, 'a defence waits: another account is behind its connection');
+    return later(elsewhereAgainMs);
   }
+  const content = await contentOf(deps, claimed);
+  if (content === null) return later(unreadableAgainMs);
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) return;
   try {
-    const attempts = await beginAttempt(sql, claimed, clock.now());
+    const attempts = await beginAttempt(sql, claimed, identity, clock.now());
     if (attempts === undefined) return;
-    const outcome = await send(deps, provider, claimed.accountId, content, leaseEndsMs);
+    const outcome: DefenceOutcome =
+      provider.identity === identity
+        ? await send(deps, provider, claimed.accountId, content, leaseEndsMs)
+        : await anotherAccount();
     if (outcome.outcome !== 'accepted') {
       const { connection, disputeId } = claimed;
       deps.log.warn({ connection, disputeId, ...outcome }, 'the provider has not taken a defence');

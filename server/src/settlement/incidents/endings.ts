@@ -38,7 +38,7 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | `return_exceeds` | R to the operation | – | R is ours |
  * | `deleted_operation`, money in | R to the main operation, less the fee where it is the payment that made the charge `paid` | – | R is ours |
  * | `deleted_operation`, money out | – | – (no other operation covers it) | our loss |
- * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist) | – | ours, or our loss |
+ * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist, on the same connection, in the same direction, with the same amount). Else money in whose id names an account: R to the account's main operation, without a fee | – | ours, or our loss |
  * | `debit` (already taken from the merchant) | – | – | what the merchant still owes of it is forgiven |
  * | `debit` of money that stood in suspense (R < 0) | – | taken from the operation, for when that money had been credited to it | our loss |
  * | `report_mismatch`, transfer unfinished | it did not leave: `cancelled`, reserve released | it left: `completed`; N − X comes back as a return; what X is above N is our loss, since the merchant agreed to G | X left at our cost: `cancelled`, reserve released, X our loss |
@@ -99,10 +99,22 @@ export interface CaseFacts {
   suspended: SuspendedMoney | undefined;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
+  /** For `unmatched`: whose the money is by the id that it names. */
+  named: NamedOwner | null;
   /** Over which the money moved. */
   connection: string;
   /** For `return`. */
   returning: (PayerReturnInput & PixClaims) | null;
+}
+
+/** The account that the id of a payment names, which is not here: a restore has lost it. */
+export interface NamedOwner {
+  /** Of the payment. */
+  paymentId: string;
+  /** The account's main operation, when it lives. */
+  operation: ChainKey | null;
+  /** Why its money must not be credited; null: it may. */
+  problem: string | null;
 }
 
 export interface Ending {
@@ -245,8 +257,32 @@ function ofUnmatched(one: DecidedCase): Ending {
   if (action === 'writeoff')
     return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
   if (action !== 'credit') throw unfit(one);
-  if (!facts.claimed) throw new OperatorRefused('no payment has posted this Pix');
-  return posted(facts, [post(one, facts.account, { kind: 'suspend', amountCents: -cents })]);
+  const takenBack = post(one, facts.account, { kind: 'suspend', amountCents: -cents });
+  if (facts.claimed) return posted(facts, [takenBack]);
+  return posted(facts, [takenBack, creditOfNamed(one)]);
+}
+
+/**
+ * Money that came in for a payment which a restore has lost goes to the account that the payment's id names, under the id and the Pix: should the
+ * merchant's repeat bring the payment back, it finds the Pix posted.
+ */
+function creditOfNamed({ facts, incident }: DecidedCase): Posting {
+  const { named, reference, connection } = facts;
+  const { cents, at } = suspendedOf(facts);
+  if (named === null || reference === null) throw new OperatorRefused('no payment has posted this Pix');
+  if (named.problem !== null) throw new OperatorRefused(named.problem);
+  if (cents <= 0 || cents !== incident.amountCents)
+    throw new OperatorRefused('only money that came in is credited to the account that its id names');
+  if (named.operation === null) throw new OperatorRefused('the account has no live main operation');
+  return {
+    chain: named.operation,
+    subject: named.paymentId,
+    event: eventKinds.resolution,
+    reference,
+    movement: { kind: 'credit', amountCents: cents, feeCents: 0 },
+    effectiveAt: at,
+    connection,
+  };
 }
 
 function ofDebit(one: DecidedCase): Ending {

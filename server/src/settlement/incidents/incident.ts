@@ -4,7 +4,7 @@ import { createTill } from '../../ledger/till.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
-import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
+import { accountNumberOf, fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../operator/operator.ts';
 import { namesReturnOf } from '../tracking/statement-lines.sql.ts';
 import type { Action } from './endings.ts';
@@ -12,12 +12,14 @@ import {
   findClaimant,
   findIncident,
   findIncidents,
+  findNamedPlace,
   findPlaceOf,
   findSuspended,
   type IncidentCase,
+  isTestConnection,
   type SuspendedMoney,
 } from './incidents.sql.ts';
-import { buildKeep, buildResolution, type ResolutionInput } from './resolution.ts';
+import { buildKeep, buildResolution, type NamedPlace, type ResolutionInput } from './resolution.ts';
 import { pixOf } from './unmatched.ts';
 
 export interface IncidentView {
@@ -119,11 +121,7 @@ export async function resolveIncident(
     byRule,
     reference,
     suspended,
-    claimed:
-      incident.kind === 'unmatched' &&
-      action === 'credit' &&
-      reference !== null &&
-      (await isClaimed(operator, pixOf(reference))),
+    ...(await ownerOf(operator, incident, action, { reference, suspended })),
     returning: action === 'return' ? await returningOf(operator.sql, place.number, incident) : null,
     subscribed: await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId),
     token: operator.ids.uuid(),
@@ -133,10 +131,54 @@ export async function resolveIncident(
   return viewOf(await createTill(operator).submit(command));
 }
 
-/** Whether a payment of any account has posted the Pix. */
-async function isClaimed({ sql, everyCell = [sql] }: Operator, pix: string): Promise<boolean> {
-  const found = await Promise.all(everyCell.map((cell) => findClaimant(cell, pix, paymentIdOf(pix))));
-  return found.some((one) => one !== undefined);
+/** Whose the money of an unmatched Pix is, for its credit. */
+async function ownerOf(
+  operator: Operator,
+  incident: IncidentCase,
+  action: Action,
+  { reference, suspended }: Pick<ResolutionInput, 'reference' | 'suspended'>,
+): Promise<Pick<ResolutionInput, 'claimed' | 'named'>> {
+  if (incident.kind !== 'unmatched' || action !== 'credit' || reference === null || !suspended)
+    return { claimed: false, named: null };
+  const { sql, everyCell = [sql] } = operator;
+  const { cents, connection } = suspended;
+  const endToEnd = pixOf(reference);
+  const pix = { endToEnd, paymentId: paymentIdOf(endToEnd), cents, connection };
+  const found = await Promise.all(everyCell.map((cell) => findClaimant(cell, pix)));
+  if (found.some((one) => one !== undefined)) return { claimed: true, named: null };
+  const named = await namedPlaceOf(operator, incident, connection);
+  if (named && cents > 0) await requireAnswered(sql, suspended, endToEnd);
+  return { claimed: false, named: named && { ...named, pix: reference } };
+}
+
+/** A payment id as `paymentIdFor` makes it: a UUIDv8. Other programs that use the provider's account take random ones. */
+const isOurForm = (id: unknown): id is string => typeof id === 'string' && /^.{14}8.{4}[89ab].{16}$/.test(id);
+
+/**
+ * The account that the id of a lost payment names. @returns null: the money names none of ours
+ * @throws OperatorRefused the account has its rows in another cell than the incident, or only one of them moves money
+ */
+async function namedPlaceOf(
+  { sql, everyCell = [sql] }: Operator,
+  { detail }: IncidentCase,
+  connection: string,
+): Promise<Omit<NamedPlace, 'pix'> | null> {
+  const { named } = detail as { named?: unknown };
+  if (!isOurForm(named)) return null;
+  const number = accountNumberOf(named);
+  const place = await findNamedPlace(sql, number);
+  if (!place) {
+    const others = await Promise.all(everyCell.map((cell) => findNamedPlace(cell, number)));
+    if (others.some((one) => one !== undefined))
+      throw new OperatorRefused(
+        'the account that its id names is in another cell: its money cannot be moved there',
+      );
+    return null;
+  }
+  const { accountId, mainOperationId, test } = place;
+  if ((await isTestConnection(sql, connection)) !== test)
+    throw new OperatorRefused(`${connection} and the account that its id names do not both move money`);
+  return { paymentId: named, accountId, mainOperationId };
 }
 
 /** @throws OperatorRefused the provider names a return of the Pix that was not looked up yet: it may have taken the money back */

@@ -293,13 +293,54 @@ const claimant: Statement = {
   name: 'incident_claimant',
   text: `SELECT p.account_id AS "accountId", p.id FROM account a
       JOIN payment p ON p.account_id = a.id AND (p.end_to_end = $1 OR p.id = $2)
-    WHERE p.status IN ('paid', 'completed') LIMIT 1`,
+    WHERE p.status IN ('paid', 'completed') AND p.kind = $3 AND coalesce(p.connection, a.first_connection, a.connection) = $4
+      AND CASE p.kind WHEN 'transfer' THEN p.amount_cents - p.fee_cents ELSE p.amount_cents END = $5 LIMIT 1`,
 };
 
-/** The settled payment that names this end-to-end id, or is itself named: whoever's it is. */
+/**
+ * The settled payment of any account that names this end-to-end id, or is itself named, and has moved this money. A Pix between two accounts of the
+ * company has one end-to-end id on both sides: the payment of the other side has posted its own half and not this one.
+ */
 export const findClaimant = async (
   sql: Queries,
-  endToEnd: string,
-  paymentId: string | null,
-): Promise<{ accountId: string; id: string } | undefined> =>
-  (await sql.run<{ accountId: string; id: string }>(claimant, [endToEnd, paymentId]))[0];
+  { endToEnd, paymentId, cents, connection }: UnmatchedPix,
+): Promise<{ accountId: string; id: string } | undefined> => {
+  const kind = cents > 0 ? 'deposit' : 'transfer';
+  const given = [endToEnd, paymentId, kind, connection, Math.abs(cents)];
+  return (await sql.run<{ accountId: string; id: string }>(claimant, given))[0];
+};
+
+export interface UnmatchedPix {
+  endToEnd: string;
+  /** Where its name is the id of a payment of ours. */
+  paymentId: string | null;
+  /** Above zero: it came in. */
+  cents: number;
+  connection: string;
+}
+
+const namedPlace: Statement = {
+  name: 'incident_named_place',
+  text: `SELECT a.id AS "accountId", a.test, o.id AS "mainOperationId" FROM account a
+    LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.number = $1 AND a.number > 0`,
+};
+
+/** The account with this number. */
+export const findNamedPlace = async (
+  sql: Queries,
+  accountNumber: number,
+): Promise<{ accountId: string; test: boolean; mainOperationId: string | null } | undefined> =>
+  (
+    await sql.run<{ accountId: string; test: boolean; mainOperationId: string | null }>(namedPlace, [
+      accountNumber,
+    ])
+  )[0];
+
+const testOf: Statement = {
+  name: 'incident_connection_test',
+  text: 'SELECT test FROM connection WHERE id = $1',
+};
+
+/** Whether no money moves over the connection; undefined: there is none of that name. */
+export const isTestConnection = async (sql: Queries, name: string): Promise<boolean | undefined> =>
+  (await sql.run<{ test: boolean }>(testOf, [name]))[0]?.test;

@@ -24,7 +24,7 @@ import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
 import { announce, announceRefund } from '../payment-events.ts';
 import { chargeAfter, heldLess } from '../tracking/refund-outcome.ts';
-import { type Action, type CaseFacts, type Ending, endingOf } from './endings.ts';
+import { type Action, type CaseFacts, type Ending, endingOf, type NamedOwner } from './endings.ts';
 import {
   freezingIncidents,
   type Incident,
@@ -35,6 +35,15 @@ import {
 } from './incidents.sql.ts';
 import { claimReads, claimsIn } from './pix-claims.ts';
 import type { PayerReturnInput } from './return-to-payer.ts';
+
+/** Where the money of a payment belongs that is not here. */
+export interface NamedPlace {
+  paymentId: string;
+  accountId: string;
+  mainOperationId: string | null;
+  /** The name of the Pix among the returns of unmatched money, under which what went back of it is kept. */
+  pix: string;
+}
 
 /** What a person decides about an incident, and what was read of it before the lock. */
 export interface ResolutionInput {
@@ -52,6 +61,8 @@ export interface ResolutionInput {
   suspended: SuspendedMoney | undefined;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
+  /** For the `credit` of `unmatched`: the account and the payment that the money's id names. */
+  named: NamedPlace | null;
   /** The account's rule decides, and no person: it leaves alone what a person keeps. */
   byRule: boolean;
   /** For `return`: what goes back to the payer is sent under this id. */
@@ -74,7 +85,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
   return {
     token,
     deadlineMs,
-    chains: [account, own, heir].filter((chain) => chain !== null),
+    chains: [account, own, heir, operationOf(input.named)].filter((chain) => chain !== null),
     reads: [
       read(incidentCases, caseKey),
       ...(key === null ? [] : [read(payments, key)]),
@@ -83,6 +94,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
       ...disputeReads(input),
       ...lostKeysOf(input.incident).map((one) => read(lostPayments, one)),
+      ...namedReads(input),
       ...(input.returning === null || paymentId === null
         ? []
         : [
@@ -142,6 +154,31 @@ export function buildKeep(input: {
       return { answer: kept, writes: [put(incidentCases, kept), put(audits, audit)] };
     },
   };
+}
+
+const operationOf = (named: NamedPlace | null): ChainKey | null =>
+  named?.mainOperationId ? { accountId: named.accountId, chainId: named.mainOperationId } : null;
+
+const namedReads = ({ incident, named }: ResolutionInput): Read[] =>
+  named === null
+    ? []
+    : [
+        read(payments, paymentKey(named.accountId, named.paymentId)),
+        read(knownReturns, knownReturnsKey(incident.accountId, named.pix)),
+      ];
+
+function namedOf(view: View, { incident, named }: ResolutionInput): NamedOwner | null {
+  if (named === null) return null;
+  const { accountId, paymentId, pix } = named;
+  const operation = operationOf(named);
+  const isLive = operation !== null && view.balance(operation)?.deletedAt === null;
+  const returns = view.get(knownReturns, knownReturnsKey(incident.accountId, pix))?.returns ?? [];
+  const problem = view.get(payments, paymentKey(accountId, paymentId))
+    ? 'the payment that it names is here: its money is posted there, or has an incident of its own'
+    : returns.some(({ posted }) => posted)
+      ? 'the Pix, or a part of it, went back already'
+      : null;
+  return { paymentId, operation: isLive ? operation : null, problem };
 }
 
 /** Of the refund that the incident is about; null: it is about none. */
@@ -226,6 +263,7 @@ function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
     reference,
     suspended,
     claimed,
+    named: namedOf(view, input),
     connection: payment?.connection ?? suspended?.connection ?? firstConnection,
     returning: returningOf(view, input),
   };

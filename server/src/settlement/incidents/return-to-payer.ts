@@ -86,6 +86,7 @@ export function payerReturnOf(
     refused: false,
     createdAt: now,
     providerRef: null,
+    identity: null,
   };
   return { refund: newRefund(begun, now, { by: 'operator', id: incidentId }), intent };
 }

@@ -7,7 +7,7 @@ import { identifyReturns, type KnownReturn } from '../../payments/returns.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Queries } from '../../ports/sql.ts';
-import type { NamedReturn, StatementLine, WebhookNews } from '../../provider/provider.ts';
+import type { Moves, NamedReturn, StatementLine } from '../../provider/provider.ts';
 import { isOfEnvironment } from '../../provider/provider.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { installationId } from '../operator/audit.sql.ts';
@@ -21,6 +21,8 @@ import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
  * installation once, whether a webhook, a list or a statement reports it.
  */
 export interface Unmatched {
+  /** The payment of our form that it names; absent or null: none. Its id names an account, though no payment of this id is here. */
+  named?: string | null;
   /** The end-to-end id, or the provider's id where it gives none. */
   pix: string;
   /** Null: the source reports a return alone. Cents; positive: received. */
@@ -35,10 +37,11 @@ export interface Unmatched {
 const isOwn = (providerId: string | null): boolean => providerId === null || paymentIdOf(providerId) === null;
 
 /** @param now stands in for a settlement time that is not given, ms since 1970 */
-export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Unmatched[] {
+export function unmatchedOf({ received, payouts }: Moves, now: number): Unmatched[] {
   return [
     ...received.map(
       (pix): Unmatched => ({
+        named: pix.txid === null ? null : paymentIdOf(pix.txid),
         pix: pix.endToEnd,
         moved: { amountCents: pix.amountCents, at: pix.paidAt },
         returns: settledReturns(pix),
@@ -50,6 +53,7 @@ export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Un
       .filter(({ status }) => status === 'completed')
       .map(
         (payout): Unmatched => ({
+          named: paymentIdOf(payout.providerId),
           pix: payout.endToEnd ?? payout.providerId,
           moved: { amountCents: -payout.amountCents, at: payout.settledAt ?? now },
           returns: settledReturns(payout),
@@ -63,15 +67,16 @@ export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Un
 /** A line of the statement. */
 export function unmatchedLine(line: StatementLine): Unmatched {
   const { id, rtrId, kind, endToEnd, amountCents, at } = line;
+  const named = line.providerId === null ? null : paymentIdOf(line.providerId);
   const isOwnLine = isOwn(line.providerId);
   const pix = endToEnd ?? id;
   if (kind === 'sent' || kind === 'received') {
     const moved = { amountCents: kind === 'sent' ? -amountCents : amountCents, at };
-    return { pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
+    return { named, pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
   }
   const names = { id: id === rtrId ? null : id, rtrId };
   const sign = kind === 'returned' ? 1 : -1;
-  return { pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
+  return { named, pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
 }
 
 export interface UnmatchedDeps {
@@ -290,7 +295,7 @@ const merged = (known: readonly KnownReturn[], now: readonly KnownReturn[]): Kno
 const incidentOf = (
   ids: Pick<Ids, 'uuid'>,
   { reference, amountCents }: Part,
-  { connection, believed }: UnmatchedInput,
+  { connection, believed, unmatched: { named } }: UnmatchedInput,
   now: number,
 ): Incident => ({
   accountId,
@@ -301,6 +306,6 @@ const incidentOf = (
   amountCents: Math.abs(amountCents),
   reference: `unmatched:${reference}`,
   freezes: false,
-  detail: { believed, connection },
+  detail: { believed, connection, ...(named ? { named } : {}) },
   openedAt: now,
 });

@@ -1,7 +1,8 @@
 import type { Provider } from '../../provider/provider.ts';
 import { holding, intentClaimMs } from '../dispatch/claims.ts';
 import { createDueSends } from '../dispatch/due-sends.ts';
-import { queryPriorities, refundPriority } from '../dispatch/intent.ts';
+import { leaveElsewhere } from '../dispatch/elsewhere.ts';
+import { isElsewhere, queryPriorities, refundPriority } from '../dispatch/intent.ts';
 import { claimDue, claimDueNeighbours, countDue, makeDue } from '../dispatch/intents.sql.ts';
 import type { Sender } from '../dispatch/send.ts';
 import { createUnderWay } from '../dispatch/under-way.ts';
@@ -80,7 +81,11 @@ async function queryDue(
 ): Promise<void> {
   const now = deps.clock.now();
   const claim = most > 1 ? claimDueNeighbours : claimDue;
-  const due = await claim(deps.sql, provider.connection, priority, now, now + intentClaimMs, most);
+  const claimed = await claim(deps.sql, provider.connection, priority, now, now + intentClaimMs, most);
+  const [elsewhere = [], due = []] = [true, false].map((is) =>
+    claimed.filter((intent) => isElsewhere(intent, provider) === is),
+  );
+  await Promise.all(elsewhere.map((intent) => leaveElsewhere(deps, intent)));
   if (due.length >= listingLeast) return holding(deps, due, now, listings.read(due));
   const [one, ...others] = due;
   if (others.length > 0) await makeDue(deps.sql, others, now);

@@ -3,6 +3,7 @@ import { paymentIdOf } from '../../payments/payment.ts';
 import type { PaymentOwner } from '../../payments/payments.sql.ts';
 import { findRefundOwners, type RefundOwner } from '../../payments/refunds.sql.ts';
 import type {
+  Moves,
   Provider,
   QueryOutcome,
   ReceivedPix,
@@ -62,9 +63,9 @@ export async function applyNews(
   { id: deliveryId, connection, news }: { id: string; connection: string; news: WebhookNews },
   untilMs: number,
 ): Promise<void> {
-  const told = new Map<string, WebhookNews>();
-  const foreign: WebhookNews = { received: [], payouts: [] };
-  const of = (providerId: string | null): WebhookNews => {
+  const told = new Map<string, Moves>();
+  const foreign: Moves = { received: [], payouts: [] };
+  const of = (providerId: string | null): Moves => {
     const id = providerId === null ? null : paymentIdOf(providerId);
     if (id === null) return foreign;
     let one = told.get(id);
@@ -83,9 +84,9 @@ export async function applyNews(
 
   const ids = [...told.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
   const owners = await ownersOf(connection, ids);
-  const owned: (Owned & { news: WebhookNews })[] = [];
+  const owned: (Owned & { news: Moves })[] = [];
   for (const { cell, owner } of owners) {
-    const { received, payouts } = told.get(owner.id) as WebhookNews;
+    const { received, payouts } = told.get(owner.id) as Moves;
     told.delete(owner.id);
     // A Pix received under a transfer's id is not that transfer's, nor a payout under a charge's.
     const charge = owner.kind === 'deposit';
@@ -96,8 +97,11 @@ export async function applyNews(
     foreign.received.push(...received);
     foreign.payouts.push(...payouts);
   }
-  const unmatched = [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)];
-  if (provider.capabilities.webhookTrust === 'path') {
+  // Money of another customer of the provider is none of ours; the statement shows what is.
+  const unmatched = news.addressed
+    ? [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)]
+    : [];
+  if (provider.capabilities.webhookTrust === 'path' || !news.addressed) {
     // Not believed: what is ours is queried, what is not is only reported to a person.
     await Promise.all([
       ...[...Map.groupBy(owners, ({ cell }) => cell)].map(([cell, those]) =>
@@ -155,10 +159,10 @@ async function askForUnread(
 async function withReturned(
   deps: TrackingDeps,
   provider: Provider,
-  { received, payouts, returned = [] }: WebhookNews,
+  { received, payouts, returned = [] }: Moves,
   untilMs: number,
-): Promise<{ named: WebhookNews; lines: StatementLine[] }> {
-  const named: WebhookNews = { received: [...received], payouts: [...payouts] };
+): Promise<{ named: Moves; lines: StatementLine[] }> {
+  const named: Moves = { received: [...received], payouts: [...payouts] };
   const lines: StatementLine[] = [];
   for (const one of returned) {
     const slot = await nextQuery(deps, provider, untilMs);
@@ -171,7 +175,7 @@ async function withReturned(
 async function addReturned(
   provider: Provider,
   { endToEnd, back }: ReturnOf,
-  news: WebhookNews,
+  news: Moves,
 ): Promise<StatementLine | undefined> {
   const answered = <Report>(outcome: QueryOutcome<Report>): Report => {
     if (outcome.outcome === 'found') return outcome.report;
@@ -199,7 +203,7 @@ async function addReturned(
 async function refundsNamedIn(
   deps: TrackingDeps,
   connection: string,
-  owned: readonly { news: WebhookNews }[],
+  owned: readonly { news: Moves }[],
 ): Promise<ReadonlyMap<string, RefundOwner>> {
   const lines = owned.flatMap(({ news }) => news.received.flatMap(({ returns }) => returns));
   const ids = lines.flatMap(({ id }) => (id === null ? [] : (paymentIdOf(id) ?? [])));
@@ -220,7 +224,7 @@ async function applyOwned(
   deliveryId: string,
   connection: string,
   owner: PaymentOwner,
-  { received, payouts }: WebhookNews,
+  { received, payouts }: Moves,
   refunds: ReadonlyMap<string, RefundOwner>,
 ): Promise<void> {
   const { accountId, id: paymentId, operationId } = owner;

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { gather } from '../../ground/gather.ts';
+import type { Measures } from '../../ground/measures.ts';
 import type { HookDelivery } from '../../http/hooks.ts';
-import type { Provider, WebhookNews } from '../../provider/provider.ts';
+import { isConnectionName, type Provider, type WebhookNews } from '../../provider/provider.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { installationId } from '../operator/audit.sql.ts';
 import {
@@ -63,7 +64,15 @@ const storesMost = 256;
 /** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
 const appliesMost = 1_000;
 
-export function createInbound(deps: TrackingDeps): Inbound {
+export interface InboundDeps extends TrackingDeps {
+  measures: Pick<Measures, 'notOurs'>;
+}
+
+/** Strangers can call any address: one line says that there was one. */
+const unknownLoggedEveryMs = 60_000;
+
+export function createInbound(deps: InboundDeps): Inbound {
+  let unknownLoggedAt = Number.NEGATIVE_INFINITY;
   const tokensOf = tokenReader(deps);
   const ownersOf = gatherOwners(deps);
   const store = gather<StoredDelivery, void>(
@@ -131,7 +140,19 @@ export function createInbound(deps: TrackingDeps): Inbound {
 
   return {
     async isOurAddress(connection, token) {
-      const tokens = deps.providers.has(connection) ? await tokensOf(connection) : undefined;
+      if (!deps.providers.has(connection)) {
+        deps.measures.notOurs.unknownConnection++;
+        const now = deps.clock.monotonicMs();
+        if (now - unknownLoggedAt < unknownLoggedEveryMs) return false;
+        unknownLoggedAt = now;
+        const named = isConnectionName(connection) ? connection : null;
+        deps.log.warn(
+          { connection: named },
+          'a delivery came to the address of a connection that is not here',
+        );
+        return false;
+      }
+      const tokens = await tokensOf(connection);
       return tokens !== undefined && isGood(tokens, token);
     },
 
@@ -154,6 +175,13 @@ export function createInbound(deps: TrackingDeps): Inbound {
       if (!content.authentic) {
         deps.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
         return { status: 401 };
+      }
+      if (!content.addressed) {
+        deps.measures.notOurs.notAddressed++;
+        deps.log.warn(
+          { delivery: id, connection },
+          'a delivery does not name our account: what it names is queried',
+        );
       }
       if (underWay.size < appliesMost) apply(id, connection, content);
       return { status: 200 };

@@ -44,6 +44,7 @@ const intent = (more: Partial<Intent> = {}): Intent => ({
   state: 'awaiting',
   fence: 'mine',
   attempt: 1,
+  identity: 'the account',
   leaseUntil: null,
   dueAt: now,
   newsAt: now,

@@ -12,7 +12,7 @@ import type {
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
 import { intentClaimMs } from '../dispatch/claims.ts';
-import { type Intent, patience } from '../dispatch/intent.ts';
+import { type Intent, isElsewhere, patience } from '../dispatch/intent.ts';
 import { claimMentioned, makeDue } from '../dispatch/intents.sql.ts';
 import { applyQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -65,7 +65,7 @@ export function createListings(deps: TrackingDeps, provider: Provider): Listings
         await makeDue(deps.sql, due, deps.clock.now() + waitMs);
         return;
       }
-      const unseen = await applyListed(deps, connection, due, { ...outcome, startedAt });
+      const unseen = await applyListed(deps, provider, due, { ...outcome, startedAt });
       const complete = outcome.complete && unseen.length === 0;
       learn({ startedAt, complete, asked: due.length, unseen: unseen.length });
       if (unseen.length > 0) await makeDue(deps.sql, unseen, deps.clock.now());
@@ -93,7 +93,7 @@ function list(
 /** @returns those that the listing does not speak of, where it was not whole or an item that cannot be read may be theirs */
 async function applyListed(
   deps: TrackingDeps,
-  connection: string,
+  provider: Provider,
   due: readonly Intent[],
   listed: {
     reports: readonly Report[];
@@ -119,7 +119,7 @@ async function applyListed(
       return undefined;
     }),
   );
-  const others = await claimOthers(deps, connection, kindOf(due), reports);
+  const others = await claimOthers(deps, provider, kindOf(due), reports);
   await Promise.all(others.map(({ intent, report }) => apply(intent, { outcome: 'found', report })));
   return unseen;
 }
@@ -131,10 +131,11 @@ async function applyListed(
  */
 async function claimOthers(
   deps: TrackingDeps,
-  connection: string,
+  provider: Provider,
   kind: PaymentKind,
   reports: ReadonlyMap<string, Report>,
 ): Promise<{ intent: Intent; report: Report }[]> {
+  const { connection } = provider;
   const ids = [...reports.values()]
     .filter(({ status }) => status !== 'open' && status !== 'pending')
     .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
@@ -154,7 +155,7 @@ async function claimOthers(
   );
   return claimed.flatMap((intent) => {
     const report = reports.get(providerIdOf(intent.paymentId));
-    return report ? [{ intent, report }] : [];
+    return report && !isElsewhere(intent, provider) ? [{ intent, report }] : [];
   });
 }
 

@@ -106,7 +106,11 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
     deadlineMs,
     chains: scope.operationDeleted ? [operation, account] : [operation],
     reads: readsOf(input, interpretation),
-    eventRefs: interpretation.received.map((reference) => suspenseOf(observed, reference)),
+    // A person may have posted a Pix before its payment was here (`creditOfNamed`).
+    eventRefs: interpretation.received.flatMap((reference) => [
+      suspenseOf(observed, reference),
+      { ...suspenseOf(observed, reference), event: eventKinds.resolution },
+    ]),
     pix: interpretation.received.map((endToEnd) => ({ connection: observed.connection, endToEnd })),
     decide: (view, now) => {
       const payment = view.get(payments, key);

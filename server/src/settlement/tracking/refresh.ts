@@ -1,5 +1,6 @@
 import { isTerminal, type Payment } from '../../payments/payment.ts';
 import { holding, intentClaimMs } from '../dispatch/claims.ts';
+import { isElsewhere } from '../dispatch/intent.ts';
 import { claimOverdue, makeDue } from '../dispatch/intents.sql.ts';
 import { queryOne, takeAllowedQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -29,7 +30,7 @@ async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
   const now = deps.clock.now();
   const intent = await claimOverdue(deps.sql, accountId, id, now, now + intentClaimMs);
   const provider = intent && deps.providers.get(intent.connection);
-  if (!provider) return payment;
+  if (!provider || isElsewhere(intent, provider)) return payment;
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) {
     await makeDue(deps.sql, [intent], now);
