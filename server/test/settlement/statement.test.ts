@@ -463,6 +463,12 @@ describe('what cannot be read', () => {
     await keepUnread(service.runtime, 'simulator', [item]);
     expect(await listUnread(service.runtime)).toEqual([]);
     await expect(dismissUnread(operator, row?.id ?? '', 'again')).rejects.toThrow('no such item');
+    await service.runtime.sql.run({
+      name: 'long ago',
+      text: `UPDATE unread_item SET seen_at = now() - interval '91 days'`,
+    });
+    await step();
+    expect(await service.database.admin('SELECT FROM unread_item')).toEqual([]);
     await service.database.admin('DELETE FROM audit WHERE reason = $1', ['looked at by hand']);
   });
 });

@@ -44,7 +44,7 @@ export async function stepUnread(deps: TrackingDeps, provider: Provider): Promis
   const now = deps.clock.now();
   const due = await claimUnread(deps.sql, connection, now, now + claimMs, queriesMost);
   for (const item of due) await askAgain(deps, provider, item);
-  if (due.length > 0) await pruneUnread(deps.sql, connection, now - keptMs);
+  await pruneUnread(deps.sql, connection, now - keptMs);
   const open = await findUnreadIncidents(deps.sql, installationId, connection);
   await openIncidents(deps, connection, open);
   if (open.length > 0) await endIncidents(deps, connection, open);
