@@ -6,6 +6,7 @@ import { parseQuotas, type Quotas, quotaNames } from './quotas.ts';
 import {
   addresses,
   listOf,
+  mailbox,
   oneOf,
   origin,
   postgresUrl,
@@ -175,7 +176,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     secretPrevious: from.setting('VINTEM_SECRET_PREVIOUS', null, '32 bytes in base64', secretBytes),
     smtpUrl: from.setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),
     smtpWithoutTls: withoutTls.includes('smtp'),
-    mailFrom: from.text('MAIL_FROM'),
+    mailFrom: from.setting(
+      'MAIL_FROM',
+      null,
+      'one e-mail address, as pix@example.com or Loja <pix@example.com>',
+      mailbox,
+    ),
     logLevel: from.setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
     metricsPort: portOrOff(from, 'METRICS_PORT', null),
     provider: liveProvider(from, env),

@@ -121,6 +121,10 @@ export function addresses(value: string): string[] | undefined {
   return list.every(isAddressOrNetwork) ? list : undefined;
 }
 
+/** A sender, with or without a name: what a server would refuse when the first mail goes out. */
+export const mailbox = (value: string): string | undefined =>
+  /^(?:[^<>]*<[^\s@<>,;]+@[^\s@<>,;]+>|[^\s@<>,;]+@[^\s@<>,;]+)$/.test(value) ? value : undefined;
+
 /** 32 bytes in base64. */
 export function secretBytes(value: string): Buffer | undefined {
   const decoded = Buffer.from(value, 'base64');

@@ -125,6 +125,20 @@ describe('settings', () => {
     expect(faultsOf({ HOOKS_URL: 'http://hooks.example.com' })[0]).toContain('HOOKS_URL');
   });
 
+  it.each(['loja', 'a@b, c@d', 'Loja <loja>', 'Loja <a@example.com', '<a@example.com> Loja'])(
+    'MAIL_FROM is refused where no server would take it: %s',
+    (given) => {
+      expect(faultsOf({ MAIL_FROM: given })[0]).toMatch(/^MAIL_FROM: must be one e-mail address/);
+    },
+  );
+
+  it.each(['pix@example.com', 'Loja São João, Ltda <pix@example.com>', '"Loja" <pix@example.com>'])(
+    'MAIL_FROM is taken with a name and without: %s',
+    (given) => {
+      expect(readConfig({ MAIL_FROM: given }).mailFrom).toBe(given);
+    },
+  );
+
   it('PUBLIC_URL may end with a slash', () => {
     expect(readConfig({ PUBLIC_URL: 'https://pay.example.com/' }).publicUrl).toBe('https://pay.example.com');
   });
