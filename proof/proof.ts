@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { abuse, mega } from './abuse/abuse.ts';
 import { allRounds, tryAlerts } from './alerts/alerts.ts';
+import { mutateAll } from './asvs/mutate.ts';
 import { tryCitus } from './citus/citus.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
@@ -390,6 +391,26 @@ await rig(
     return {
       figures: `${done.statements.length} statements within their limits of rows; ${done.steps.map(({ name, seconds }) => `${name} ${seconds} s`).join(', ')}`,
       faults: done.faults,
+    };
+  },
+);
+
+const asvsMinutes = 20;
+await rig(
+  'asvs',
+  `node proof/asvs/mutate.ts --minutes ${asvsMinutes}`,
+  async () =>
+    minutes >= 60 || given.only !== undefined
+      ? mutateAll({ say: console.log, only: '', withinMs: asvsMinutes * 60_000 })
+      : null,
+  (mutated) => {
+    if (mutated === null) return { figures: '', faults: [], notRun: 'from 60 minutes on, or by its name' };
+    const left = mutated.filter(({ verdict }) => verdict !== 'killed');
+    return {
+      figures: `${mutated.length - left.length} of ${mutated.length} mutations killed`,
+      faults: left.map(
+        ({ mutation, verdict }) => `${verdict}: ${mutation.ids.join(', ')} in ${mutation.file}`,
+      ),
     };
   },
 );

@@ -107,8 +107,9 @@ export async function plantAll({ say, only, from, withinMs }: Options): Promise<
 }
 
 /** The packages of the project in the copy are the copy's own: a link into the tree as it is would run code without the mistake. */
-async function copyTree(copy: string): Promise<void> {
-  for (const part of ['server', 'simulator', 'testkit', 'proof', 'contract', 'tsconfig.json', 'package.json'])
+export async function copyTree(copy: string, more: readonly string[] = []): Promise<void> {
+  const parts = ['server', 'simulator', 'testkit', 'proof', 'contract', 'tsconfig.json', 'package.json'];
+  for (const part of [...parts, ...more])
     await cp(join(root, part), join(copy, part), {
       recursive: true,
       filter: (source) => !source.includes('node_modules'),
@@ -149,10 +150,10 @@ const secondsSince = (began: number): number => Math.round((performance.now() - 
 const row = ({ bug, found, seconds }: Planted): string =>
   `| ${bug.name} | ${found?.rig ?? 'SURVIVED'} | ${seconds} | ${found?.says.replaceAll('|', '/') ?? ''} |`;
 
-type Verdict = { kind: 'passed' } | { kind: 'failed' | 'broken'; says: string };
+export type Verdict = { kind: 'passed' } | { kind: 'failed' | 'broken'; says: string };
 
 /** Runs a rig to its end. `failed`: it names what does not hold; `broken`: it ended otherwise, and proves nothing. */
-function run(folder: string, command: string[], until: number): Promise<Verdict> {
+export function run(folder: string, command: string[], until: number): Promise<Verdict> {
   const mayTakeMs = Math.min(longestMs, until - performance.now());
   if (mayTakeMs <= 0) return Promise.resolve({ kind: 'broken', says: 'the time for all of it is over' });
   return new Promise((resolve, reject) => {
