@@ -59,6 +59,8 @@ export async function mutateAll({ say, only, withinMs }: Options): Promise<Mutat
   };
   try {
     await copyTree(copy, ['panel', 'docs', 'site']);
+    // As in an image: the pages are those that were built, and nothing builds them again.
+    await rm(join(copy, 'panel/build.js'));
     await writeFile(join(copy, 'vitest.pure.config.ts'), configOf(false));
     await writeFile(join(copy, 'vitest.service.config.ts'), configOf(true));
     for (const [test, those] of Map.groupBy(wanted, (one) => one.test)) {

@@ -11,11 +11,11 @@ test('amounts, request keys and kinds of keys are kept; of everything else name 
     pixKey: '529.982.247-25',
     pixKeyType: 'CPF',
     events: ['*'],
-    description: null,
+    description: 'aluguel',
   };
   expect(redact(body, known)).toEqual({
     values: { amountCents: 1000, requestKey, pixKeyType: 'CPF' },
-    fields: { pixKey: 'string', events: 'array', description: 'null' },
+    fields: { pixKey: 'string', events: 'array', description: 'string' },
   });
 });
 
