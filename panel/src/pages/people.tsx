@@ -275,7 +275,7 @@ function SessionsDialog({ of, close }: { of: Named; close: () => void }) {
           </ul>
         )}
         <FormError error={end.error} />
-        <Button color="red" loading={end.busy} disabled={!data?.sessions.length} onClick={() => end.run()}>
+        <Button color="red" loading={end.busy} onClick={() => end.run()}>
           {words.people.endSessions}
         </Button>
       </div>

@@ -77,8 +77,7 @@ test('at least 3,000 breached passwords that the length would allow are refused,
   const breached = await breachedPasswords();
   expect(breached.size).toBeGreaterThan(3_000);
   for (const password of breached) {
-    if (!(await isGuessable(password, 'maria.silva@loja.example')))
-      expect.fail('a breached one is taken');
+    if (!(await isGuessable(password, 'maria.silva@loja.example'))) expect.fail('a breached one is taken');
   }
   expect(await isGuessable('ThreeDaysGrace', 'maria@loja.example')).toBe(true);
   expect(await isGuessable('threedaysgrace2026!', 'maria@loja.example')).toBe(true);

@@ -161,14 +161,19 @@ export const findSessions = (sql: Queries, userId: string, nowMs: number): Promi
 
 const selectAccess: Statement = {
   name: 'panel_session_access_list',
-  text: `SELECT s.id, x.since AS "createdAt", x.seen_at AS "seenAt", s.ip_address AS "ipAddress", s.user_agent AS "userAgent"
-    FROM panel_session s JOIN panel_session_access x ON x.session_id = s.id AND x.account_id = $2
-      JOIN panel_member m ON m.user_id = s.user_id AND m.account_id = $2
+  text: `SELECT s.id, coalesce(x.since, s.created_at) AS "createdAt", coalesce(x.seen_at, s.seen_at) AS "seenAt",
+      s.ip_address AS "ipAddress", s.user_agent AS "userAgent"
+    FROM panel_session s JOIN panel_member m ON m.user_id = s.user_id AND m.account_id = $2
+      LEFT JOIN panel_session_access x ON x.session_id = s.id AND x.account_id = $2
     WHERE s.user_id = $1 AND s.expires_at > $3 AND (m.sessions_since IS NULL OR m.sessions_since <= s.created_at)
-    ORDER BY x.since DESC`,
+      AND (x.session_id IS NOT NULL OR NOT EXISTS (SELECT FROM panel_member o WHERE o.user_id = $1 AND o.account_id <> $2))
+    ORDER BY 2 DESC`,
 };
 
-/** The sessions that were used in this account and still open it, with the times of their use there. */
+/**
+ * The sessions that were used in this account and still open it, with the times of their use there; of somebody who has no other account
+ * also those that were not used yet.
+ */
 export const findAccess = (
   sql: Queries,
   userId: string,
