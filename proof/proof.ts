@@ -12,6 +12,7 @@ import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
 import { plantAll } from './planted/plant.ts';
 import { copyFolders } from './processes/copies.ts';
+import { wentBack } from './processes/went-back.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
 import { tryPgbouncer } from './processes/pgbouncer.ts';
@@ -199,6 +200,15 @@ await rig(
   () => restoreRounds({ seed, rounds, clients: 6, say: console.log }),
   (done) => ({
     figures: `${done.rounds} restores, ${done.acknowledged} acknowledged, ${done.lostInterval} lost with the database, ${done.postedByReconcile} posted by reconcile, ${done.repeated} keys repeated, ${done.paidTwice} paid twice`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'a database that goes back',
+  `node proof/processes/went-back.ts --seed ${seed} --rounds ${rounds}`,
+  () => wentBack({ seed, rounds, say: console.log }),
+  (done) => ({
+    figures: `${done.rounds} times back, ${done.lost} payouts lost, ${done.underWay} of them under way, ${done.repeated} repeated, ${done.paidTwice} paid twice`,
     faults: done.faults,
   }),
 );

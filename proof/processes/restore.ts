@@ -137,6 +137,8 @@ async function restoreOnce(
       );
       if (!already) figures.pausedAnswers++;
     }
+    // A payout of the lost time that is under way keeps the pause (`went-back.ts`).
+    await completePending(simulatorUrl);
     type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
     const compared = await command<Compared>(['reconcile'], second);
     must(
@@ -158,10 +160,7 @@ async function restoreOnce(
     }
     const deadline = Date.now() + 90_000;
     for (;;) {
-      const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-      for (const { idEnvio, status } of truth.payouts)
-        if (status === 'pending')
-          await control(simulatorUrl, 'POST', `/control/payouts/${idEnvio}/complete`).catch(() => {});
+      await completePending(simulatorUrl);
       const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
       if (accounts.every(({ body }) => body?.reservedWithdrawalCents === 0)) break;
       if (Date.now() > deadline) {
@@ -196,6 +195,13 @@ async function restoreOnce(
     }
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function completePending(simulatorUrl: string): Promise<void> {
+  const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
+  for (const { idEnvio, status } of truth.payouts)
+    if (status === 'pending')
+      await control(simulatorUrl, 'POST', `/control/payouts/${idEnvio}/complete`).catch(() => {});
 }
 
 const asked = (entry: Entry) => ({

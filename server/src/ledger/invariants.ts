@@ -99,6 +99,8 @@ export interface StoredAccount {
   operations: StoredOperation[];
   /** Request keys of operations whose operation is gone. */
   lostKeys: number;
+  /** Payments that another connection has than the one that the books have them on. */
+  bookedElsewhere: number;
   /** Of the account's own chain, and the returns to payers that are `unknown` or `pending`, at the same moment. */
   own: { reserved: number; openCents: number };
 }

@@ -19,7 +19,9 @@ export const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
-        AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys"
+        AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys",
+      (SELECT count(*) FROM lost_payment l JOIN payment p ON p.account_id = l.account_id AND p.id = l.payment_id
+        WHERE l.account_id = a.id AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection) AS "bookedElsewhere"
     FROM account a WHERE ${condition}`;
 
 const selectAccounts: Statement = {
