@@ -72,7 +72,10 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
 
   await program.start();
   const refused = await merchant.transfer({ amountCents: 20_000 });
-  must(refused.body.code === 'withdrawals_paused', `before reconcile a transfer was answered ${refused.body.code}`);
+  must(
+    refused.body.code === 'withdrawals_paused',
+    `before reconcile a transfer was answered ${refused.body.code}`,
+  );
   type Incidents = { incidents: { kind: string }[] };
   const kindsOf = async () =>
     (await command<Incidents>(['incident', 'list'], env)).json?.incidents.map(({ kind }) => kind) ?? [];
@@ -103,7 +106,10 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
   figures.paidTwice += twice.length;
   must(twice.length === 0 && payouts.length === asked.length, `payouts: ${JSON.stringify(payouts)}`);
   const sent = asked.reduce((sum, { request }) => sum + request.amountCents, 0);
-  must((await merchant.balanceCents()) === 100_000 - sent, 'the balance is not what was received less what was sent');
+  must(
+    (await merchant.balanceCents()) === 100_000 - sent,
+    'the balance is not what was received less what was sent',
+  );
   const verified = await command(['verify', '--full'], env);
   must(verified.code === 0, `verify ended with ${verified.code}: ${verified.text.slice(0, 1_000)}`);
 }

@@ -298,6 +298,8 @@ export function createMirror(db: Database): Mirror {
                 reserved: balanceOf.get(account.id)?.reserved ?? 0,
                 openCents: openCentsOf(intents.filter((intent) => intent.operation_id === account.id)),
               },
+              // Nothing is lost with a database here.
+              bookedElsewhere: 0,
               lostKeys: keys.filter(
                 (one) =>
                   one.account_id === account.id &&

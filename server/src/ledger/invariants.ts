@@ -1086,6 +1086,12 @@ export const invariants: readonly Invariant[] = [
       );
     },
   },
+  {
+    number: 65,
+    name: 'what a provider has of a lost time is in the books on its connection, or not at all',
+    account: ({ bookedElsewhere }) =>
+      bookedElsewhere === 0 ? null : `${bookedElsewhere} payments that another connection has as well`,
+  },
 ];
 
 /** Where a received Pix is booked: as the payment of its charge, or in suspense under its own name. */

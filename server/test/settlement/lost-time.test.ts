@@ -1,4 +1,5 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ListWindow, Provider, UnreadItem } from '../../src/provider/provider.ts';
 import { createDueSends } from '../../src/settlement/dispatch/due-sends.ts';
@@ -280,4 +281,17 @@ test('a charge of the lost time is looked for at the other connections before it
   expect(sent).toEqual([]);
   providers.delete('before');
   providers.set('simulator', simulator);
+});
+
+test('verify names a payment that another connection has as well', async () => {
+  const shop = await service.newMerchant();
+  const id = await shop.paidCharge();
+  await service.database.admin(
+    `INSERT INTO lost_payment (account_id, payment_id, connection, kind, status, found_at)
+      VALUES ($1, $2, 'elsewhere', 'deposit', 'settled', now())`,
+    [shop.ownerId, id],
+  );
+  expect((await violations(service)).map(({ number }) => number)).toContain(65);
+  await service.database.admin('DELETE FROM lost_payment WHERE payment_id = $1', [id]);
+  expect((await violations(service)).map(({ number }) => number)).not.toContain(65);
 });
