@@ -5,6 +5,7 @@ import { type Adapter, CredentialFault } from '../provider/adapter.ts';
 import { type Finding, isConnectionName, isOfEnvironment } from '../provider/provider.ts';
 import { audits, installationId } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
+import { askAtNewConnection } from '../settlement/operator/pause.ts';
 import {
   bindAccount,
   type ConnectionRow,
@@ -115,6 +116,7 @@ export async function createConnection(deps: ConnectionDeps, wanted: Wanted): Pr
       now,
     });
     if (!made) throw new OperatorRefused(`there is a connection ${name} already`);
+    await askAtNewConnection(tx, name, now);
     await record(deps, tx, 'connection.create', name, { adapter: wanted.adapter, mode, simulated });
   });
   return showConnection(deps, name);

@@ -7,7 +7,12 @@ import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { markLostTime } from '../../src/settlement/operator/after-restore.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { markCompared, pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
+import {
+  askAtNewConnection,
+  markCompared,
+  pauseAfterRestore,
+  resumeWithdrawals,
+} from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { stepStatement } from '../../src/settlement/tracking/statement.ts';
 
@@ -235,6 +240,50 @@ test('lost-time says of a live database what a restore says of its copy', async 
     `SELECT reason FROM audit WHERE action = 'withdrawals.lost_time' ORDER BY at LIMIT 1`,
   );
   expect(audit?.reason).toBe('a standby was promoted');
+});
+
+test('a connection that is made after the comparison is asked before a first payout, until a person has compared it', async () => {
+  const { runtime } = service;
+  const providers = runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  await markLostTime(operator(), runtime.clock.now() - hourMs, null);
+  const accepted = { doubts: ['under-way'] as const, reason: 'it was decided' };
+  await reconcile(runtime, operator(), { accountId: null, sinceMs: null, accepted });
+  await runtime.sql.tx((tx) => askAtNewConnection(tx, 'again', runtime.clock.now()));
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('again', 'v', now())`,
+  );
+  await prepareLimits(runtime.sql, 'again', null);
+  const shop = await service.newMerchant();
+  await shop.receive(10_000);
+  const asked: string[] = [];
+  providers.set('again', {
+    ...simulator,
+    connection: 'again',
+    queryPayout: async (id) => {
+      asked.push(id);
+      return { outcome: 'notFound' };
+    },
+  });
+  const { body } = await shop.transfer();
+  // No caller sends it by itself.
+  expect(
+    await service.simulator.control('GET', `/control/state?idEnvio=${body.id.replaceAll('-', '')}`),
+  ).toMatchObject({
+    body: { payouts: [] },
+  });
+  const due = createDueSends(runtime, simulator);
+  await until(async () => {
+    await due.step();
+    await due.idle();
+    const { body: state } = await service.simulator.control(
+      ...(['GET', `/control/state?idEnvio=${body.id.replaceAll('-', '')}`] as const),
+    );
+    return state.payouts.length === 1;
+  });
+  expect(asked).toEqual([body.id.replaceAll('-', '')]);
+  providers.delete('again');
+  await markCompared(operator(), 'again', 'nothing was there');
 });
 
 test('a charge of the lost time is looked for at the other connections before it is sent, and stays where it is', async () => {

@@ -22,6 +22,12 @@ const unclearDefences: Statement = {
     WHERE status IN ('pending', 'unknown')`,
 };
 
+/** A copy of an early version knows nothing of losses yet. */
+const hasLosses: Statement = {
+  name: 'restore_has_losses',
+  text: `SELECT to_regclass('vintem.lost_time') IS NOT NULL AS present`,
+};
+
 const refill: Statement = {
   name: 'restore_query_buckets',
   text: 'UPDATE connection SET query_bucket_at = $1',
@@ -85,6 +91,9 @@ export async function markRestored(
   const [defences] = await tx.run<{ present: boolean }>(hasDefences);
   if (defences?.present) await tx.inEveryCell((cell) => cell.run(unclearDefences, [at]));
   await tx.run(refill, [at]);
+  const [losses] = await tx.run<{ present: boolean }>(hasLosses);
+  if (losses?.present)
+    await noteLostTime(tx, { since: Date.parse(copy.createdAt), notedAt: now, notedBy: actor });
   const [panel] = await tx.run<{ present: boolean }>(hasPeople);
   if (panel?.present) await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
   const audit = {

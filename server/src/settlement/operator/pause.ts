@@ -139,6 +139,23 @@ export const pauseForLostTime = (tx: Queries, now: number, since: number): Promi
     `the database may have lost what happened since ${new Date(since).toISOString()}`,
   ]);
 
+/** For so long after a loss a connection that is made may be one that was lost with it. */
+const askedForMs = 30 * 86_400_000;
+
+const askAt: Statement = {
+  name: 'pause_ask_at',
+  text: `UPDATE installation SET uncompared_connections = array_append(uncompared_connections, $1::text)
+    WHERE restored_at IS NULL AND NOT uncompared_connections @> ARRAY[$1::text]
+      AND EXISTS (SELECT FROM lost_time WHERE noted_at > $2)`,
+};
+
+/**
+ * A connection that is made after the comparison of a loss may have been there in the lost time, and its lists were not compared: first payouts are
+ * queried there before they are sent, until a person says that it was compared. One that is made before the comparison takes part in it.
+ */
+export const askAtNewConnection = (tx: Queries, connection: string, now: number): Promise<unknown> =>
+  tx.run(askAt, [connection, time(now - askedForMs)]);
+
 /**
  * A person has compared the provider's own statement of the lost time with the books, and nothing of that time will be asked for again: a refusal of
  * a first send is final again on this connection. @throws OperatorRefused when it is not among those that were never compared
