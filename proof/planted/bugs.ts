@@ -1181,6 +1181,8 @@ export const bugs: Bug[] = [
     with: 'if (named.length > 0) return true;',
     rig: 'suite',
     test: 'server/test/provider/woovi-foreign.test.ts',
+  },
+  {
     name: 'lists in which known settled payments are missing end the pause',
     file: `${settlement}/operator/reconcile.ts`,
     line: `...(absent > 0 ? (['absent'] as const) : []),`,
