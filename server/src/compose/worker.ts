@@ -2,17 +2,10 @@ import { createAlerts } from '../accounts/alerts.ts';
 import { stepCloses } from '../closes/step.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
-import { stepAttemptPruning } from '../panel/auth/attempts.ts';
-import { stepExpiredPruning } from '../panel/auth/expired-rows.ts';
-import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import type { Provider } from '../provider/provider.ts';
-import { stepRequestPruning } from '../request-log/request-log.ts';
-import { stepWordRetention } from '../settlement/dispatch/provider-words.sql.ts';
-import { stepDisputeFiles } from '../settlement/disputes/files.ts';
 import { stepDisputes } from '../settlement/disputes/poll.ts';
 import { stepDefences } from '../settlement/disputes/send-defence.ts';
 import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
-import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepConnectionMovements } from '../settlement/tracking/connection-movements.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
@@ -25,6 +18,7 @@ import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-tran
 import { stepUnread } from '../settlement/tracking/unread-items.ts';
 import { stepTestClocks } from '../test-mode/clock.ts';
 import { expireDrafts } from '../transfers/draft.ts';
+import { stepCellRetention, stepDirectoryRetention } from './retention.ts';
 import type { Runtime } from './runtime.ts';
 import { joinWorkers, type Shares } from './shares.ts';
 
@@ -44,6 +38,7 @@ const restMs = {
   unknown: 10_000,
   drafts: 5_000,
   retention: 10_000,
+  cellRetention: 10_000,
   payerReturns: 10_000,
   statement: 10_000,
   lateStatement: 10_000,
@@ -54,15 +49,9 @@ const restMs = {
   connectionMovements: 10_000,
   disputes: 2_000,
   defences: 2_000,
-  disputeFiles: 10_000,
   providerBalance: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
-  requestLog: 10_000,
-  providerWords: 10_000,
-  attempts: 10_000,
-  expiredSignIns: 10_000,
-  securityEvents: 10_000,
   testClocks: 500,
   closes: 10_000,
   connections: 2_000,
@@ -161,11 +150,8 @@ async function repeat(
 /** What concerns the directory: once, whatever the number of cells. */
 function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   begin('deliveries', inbound.stepLeft);
-  begin('retention', () => stepRetention(home));
+  begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
-  begin('attempts', () => stepAttemptPruning(home));
-  begin('expiredSignIns', () => stepExpiredPruning(home));
-  begin('securityEvents', () => stepSecurityEventPruning(home));
   begin('closes', () => stepCloses(home));
   begin('connections', async () => {
     await home.connections.refresh();
@@ -195,9 +181,7 @@ function cellLoops(begin: Begin, runtime: Runtime): void {
   begin('drafts', () => expireDrafts(runtime), { cell });
   begin('payerReturns', () => stepPayerReturns(runtime), { cell });
   begin('alerts', createAlerts(runtime).step, { cell });
-  begin('disputeFiles', () => stepDisputeFiles(runtime), { cell });
-  begin('requestLog', () => stepRequestPruning(runtime), { cell });
-  begin('providerWords', () => stepWordRetention(runtime), { cell });
+  begin('cellRetention', () => stepCellRetention(runtime), { cell });
   begin('testClocks', () => stepTestClocks(runtime), { cell });
 }
 

@@ -13,7 +13,6 @@ export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' 
 
 /** How long what was taken stays untold to the other processes. */
 export const shareEveryMs = 100;
-const dropEveryMs = 600_000;
 /**
  * The largest debt, in ms, for calls that several processes together allowed beyond a burst. Whatever a shared row contains, even a wrong
  * time, no caller is refused for longer than an empty bucket and this.
@@ -91,7 +90,6 @@ export function rateLimiter(options: {
   let untold = new Map<string, Taken>();
   let untoldSince = 0;
   let telling = false;
-  let droppedAt = clock.now();
   let trimmedAt = 0;
   let warned = false;
 
@@ -106,10 +104,6 @@ export function rateLimiter(options: {
         for (const shared of await spendShared(sql, told, untoldSince, clock.now())) {
           const together = shared.spentUntil + (untold.get(shared.id)?.ms ?? 0);
           spentUntil.set(shared.id, Math.max(spentUntil.get(shared.id) ?? 0, together));
-        }
-        if (clock.now() - droppedAt > dropEveryMs) {
-          droppedAt = clock.now();
-          await dropFull(sql, droppedAt);
         }
       } catch (err) {
         log.warn({ err }, 'rate limits were not shared with the other processes');
@@ -250,3 +244,15 @@ function leftOf(one: Bucket, spent: boolean): string {
 /** As the headers put it: a burst and the time in which an empty bucket fills. */
 const policyText = ({ name, quota: { perSecond, burst } }: Bucket): string =>
   `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+
+const bucketsPerStep = 500;
+
+/** Where this process has come to, by the database that it looks at. */
+const lookedTo = new WeakMap<Sql, string>();
+
+/** Removes buckets that are full again, a stretch of them at a time. @returns whether there is more to look at at once */
+export async function stepBucketPruning({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> {
+  const last = await dropFull(sql, clock.now(), lookedTo.get(sql) ?? '', bucketsPerStep);
+  lookedTo.set(sql, last ?? '');
+  return last !== null;
+}

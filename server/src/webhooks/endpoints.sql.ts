@@ -187,8 +187,15 @@ export const disableEndpoint = (
 
 const pruneChanges: Statement = {
   name: 'webhook_url_change_prune',
-  text: `DELETE FROM webhook_url_change WHERE account_id = $1 AND changed_at <= $2`,
+  text: `DELETE FROM webhook_url_change c USING (
+      SELECT account_id, changed_at FROM webhook_url_change WHERE changed_at <= $1 ORDER BY changed_at LIMIT $2) AS old
+    WHERE c.account_id = old.account_id AND c.changed_at = old.changed_at
+    RETURNING 1 AS pruned`,
 };
+
+/** @returns how many were removed */
+export const pruneUrlChanges = async (sql: Queries, beforeMs: number, most: number): Promise<number> =>
+  (await sql.run(pruneChanges, [timestamp(beforeMs), most])).length;
 
 const selectChanges: Statement = {
   name: 'webhook_url_changes',
@@ -196,14 +203,10 @@ const selectChanges: Statement = {
 };
 
 /** When the account changed addresses after `sinceMs`, the oldest first. */
-export async function findUrlChanges(tx: Queries, accountId: string, sinceMs: number): Promise<number[]> {
-  const since = timestamp(sinceMs);
-  const [rows] = await Promise.all([
-    tx.run<{ changedAt: number }>(selectChanges, [accountId, since]),
-    tx.run(pruneChanges, [accountId, since]),
-  ]);
-  return rows.map(({ changedAt }) => changedAt);
-}
+export const findUrlChanges = async (tx: Queries, accountId: string, sinceMs: number): Promise<number[]> =>
+  (await tx.run<{ changedAt: number }>(selectChanges, [accountId, timestamp(sinceMs)])).map(
+    ({ changedAt }) => changedAt,
+  );
 
 const insertChange: Statement = {
   name: 'webhook_url_change_insert',

@@ -23,6 +23,7 @@ import {
   findUrlChanges,
   insertEndpoint,
   insertUrlChange,
+  pruneUrlChanges,
   stopDelivering,
   updateEndpoint,
   updateSecrets,
@@ -221,6 +222,15 @@ async function countUrlChange(tx: Transaction, accountId: string, now: number): 
   }
   await insertUrlChange(tx, accountId, now);
 }
+
+const rowsPerStep = 500;
+
+/** Removes changes that count no more. @returns whether there is more to remove at once */
+export const stepUrlChangePruning = async ({
+  sql,
+  clock,
+}: Pick<WebhooksDeps, 'sql' | 'clock'>): Promise<boolean> =>
+  (await pruneUrlChanges(sql, clock.now() - hourMs, rowsPerStep)) >= rowsPerStep;
 
 /**
  * A repeat changes nothing.

@@ -23,6 +23,7 @@ import {
   listUnread,
   showUnread,
   stepUnread,
+  stepUnreadPruning,
 } from '../../src/settlement/tracking/unread-items.ts';
 
 // Without a worker nothing is followed up: what the statement tells, it tells alone.
@@ -467,7 +468,7 @@ describe('what cannot be read', () => {
       name: 'long ago',
       text: `UPDATE unread_item SET seen_at = now() - interval '91 days'`,
     });
-    await step();
+    await stepUnreadPruning(service.runtime);
     expect(await service.database.admin('SELECT FROM unread_item')).toEqual([]);
     await service.database.admin('DELETE FROM audit WHERE reason = $1', ['looked at by hand']);
   });

@@ -3,8 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 
 /**
- * Removes what is kept for a time only: raw deliveries of the providers, after 90 days. (Events and their deliveries are
- * removed by their own room.) Payments, journals, keys, incidents and the audit log are kept.
+ * Removes raw deliveries of the providers, after 90 days. How long every other table keeps its rows stands in `compose/retention.ts`.
  *
  * Small steps, the oldest first, found by their id, which begins with the time: no index of its own, and no scan.
  * What has not been applied yet stays, however old.

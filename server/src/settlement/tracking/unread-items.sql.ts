@@ -190,12 +190,14 @@ export const markDismissed = async (
 
 const prune: Statement = {
   name: 'unread_prune',
-  text: 'DELETE FROM unread_item WHERE connection = $1 AND seen_at < $2',
+  text: `DELETE FROM unread_item WHERE id IN (SELECT id FROM unread_item WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)
+      AND seen_at < $1
+    RETURNING 1 AS pruned`,
 };
 
-/** Removes what the provider has not sent since. */
-export const pruneUnread = (sql: Queries, connection: string, before: number): Promise<unknown> =>
-  sql.run(prune, [connection, time(before)]);
+/** Removes what the provider has not sent since. @returns how many */
+export const pruneUnread = async (sql: Queries, before: number, most: number): Promise<number> =>
+  (await sql.run(prune, [time(before), most])).length;
 
 const bodyOf: Statement = {
   name: 'unread_body',

@@ -1,6 +1,7 @@
 import type { Secrets } from '../../ground/secrets.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
-import type { Queries, Statement } from '../../ports/sql.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { Provider, QueryOutcome, UnreadKind } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resolveIncident } from '../incidents/incident.ts';
@@ -37,6 +38,11 @@ const queriesMost = 3;
 const busyMs = 30_000;
 /** What the provider has not sent for this long is removed; an incident that named it stays. */
 const keptMs = 90 * 24 * hour;
+const rowsPerStep = 500;
+
+/** @returns whether there is more to remove at once */
+export const stepUnreadPruning = async ({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> =>
+  (await pruneUnread(sql, clock.now() - keptMs, rowsPerStep)) === rowsPerStep;
 
 /** One turn of one connection: asks for items again, and opens and ends its incidents. @returns false: the next turn has its time */
 export async function stepUnread(deps: TrackingDeps, provider: Provider): Promise<boolean> {
@@ -44,7 +50,6 @@ export async function stepUnread(deps: TrackingDeps, provider: Provider): Promis
   const now = deps.clock.now();
   const due = await claimUnread(deps.sql, connection, now, now + claimMs, queriesMost);
   for (const item of due) await askAgain(deps, provider, item);
-  await pruneUnread(deps.sql, connection, now - keptMs);
   const open = await findUnreadIncidents(deps.sql, installationId, connection);
   await openIncidents(deps, connection, open);
   if (open.length > 0) await endIncidents(deps, connection, open);
