@@ -439,6 +439,22 @@ export const bugs: Bug[] = [
     test: 'server/src/provider/woovi-bodies.test.ts',
   },
   {
+    name: 'money in suspense that went back is credited',
+    file: `${settlement}/incidents/endings.ts`,
+    line: 'const left = cents > 0 ? Math.min(cents, leftCents) : Math.max(cents, leftCents);',
+    with: 'const left = cents > 0 ? cents : Math.max(cents, leftCents);',
+    rig: 'suite',
+    test: 'server/test/settlement/incidents-odd-money.test.ts',
+  },
+  {
+    name: 'a transfer claims money that came in with its end-to-end id',
+    file: `${settlement}/incidents/incidents.sql.ts`,
+    line: '(cents > 0\n',
+    with: '(cents > Number.MAX_SAFE_INTEGER\n',
+    rig: 'suite',
+    test: 'server/test/settlement/incidents-odd-money.test.ts',
+  },
+  {
     name: 'a rejected dispute keeps its hold',
     file: `${settlement}/disputes/dispute.ts`,
     line: "status !== 'rejected' && status !== 'cancelled';",

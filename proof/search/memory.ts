@@ -224,6 +224,9 @@ export class Memory {
             return {
               ids: incidents.filter((one) => one.freezes && isOpen(one)).map(({ id }) => id),
             } as Row;
+          case 'suspense_of_pix':
+            // One Pix stands in suspense.
+            return { leftCents: this.stored.suspense } as Row;
           case 'known_return':
             return { accountId, payment: payment?.id, returns } as Row;
           case 'conditions':

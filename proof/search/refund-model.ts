@@ -433,6 +433,7 @@ function decide(world: World, rules: Rules, at: number, action: Decided): void {
     mainOperationId: null,
     reference: 'E1',
     suspended: { cents: pixCents, at: start, connection },
+    money: 'E1',
     claimed: false,
     named: null,
     byRule: false,

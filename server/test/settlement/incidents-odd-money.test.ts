@@ -186,6 +186,100 @@ describe('money that a delivery tells of', () => {
     expect(asked.toSorted()).toEqual([0, 1, 1, 1]);
   });
 
+  test('a second payment that was taken back, whole or in part: every act takes what is left of it, and its incidents show each other', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(1_000);
+    const [charge] = (await merchant.call('GET', '/payments')).body.payments;
+    const both = async (endToEnd: string, backCents: number) => {
+      const before = (await incidentsOf(service, charge.id)).length;
+      const second = receivedItem(charge.id, 2_000, endToEnd);
+      await deliver(service, [second]);
+      await until(async () => (await incidentsOf(service, charge.id)).length === before + 1);
+      await deliver(service, [{ ...second, devolucoes: [returnItem(`R${endToEnd}`, backCents)] }]);
+      await until(async () => (await incidentsOf(service, charge.id)).length === before + 2);
+      const { json } = await vintem(service, 'incident', 'list', '--account', merchant.ownerId);
+      const [back, came] = json.incidents as { id: string; kind: string }[];
+      expect([came?.kind, back?.kind]).toEqual(['second_payment', 'debit']);
+      return [came?.id as string, back?.id as string] as const;
+    };
+    const refused = async (id: string, action: string, why: string) => {
+      const { code, stderr } = await resolve(service, id, action);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
+    };
+
+    const [whole, wholeBack] = await both('Ewhole', 2_000);
+    expect((await vintem(service, 'incident', 'show', whole)).json.related).toEqual([wholeBack]);
+    expect((await vintem(service, 'incident', 'show', wholeBack)).json.related).toEqual([whole]);
+    for (const action of ['credit', 'writeoff']) await refused(whole, action, 'nothing of it is left');
+    for (const action of ['debit', 'writeoff']) await refused(wholeBack, action, 'nothing of it is left');
+    await refused(whole, 'return', 'went back already');
+    for (const id of [whole, wholeBack]) expect((await resolve(service, id, 'none')).code).toBe(0);
+    expect(await merchant.balanceCents()).toBe(1_000);
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+
+    const [part, partBack] = await both('Epart', 500);
+    expect((await resolve(service, part, 'credit')).code).toBe(0);
+    expect(await merchant.balanceCents()).toBe(2_500);
+    await refused(partBack, 'debit', 'nothing of it is left');
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+
+    const [lost, lostBack] = await both('Elost', 800);
+    expect((await resolve(service, lost, 'writeoff')).code).toBe(0);
+    await refused(lostBack, 'writeoff', 'nothing of it is left');
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 1_200 });
+  });
+
+  test('a payment of another amount that was taken back in part pays its charge with what is left', async () => {
+    const merchant = await service.newMerchant();
+    const { body: charge } = await merchant.charge({ amountCents: 1_000 });
+    const odd = receivedItem(charge.id, 900, 'Eodd');
+    await deliver(service, [odd]);
+    await opened(charge.id);
+    const incident = await onlyIncident(service, merchant);
+    await deliver(service, [{ ...odd, devolucoes: [returnItem('Rodd', 300)] }]);
+    await until(async () => (await incidentsOf(service, charge.id)).length === 2);
+    expect((await resolve(service, incident.id, 'credit')).code).toBe(0);
+    expect(await statusOf(service, charge.id)).toBe('paid');
+    expect(await merchant.balanceCents()).toBe(600);
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+  });
+
+  test('a Pix in suspense that paid another charge does not go back to its payer', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(1_000);
+    const [charge] = (await merchant.call('GET', '/payments')).body.payments;
+    const other = await service.newMerchant();
+    const { body: theirs } = await other.charge({ amountCents: 1_000 });
+    await deliver(service, [receivedItem(charge.id, 1_000, 'Etwice')]);
+    await opened(charge.id);
+    const { admin } = service.database;
+    // As a program would have written it that did not compare the two.
+    await admin("UPDATE payment SET end_to_end = 'Etwice' WHERE id = $1", [theirs.id]);
+    const { code, stderr } = await resolve(service, (await onlyIncident(service, merchant)).id, 'return');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('paid another charge')]);
+    await admin('UPDATE payment SET end_to_end = NULL WHERE id = $1', [theirs.id]);
+  });
+
+  test('money that matches no payment is claimed by a payment of its connection, direction and amount alone', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(5_000);
+    const { body: sent } = await merchant.transfer({ amountCents: 3_025 });
+    await until(async () => (await statusOf(service, sent.id)) === 'completed');
+    const { endToEnd } = (await merchant.call('GET', `/payments/${sent.id}`)).body;
+    // It arrives at the company itself, under no charge.
+    await deliver(service, [receivedItem(null, 3_000, endToEnd)]);
+    const found = async () =>
+      (
+        await service.database.admin<{ id: string }>('SELECT id FROM incident WHERE reference = $1', [
+          `unmatched:${endToEnd}`,
+        ])
+      )[0]?.id;
+    await until(async () => (await found()) !== undefined);
+    const { code, stderr } = await resolve(service, (await found()) ?? '', 'credit');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no payment has posted this Pix')]);
+    expect((await resolve(service, (await found()) ?? '', 'writeoff')).code).toBe(0);
+  });
+
   test('a second payment that was credited and is then taken back: debit reclaims it, and what was spent of it becomes a debt', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(1_000);

@@ -24,7 +24,8 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
 /**
  * How a person resolves an incident. Nothing else resolves one, nothing else ends a freeze, and money is posted once. Pure.
  *
- * R is what stands in suspense (negative: what left without an owner), G, N, f a transfer's gross, net and fee, X the reported amount.
+ * R is what stands in suspense (negative: what left without an owner), and no more than what is left of its Pix: what came in and was taken
+ * back again covers each other, whatever the order, and then only `none` fits both. G, N, f a transfer's gross, net and fee, X the reported amount.
  * *Operation* is the one that owns the payment. Where it was deleted, a `credit` goes to the account's main operation (the money is the
  * merchant's), and nothing is ever taken from another operation. A dash: refused.
  *
@@ -96,7 +97,8 @@ export interface CaseFacts {
   receivableCents: number;
   /** The provider's id of the money in suspense. */
   reference: string | null;
-  suspended: SuspendedMoney | undefined;
+  /** `leftCents`: what of its Pix stands in suspense now, its returns taken off. */
+  suspended: (SuspendedMoney & { leftCents: number }) | undefined;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
   /** For `unmatched`: whose the money is by the id that it names. */
@@ -187,8 +189,8 @@ export function endingOf(incident: IncidentCase, action: Action, facts: CaseFact
 function ofReceivedMoney(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { payment, account, own } = facts;
-  const { cents, at } = suspendedOf(facts);
   if (action === 'debit') throw unfit(one);
+  const { cents, at } = suspendedOf(facts);
   if (action === 'writeoff') {
     const postings = [post(one, account, { kind: 'writeOff', amountCents: cents })];
     const isOpenCharge = incident.kind === 'amount_mismatch' && isOpen(payment);
@@ -208,7 +210,9 @@ function ofReturnToPayer(one: Case): Ending {
   const { incident, facts } = one;
   const { payment, account, reference, connection, returning, now } = facts;
   if (!returnable.has(incident.kind)) throw unfit(one);
-  const { cents: amountCents, at } = suspendedOf(facts);
+  const { suspended } = facts;
+  if (!suspended) throw nothingThere();
+  const { cents: amountCents, at, leftCents } = suspended;
   if (payment?.kind !== 'deposit' || amountCents <= 0 || reference === null || returning === null)
     throw unfit(one);
   const { accountId, operationId, id: paymentId } = payment;
@@ -223,6 +227,7 @@ function ofReturnToPayer(one: Case): Ending {
     incidentId: facts.incidentId,
   };
   const toPayer = payerReturnOf(returning, pix, returning, now);
+  if (leftCents < amountCents) throw nothingLeft();
   const reserve: Posting = {
     chain: account,
     subject: toPayer.refund.id,
@@ -236,10 +241,11 @@ function ofReturnToPayer(one: Case): Ending {
   return { ...ending, toPayer };
 }
 
-/** The charge is paid with the amount that came. */
-function paidAs(one: Case, charge: Payment, own: ChainKey, cents: number, paidAt: number): Ending {
+/** The charge is paid with the amount that came. What of it went back since is taken again, as a debit after it would be. */
+function paidAs(one: Case, charge: Payment, own: ChainKey, leftCents: number, paidAt: number): Ending {
   const { facts } = one;
-  const feeCents = Math.min(charge.feeCents, cents);
+  const cents = facts.suspended?.cents ?? leftCents;
+  const feeCents = Math.min(charge.feeCents, leftCents);
   const payment = entered(charge, 'paid', facts, {
     endToEnd: facts.reference,
     paidAt,
@@ -248,15 +254,17 @@ function paidAs(one: Case, charge: Payment, own: ChainKey, cents: number, paidAt
     netAmountCents: cents - feeCents,
   });
   const postings = [post(one, own, { kind: 'settle', amountCents: cents, feeCents })];
+  if (leftCents < cents)
+    postings.push(post(one, own, { kind: 'reclaim', amountCents: cents - leftCents }, ':back'));
   return { payment, postings, events: [...firstWord(charge, causeOf(facts)), 'charge.paid'], ends: true };
 }
 
 function ofUnmatched(one: DecidedCase): Ending {
   const { action, facts } = one;
+  if (action !== 'credit' && action !== 'writeoff') throw unfit(one);
   const { cents } = suspendedOf(facts);
   if (action === 'writeoff')
     return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
-  if (action !== 'credit') throw unfit(one);
   const takenBack = post(one, facts.account, { kind: 'suspend', amountCents: -cents });
   if (facts.claimed) return posted(facts, [takenBack]);
   return posted(facts, [takenBack, creditOfNamed(one)]);
@@ -289,10 +297,10 @@ function ofDebit(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { own, suspended } = facts;
   if (suspended) {
-    const { cents } = suspended;
-    if (action === 'writeoff')
+    if (action !== 'writeoff' && (action !== 'debit' || !own)) throw unfit(one);
+    const { cents } = suspendedOf(facts);
+    if (action === 'writeoff' || !own)
       return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
-    if (action !== 'debit' || !own) throw unfit(one);
     return posted(facts, [post(one, own, { kind: 'reclaim', amountCents: -cents })]);
   }
   const amountCents = Math.min(facts.receivableCents, incident.amountCents);
@@ -472,9 +480,18 @@ function requireNotSending({ intent }: CaseFacts): void {
 const unfit = ({ incident, action }: Case): OperatorRefused =>
   new OperatorRefused(`${action} does not fit this incident (${incident.kind})`);
 
+const nothingThere = (): OperatorRefused => new OperatorRefused('nothing of it stands in suspense');
+
+const nothingLeft = (): OperatorRefused =>
+  new OperatorRefused('nothing of it is left in suspense: see the other incidents of the Pix, or `none`');
+
+/** What an act may take: its own part, at most what is left of the Pix. What came in and went back again covers each other. */
 function suspendedOf({ suspended }: CaseFacts): { cents: number; at: number } {
-  if (!suspended) throw new OperatorRefused('nothing of it stands in suspense');
-  return suspended;
+  if (!suspended) throw nothingThere();
+  const { cents, leftCents, at } = suspended;
+  const left = cents > 0 ? Math.min(cents, leftCents) : Math.max(cents, leftCents);
+  if (left === 0 || left > 0 !== cents > 0) throw nothingLeft();
+  return { cents: left, at };
 }
 
 type OpenPayment = Payment & { status: 'unknown' | 'pending' };

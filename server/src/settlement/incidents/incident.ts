@@ -13,6 +13,7 @@ import {
   findIncident,
   findIncidents,
   findNamedPlace,
+  findOtherCharge,
   findPlaceOf,
   findSuspended,
   type IncidentCase,
@@ -20,7 +21,8 @@ import {
   type SuspendedMoney,
 } from './incidents.sql.ts';
 import { buildKeep, buildResolution, type NamedPlace, type ResolutionInput } from './resolution.ts';
-import { pixOf } from './unmatched.ts';
+import { findIncidentsOfPix, findPixOfReturn, suspenseKey } from './suspense.sql.ts';
+import { pixOf, referencesAt } from './unmatched.ts';
 
 export interface IncidentView {
   id: string;
@@ -58,11 +60,20 @@ export async function listIncidents(
   return newest.slice(0, incidentsMost).map(viewOf);
 }
 
-/** @throws OperatorRefused no such incident */
-export async function showIncident({ sql }: Pick<Operator, 'sql'>, id: string): Promise<IncidentView> {
+/**
+ * An incident, with the others about the same Pix: they decide about one sum of money.
+ * @throws OperatorRefused no such incident
+ */
+export async function showIncident(
+  { sql }: Pick<Operator, 'sql'>,
+  id: string,
+): Promise<IncidentView & { related: string[] }> {
   const incident = await findIncident(sql, id);
   if (!incident) throw new OperatorRefused('no such incident');
-  return viewOf(incident);
+  const reference = await suspenseReferenceOf(sql, incident);
+  const key = await suspenseKeyOf(sql, incident, reference);
+  const ofPix = key === null ? [] : await findIncidentsOfPix(sql, key);
+  return { ...viewOf(incident), related: ofPix.filter((one) => one !== id) };
 }
 
 const viewOf = (incident: IncidentCase): IncidentView => ({
@@ -110,8 +121,11 @@ export async function resolveIncident(
     reference === null
       ? undefined
       : await findSuspended(operator.sql, { accountId, subject, event, reference });
-  if (action === 'return' && suspended && reference !== null)
+  const money = await suspenseKeyOf(operator.sql, incident, reference);
+  if (action === 'return' && suspended && reference !== null) {
     await requireAnswered(operator.sql, suspended, reference);
+    await requireOwn(operator, suspended, reference, subject);
+  }
   const command = buildResolution({
     ...place,
     incident,
@@ -122,6 +136,7 @@ export async function resolveIncident(
     reference,
     suspended,
     ...(await ownerOf(operator, incident, action, { reference, suspended })),
+    money,
     returning: action === 'return' ? await returningOf(operator.sql, place.number, incident) : null,
     subscribed: await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId),
     token: operator.ids.uuid(),
@@ -179,6 +194,36 @@ async function namedPlaceOf(
   if ((await isTestConnection(sql, connection)) !== test)
     throw new OperatorRefused(`${connection} and the account that its id names do not both move money`);
   return { paymentId: named, accountId, mainOperationId };
+}
+
+/** @throws OperatorRefused the Pix paid another charge: its money is not what stands in suspense */
+async function requireOwn(
+  { sql, everyCell = [sql] }: Operator,
+  { connection }: SuspendedMoney,
+  endToEnd: string,
+  paymentId: string,
+): Promise<void> {
+  const found = await Promise.all(
+    everyCell.map((cell) => findOtherCharge(cell, endToEnd, paymentId, connection)),
+  );
+  const other = found.find((one) => one !== undefined);
+  if (other !== undefined) throw new OperatorRefused(`the Pix paid another charge: ${other}`);
+}
+
+/** The key of the money in suspense that an incident is about; null: it is about none. */
+async function suspenseKeyOf(
+  sql: Sql,
+  { accountId, paymentId, detail }: IncidentCase,
+  reference: string | null,
+): Promise<string | null> {
+  if (reference === null) return null;
+  if (paymentId !== null) {
+    const pix = await findPixOfReturn(sql, accountId, paymentId, reference);
+    return suspenseKey(accountId, paymentId, pix ?? reference);
+  }
+  const { pix, connection } = detail as { pix?: string; connection?: string };
+  const isNamed = pix !== undefined && connection !== undefined;
+  return suspenseKey(accountId, accountId, isNamed ? referencesAt(connection).refer(pix) : reference);
 }
 
 /** @throws OperatorRefused the provider names a return of the Pix that was not looked up yet: it may have taken the money back */

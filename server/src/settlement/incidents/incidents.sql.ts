@@ -344,3 +344,18 @@ const testOf: Statement = {
 /** Whether no money moves over the connection; undefined: there is none of that name. */
 export const isTestConnection = async (sql: Queries, name: string): Promise<boolean | undefined> =>
   (await sql.run<{ test: boolean }>(testOf, [name]))[0]?.test;
+
+const paidBy: Statement = {
+  name: 'incident_paid_by',
+  text: `SELECT p.id FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = $1
+    WHERE p.kind = 'deposit' AND p.id <> $2 AND coalesce(p.connection, a.first_connection, a.connection) = $3 LIMIT 1`,
+};
+
+/** Another charge than this one that a Pix paid. */
+export const findOtherCharge = async (
+  sql: Queries,
+  endToEnd: string,
+  paymentId: string,
+  connection: string,
+): Promise<string | undefined> =>
+  (await sql.run<{ id: string }>(paidBy, [endToEnd, paymentId, connection]))[0]?.id;

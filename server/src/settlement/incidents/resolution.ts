@@ -35,6 +35,7 @@ import {
 } from './incidents.sql.ts';
 import { claimReads, claimsIn } from './pix-claims.ts';
 import type { PayerReturnInput } from './return-to-payer.ts';
+import { suspenseOfPix } from './suspense.sql.ts';
 
 /** Where the money of a payment belongs that is not here. */
 export interface NamedPlace {
@@ -59,6 +60,8 @@ export interface ResolutionInput {
   /** The provider's id of the money in suspense; null: no money of this incident is in suspense. */
   reference: string | null;
   suspended: SuspendedMoney | undefined;
+  /** The key of all that stands in suspense of the same Pix; null: no money of this incident is in suspense. */
+  money: string | null;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
   /** For the `credit` of `unmatched`: the account and the payment that the money's id names. */
@@ -95,6 +98,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...disputeReads(input),
       ...lostKeysOf(input.incident).map((one) => read(lostPayments, one)),
       ...namedReads(input),
+      ...(input.money === null ? [] : [read(suspenseOfPix, input.money)]),
       ...(input.returning === null || paymentId === null
         ? []
         : [
@@ -244,7 +248,8 @@ function resolved(
 }
 
 function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
-  const { incident, reference, suspended, claimed, firstConnection } = input;
+  const { incident, reference, suspended, money, claimed, firstConnection } = input;
+  const leftCents = money === null ? 0 : (view.get(suspenseOfPix, money)?.leftCents ?? 0);
   const { account, own, heir, key } = placesOf(input);
   const payment = key === null ? undefined : view.get(payments, key);
   const [ofRefund, intentKey] = [refundKeyOf(incident), intentKeyOf(input)];
@@ -261,7 +266,7 @@ function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
     heir: isLive(heir) ? heir : null,
     receivableCents: isLive(own) ? (view.balance(own)?.receivable ?? 0) : 0,
     reference,
-    suspended,
+    suspended: suspended && { ...suspended, leftCents },
     claimed,
     named: namedOf(view, input),
     connection: payment?.connection ?? suspended?.connection ?? firstConnection,

@@ -295,7 +295,7 @@ const merged = (known: readonly KnownReturn[], now: readonly KnownReturn[]): Kno
 const incidentOf = (
   ids: Pick<Ids, 'uuid'>,
   { reference, amountCents }: Part,
-  { connection, believed, unmatched: { named } }: UnmatchedInput,
+  { connection, believed, unmatched: { pix, named } }: UnmatchedInput,
   now: number,
 ): Incident => ({
   accountId,
@@ -306,6 +306,6 @@ const incidentOf = (
   amountCents: Math.abs(amountCents),
   reference: `unmatched:${reference}`,
   freezes: false,
-  detail: { believed, connection, ...(named ? { named } : {}) },
+  detail: { believed, connection, pix, ...(named ? { named } : {}) },
   openedAt: now,
 });
