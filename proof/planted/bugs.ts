@@ -447,14 +447,6 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/incidents-odd-money.test.ts',
   },
   {
-    name: 'a transfer claims money that came in with its end-to-end id',
-    file: `${settlement}/incidents/incidents.sql.ts`,
-    line: '(cents > 0\n',
-    with: '(cents > Number.MAX_SAFE_INTEGER\n',
-    rig: 'suite',
-    test: 'server/test/settlement/incidents-odd-money.test.ts',
-  },
-  {
     name: 'a rejected dispute keeps its hold',
     file: `${settlement}/disputes/dispute.ts`,
     line: "status !== 'rejected' && status !== 'cancelled';",
