@@ -105,7 +105,7 @@ export const retention: Readonly<
   event_fresh: bounded('removed when it is published'),
   event_sequence: bounded('one for each account'),
   publisher: bounded('one'),
-  webhook_endpoint: kept('deliveries and audits name it; changes of it are limited'),
+  webhook_endpoint: kept('deliveries name it; an account has ten that are not deleted'),
   webhook_lane: bounded('one for each endpoint'),
   webhook_url_change: {
     after: 'an hour',
@@ -132,18 +132,18 @@ export const retention: Readonly<
   saved_receiver: bounded('so many for each account'),
   merchant_profile: bounded('one for each account'),
   test_clock: bounded('one for each test account'),
-  test_clock_move: kept('the times of a test account are told by it; moves are limited'),
+  test_clock_move: kept('times of a test account are counted by it'),
 
   // ----------------------------------------------------------------------------------------------------- people
-  panel_user: kept('who did what; anonymised on request'),
+  panel_user: kept('audits and security events name it'),
   panel_credential: bounded('one for each person'),
   panel_two_factor: bounded('one for each person'),
-  panel_passkey: bounded('so many for each person'),
+  panel_passkey: kept('until its person or an operator removes it'),
   panel_member: bounded('one for each person and account'),
-  panel_invitation: kept('who let whom in; invitations are limited'),
+  panel_invitation: kept('who let whom in; one that is withdrawn is removed'),
   panel_new_email: bounded('one for each person'),
   panel_place: kept('a sign-in from elsewhere is notified as long as one place is known'),
-  panel_audit: kept('what people did before there were security events; nothing is added'),
+  panel_audit: kept('what people changed in an account'),
   panel_session: {
     after: 'its end',
     statement: 'panel_session_prune',
@@ -181,7 +181,7 @@ export const retention: Readonly<
   send_slot: bounded('so many for each connection'),
   sealing_secret: bounded('one for each secret'),
   retired_pepper: bounded('one for each secret'),
-  worker: bounded('those of an hour'),
+  worker: bounded('removed when it ends, or an hour after it died'),
   write_probe: bounded('empty: what is written there is taken back'),
   database_mark: { after: '30 days', statement: 'mark_prune', index: 'database_mark_pkey', step: 'mark' },
 };
