@@ -25,10 +25,6 @@ GRANT UPDATE (posted_as) ON connection_movement TO vintem_app;
 ALTER TABLE connection ADD COLUMN costs_read_to timestamptz, ADD COLUMN costs_due_at timestamptz;
 
 -- Of what came in and what left: the company's own money, and what the provider charged (below zero: it gave back more).
-ALTER TABLE day_close_money
-  ADD COLUMN cost_cents bigint NOT NULL DEFAULT 0,
-  ADD COLUMN own_in_cents bigint NOT NULL DEFAULT 0 CHECK (own_in_cents >= 0),
-  ADD COLUMN own_out_cents bigint NOT NULL DEFAULT 0 CHECK (own_out_cents >= 0);
 ALTER TABLE connection_close_cell
   ADD COLUMN cost_cents bigint NOT NULL DEFAULT 0,
   ADD COLUMN own_in_cents bigint NOT NULL DEFAULT 0 CHECK (own_in_cents >= 0),

@@ -455,7 +455,7 @@ test('a period above the limit of a file is refused, and one with more room has 
   const most = mostJournals.pdf;
   // Copies of the first journal, for the time of this test.
   await service.database.admin(
-    `INSERT INTO journal SELECT (jsonb_populate_record(j, jsonb_build_object('seq', n, 'subject', gen_random_uuid()))).*
+    `INSERT INTO journal SELECT (jsonb_populate_record(j, jsonb_build_object('seq', n, 'subject', gen_random_uuid(), 'pix', NULL))).*
       FROM journal j, generate_series(2, $3) n WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq = 1`,
     [ownerId, operationId, most + 1],
   );
