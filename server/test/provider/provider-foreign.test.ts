@@ -373,8 +373,21 @@ describe('the report of a day', () => {
       reportId: '3d0ca315-aff9-4fc2-be61-3b76b9a2d798',
     });
     expect(await steps('efi/report-pending')).toEqual({ outcome: 'pending' });
-    expect(await steps('efi/report-empty')).toEqual({ outcome: 'ready', returns: [], unreadable: 0 });
-    expect(await steps('efi/report-received')).toEqual({ outcome: 'ready', returns: [], unreadable: 0 });
+    expect(await steps('efi/report-empty')).toEqual({
+      outcome: 'ready',
+      returns: [],
+      costs: [],
+      unreadable: 0,
+    });
+    expect(await steps('efi/report-received')).toEqual({
+      outcome: 'ready',
+      returns: [],
+      // The tariff of a received Pix, `TPR`.
+      costs: [
+        { reference: 'received:E0000000020211108181557703828021', amountCents: 100, at: 1638303300358 },
+      ],
+      unreadable: 0,
+    });
     expect(await steps('efi/report-not-found')).toEqual({ outcome: 'notFound' });
     answers('efi/report-day-not-over');
     expect(await providerOf().requestDayReport('2026-11-21')).toMatchObject({ outcome: 'unclear' });
@@ -397,6 +410,7 @@ describe('the report of a day', () => {
         { id: e, rtrId: null, endToEnd: e, amountCents: 100 },
         { id: d, rtrId: d, endToEnd: null, amountCents: 400 },
       ],
+      costs: [],
       unreadable: 1,
     });
   });
