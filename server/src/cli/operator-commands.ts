@@ -4,6 +4,7 @@ import { type ConditionChange, setConditions } from '../accounts/conditions.ts';
 import { type HoldView, listHolds, placeHold, releaseHold } from '../accounts/holds.ts';
 import type { Runtime } from '../compose/runtime.ts';
 import { type Context, type Edge, onDatabase } from '../compose/start.ts';
+import { type Binding, findBindings } from '../connections/bindings.sql.ts';
 import { homeCell } from '../db/cells.ts';
 import { findCellsOf } from '../ledger/verify.sql.ts';
 import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../ledger/verify.ts';
@@ -466,7 +467,11 @@ export const operatorCommands: Command[] = [
       const rows = done.tables.reduce((sum, one) => sum + one.rows, 0);
       return {
         json: { file, ...done },
-        text: `${file}: ${rows} rows of ${done.tables.length} tables, ${done.bytes} bytes\nsha256 ${done.sha256}`,
+        text: [
+          `${file}: ${rows} rows of ${done.tables.length} tables, ${done.bytes} bytes`,
+          `sha256 ${done.sha256}`,
+          'after `account move`, `account route` or `connection create`, `set` or `rotate`, make another copy: this one does not know them',
+        ].join('\n'),
       };
     },
   },
@@ -481,14 +486,18 @@ export const operatorCommands: Command[] = [
       const { clock, ids } = edge;
       const { restore } = await import('../db/restore.ts');
       let inForce: InForceAgain = { keys: [], people: [] };
+      let bindings: Binding[] = [];
       const done = await restore(edge, file, async (tx, copy) => {
         inForce = await markRestored(tx, { clock, ids, actor: userName() }, copy);
+        bindings = await findBindings(tx);
       });
       const { keys, people } = inForce;
       return {
-        json: { file, ...done, withdrawalsPaused: true, keys, people },
+        json: { file, ...done, withdrawalsPaused: true, keys, people, bindings },
         text: [
           `restored ${done.rows} rows, as they were on ${done.createdAt}`,
+          ...bindingLines(bindings),
+          `connections made or changed, and accounts moved or routed since ${done.createdAt}, are missing: make them again first (docs/operators/backup.md)`,
           'withdrawals are paused: start the service, then run `vintem reconcile`',
           ...inForceLines(inForce),
         ].join('\n'),
@@ -525,6 +534,12 @@ export const operatorCommands: Command[] = [
     },
   },
 ];
+
+const bindingLines = (bindings: readonly Binding[]): string[] =>
+  bindings.map(
+    ({ connection, state, accounts, routed }) =>
+      `connection ${connection}, ${state}: ${accounts} accounts${routed > 0 ? `, ${routed} more send charges to it when their own takes none` : ''}`,
+  );
 
 export function operatorOf({ sql, clock, ids, log }: Context): Operator {
   return { sql, clock, ids, log, actor: userName() };

@@ -378,7 +378,9 @@ describe('a restore', () => {
         rows: told.tables.reduce((sum: number, { rows }: { rows: number }) => sum + rows, 0),
         migrated: [],
         withdrawalsPaused: true,
+        bindings: [{ connection: 'simulator', state: 'active', accounts: expect.any(Number), routed: 0 }],
       });
+      expect(JSON.parse(stdout).bindings[0].accounts).toBeGreaterThan(0);
     }
     expect(await hashes(second)).toEqual(await hashes(full));
     const verified = await finish(['verify', '--full'], commandEnv(full.dataDir, full.url));
