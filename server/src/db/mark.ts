@@ -138,7 +138,7 @@ const pauseAtOnce = `UPDATE vintem.installation SET restored_at = clock_timestam
 export function createMarkWatch(): MarkWatch {
   let mark: Mark | null = null;
   let handled: Promise<void> | null = null;
-  let act: ((look: Look) => Promise<void>) | null = null;
+  let act: ((known: Mark, look: Look) => Promise<void>) | null = null;
   let looking = lookTelling;
 
   const remember = (look: Look): void => {
@@ -149,17 +149,19 @@ export function createMarkWatch(): MarkWatch {
 
   return {
     verify: async (client) => {
-      if (mark === null) return;
-      const { rows } = await client.query<{ look: string }>(looking.text, [mark.seq, instant(mark.at)]);
+      // The watch may remember a newer mark before the answer comes: the answer is about this one.
+      const known = mark;
+      if (known === null) return;
+      const { rows } = await client.query<{ look: string }>(looking.text, [known.seq, instant(known.at)]);
       const look = JSON.parse((rows[0] as { look: string }).look) as Look;
-      const loss = lossOf(mark, look);
+      const loss = lossOf(known, look);
       if (loss === null) return;
       await client.query('BEGIN READ WRITE');
-      await client.query(pauseAtOnce, [instant(loss.since ?? mark.at)]);
+      await client.query(pauseAtOnce, [instant(loss.since ?? known.at)]);
       await client.query('COMMIT');
       // Behind the answer: it needs connections itself.
       handled ??= Promise.resolve()
-        .then(() => act?.(look))
+        .then(() => act?.(known, look))
         .finally(() => {
           handled = null;
         });
@@ -172,10 +174,9 @@ export function createMarkWatch(): MarkWatch {
       mark = await readMark(path);
       let written = '';
       let canWrite = true;
-      act = async (look) => {
-        const known = mark;
-        const loss = known && lossOf(known, look);
-        if (!known || !loss) return;
+      act = async (known, look) => {
+        const loss = lossOf(known, look);
+        if (loss === null) return;
         const since = loss.since ?? (await lastBefore(sql, known)) ?? look.createdAt;
         log.error(
           { since: instant(since), why: loss.why },
@@ -185,8 +186,9 @@ export function createMarkWatch(): MarkWatch {
       };
       looking = await lookingOn(sql, log);
       const step = async (): Promise<void> => {
-        const seen = await lookAt(sql, looking, mark);
-        await act?.(seen);
+        const known = mark;
+        const seen = await lookAt(sql, looking, known);
+        if (known !== null) await act?.(known, seen);
         if (!seen.flushes)
           log.error({}, 'PostgreSQL acknowledges commits that are not on disk: fsync is off');
         if (clock.now() - (seen.newest?.at ?? 0) >= everyMs - 1_000)

@@ -34,9 +34,9 @@ afterAll(async () => {
 });
 
 /** A process that begins: what it noticed. */
-async function begun(watch: MarkWatch = createMarkWatch(), dataDir = folder) {
+async function begun(watch: MarkWatch = createMarkWatch(), dataDir = folder, on = database) {
   const losses: { since: number; why: string }[] = [];
-  const { sql } = database;
+  const { sql } = on;
   const home = {
     sql,
     clock: systemClock,
@@ -127,4 +127,24 @@ test('a new connection to a database that went back pauses withdrawals before it
   } finally {
     await pool.close();
   }
+});
+
+test('a mark that moves on while a connection is compared is no loss', async () => {
+  const own = await createDatabase({ live: false });
+  const [watch, dataDir] = [createMarkWatch(), await mkdtemp(join(folder, 'moves-'))];
+  await begun(watch, dataDir, own);
+  const client = {
+    query: async (text: string, values: string[]) => {
+      const rows = await own.admin(text, values);
+      // A newer row is committed and remembered before the answer arrives.
+      await own.admin(
+        `INSERT INTO database_mark SELECT max(seq) + 1, gen_random_uuid(), clock_timestamp() FROM database_mark`,
+      );
+      expect(await begun(watch, dataDir, own)).toEqual([]);
+      return { rows };
+    },
+  };
+  await watch.verify(client as never);
+  expect(await own.admin('SELECT restored_at FROM installation')).toEqual([{ restored_at: null }]);
+  await own.drop();
 });
