@@ -7,6 +7,7 @@ import { callerAddress } from '../../http/caller-address.ts';
 import { namedOperationOf } from '../../http/operation-header.ts';
 import { uuidOf } from '../../http/validation.ts';
 import type { OperationDirectory } from '../../operations/operations.ts';
+import { isUnavailable } from '../../ports/sql.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import {
@@ -194,9 +195,14 @@ export function sessions(
       if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
       // What was idle stays so until the password was given: a page that is only looked at does not wake it.
-      if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(deps.sql, person.id, now);
+      const notes: Promise<unknown>[] = [];
+      if (!idle && now - lastSeen(person) > touchEveryMs) notes.push(touchSession(deps.sql, person.id, now));
       if (now - (membership.usedAt ?? 0) > touchEveryMs)
-        await noteUse(request, membership, memberships.length);
+        notes.push(noteUse(request, membership, memberships.length));
+      // A database that takes no writes still answers reads: the next request notes the use.
+      await Promise.all(notes).catch((error: unknown) => {
+        if (changes || !isUnavailable(error)) throw error;
+      });
       request.caller = {
         ...(await callerOf(request, membership, person, directory)),
         watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
