@@ -1255,9 +1255,17 @@ export const bugs: Bug[] = [
     test: 'server/test/database/mark.test.ts',
   },
   {
+    name: 'an answer about one mark of the database is compared with a newer one',
+    file: 'server/src/db/mark.ts',
+    line: 'const loss = lossOf(known, look);\n      if (loss === null) return;\n      await client',
+    with: 'const loss = mark && lossOf(mark, look);\n      if (loss === null) return;\n      await client',
+    rig: 'suite',
+    test: 'server/test/database/mark.test.ts',
+  },
+  {
     name: 'a new connection is used before it is compared',
     file: 'server/src/db/mark.ts',
-    line: '      if (mark === null) return;',
+    line: '      if (known === null) return;',
     with: '      return;',
     rig: 'suite',
     test: 'server/test/database/mark.test.ts',
