@@ -20,7 +20,7 @@ const first = [
   'server/test/panel/{panel,panel-sign-in}.test.ts',
   'server/test/panel/panel-keyboard-browser.test.ts',
   'server/test/program/{operations,start}.test.ts',
-  'server/test/database/{pool,ports}.test.ts',
+  'server/test/database/pool.test.ts',
   'server/test/provider/provider.test.ts',
   'simulator/test/*.test.ts',
   'sdk/test/*.test.ts',

@@ -748,6 +748,8 @@ export const en: Words = {
       unread: 'The provider sent what cannot be read',
       divergence: 'A balance differs from its ledger entries',
       close_difference: "A daily close differs from the provider's account",
+      lost_payout: 'A payout that the provider has is not in the books',
+      lost_time: 'The database went back to an earlier moment',
     },
     actions: {
       credit: 'Credited',

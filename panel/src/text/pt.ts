@@ -754,6 +754,8 @@ export const pt = {
       unread: 'O provedor enviou o que não pode ser lido',
       divergence: 'Saldo difere dos lançamentos',
       close_difference: 'Fechamento difere da conta no provedor',
+      lost_payout: 'Uma transferência feita no provedor não está nos registros',
+      lost_time: 'O banco de dados voltou a um momento anterior',
     } as Record<string, string>,
     actions: {
       credit: 'Creditado',

@@ -78,7 +78,8 @@ describe.each(['efi', 'woovi', 'inter'] as const)(
       expect(closes.map((one) => [one.difference_cents, one.incident_id])).toEqual(
         closes.map(() => ['0', null]),
       );
-      expect(closes).toHaveLength(5);
+      // The worker may have closed yesterday.
+      expect(closes.filter(({ day }) => (day ?? '') >= inDays(0))).toHaveLength(5);
       // Money of a later day is posted now: the closes after the first have it as what moved since.
       expect(await costsOf(service)).toBeGreaterThan(0);
       const [truth] = await service.database.admin<{ sum: string }>(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What only the ports may do, a line each. */
 const worldly = [
@@ -84,7 +84,7 @@ async function refusedLines(file: string): Promise<number[]> {
   const report = await new Promise<string>((resolve) => {
     const options = ['lint', '--vcs-enabled=false', '--reporter=github', '--max-diagnostics=none', file];
     // It ends with 1 when it found something: what it found is on its output.
-    execFile(join(root, 'node_modules/.bin/biome'), options, { cwd: runtime }, (_, out, err) =>
+    execFile(join(root, 'proof/node_modules/.bin/biome'), options, { cwd: runtime }, (_, out, err) =>
       resolve(out + err),
     );
   });
