@@ -120,6 +120,7 @@ export class Memory {
     };
     const provider = {
       connection,
+      identity: 'the account',
       capabilities,
       createCharge: call('createCharge'),
       sendPayout: call('sendPayout'),

@@ -68,7 +68,7 @@ async function query(merchant: Merchant, id: string): Promise<void> {
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
   const { ownerId: accountId, operationId } = merchant;
-  await queryOne(service.runtime, provider, {
+  await queryOne(service.cellOf(merchant), provider, {
     accountId,
     paymentId: id,
     operationId,

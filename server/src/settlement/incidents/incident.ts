@@ -174,22 +174,18 @@ const isOurForm = (id: unknown): id is string => typeof id === 'string' && /^.{1
  * @throws OperatorRefused the account has its rows in another cell than the incident, or only one of them moves money
  */
 async function namedPlaceOf(
-  { sql, everyCell = [sql] }: Operator,
+  { sql }: Operator,
   { detail }: IncidentCase,
   connection: string,
 ): Promise<Omit<NamedPlace, 'pix'> | null> {
   const { named } = detail as { named?: unknown };
   if (!isOurForm(named)) return null;
-  const number = accountNumberOf(named);
-  const place = await findNamedPlace(sql, number);
-  if (!place) {
-    const others = await Promise.all(everyCell.map((cell) => findNamedPlace(cell, number)));
-    if (others.some((one) => one !== undefined))
-      throw new OperatorRefused(
-        'the account that its id names is in another cell: its money cannot be moved there',
-      );
-    return null;
-  }
+  const place = await findNamedPlace(sql, accountNumberOf(named));
+  if (!place) return null;
+  if (!place.isHere)
+    throw new OperatorRefused(
+      'the account that its id names is in another cell: its money cannot be moved there',
+    );
   const { accountId, mainOperationId, test } = place;
   if ((await isTestConnection(sql, connection)) !== test)
     throw new OperatorRefused(`${connection} and the account that its id names do not both move money`);

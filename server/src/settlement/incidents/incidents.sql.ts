@@ -321,20 +321,23 @@ export interface UnmatchedPix {
 
 const namedPlace: Statement = {
   name: 'incident_named_place',
-  text: `SELECT a.id AS "accountId", a.test, o.id AS "mainOperationId" FROM account a
+  text: `SELECT a.id AS "accountId", a.test, a.cell = current_schema() AS "isHere", o.id AS "mainOperationId" FROM account a
     LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.number = $1 AND a.number > 0`,
 };
 
-/** The account with this number. */
+export interface PlaceOfNumber {
+  accountId: string;
+  test: boolean;
+  /** Its rows are in this cell: only then has it an operation here. */
+  isHere: boolean;
+  mainOperationId: string | null;
+}
+
+/** The account with this number, whatever its cell. */
 export const findNamedPlace = async (
   sql: Queries,
   accountNumber: number,
-): Promise<{ accountId: string; test: boolean; mainOperationId: string | null } | undefined> =>
-  (
-    await sql.run<{ accountId: string; test: boolean; mainOperationId: string | null }>(namedPlace, [
-      accountNumber,
-    ])
-  )[0];
+): Promise<PlaceOfNumber | undefined> => (await sql.run<PlaceOfNumber>(namedPlace, [accountNumber]))[0];
 
 const testOf: Statement = {
   name: 'incident_connection_test',
