@@ -749,8 +749,9 @@ function checkSuspense({ stored, taken }: RefundLocal, { available }: Columns): 
     (action) => action === 'credit' || action === 'writeoff',
   );
   if (went + decided.length > 1) throw new Violation('a Pix in suspense went two ways (59)');
-  if (available !== pixCents && available !== 2 * pixCents)
-    throw new Violation('a balance of another sum (59)');
+  // A credit takes what is left of the Pix: less where the provider took a part before.
+  const credits = [0, pixCents, ...(taken ? [pixCents - takenCents] : [])];
+  if (!credits.includes(available - pixCents)) throw new Violation('a balance of another sum (59)');
 }
 
 /** Every refund has ended, and every cent that the provider moved is in the journal; or a person has to look. */
