@@ -214,6 +214,8 @@ describe('whatever is sent', () => {
       for (const [name, text] of mutants(route.body)) {
         // Where nothing is asked for, nothing may stand for {}.
         if (text === '' && !route.body.required?.length) continue;
+        // PHP encodes an empty array so: it is the empty body of a deletion.
+        if (text === '[]' && route.method === 'DELETE') continue;
         const status = await ask(route, text);
         expect([400, 415], `${route.method} ${route.path} with ${name} gave ${status}`).toContain(status);
       }
