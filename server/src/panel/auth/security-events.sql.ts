@@ -14,7 +14,7 @@ export interface SecurityEventRow {
   detail: Record<string, unknown>;
 }
 
-/** What a person does to their own access belongs to their account, if they have one; of somebody with several it is their own. */
+/** What a person does to their own access belongs to their account, if they have one; with several accounts it is their own. */
 const insert: Statement = {
   name: 'security_event_insert',
   text: `INSERT INTO security_event (id, at, account_id, user_id, session_id, actor, kind, outcome, ip_address, detail)

@@ -152,7 +152,7 @@ export function sessions(
     if (frozenUntil !== null && frozenUntil > deps.clock.now()) throw new PanelError('access_frozen');
   }
 
-  /** The sign-in of somebody with several accounts is nobody's but theirs: each account sees when a session is first used in it. */
+  /** The sign-in of a person with several accounts belongs to that person alone: each account sees when a session is first used in it. */
   async function noteUse(
     request: FastifyRequest,
     { accountId }: Membership,
