@@ -46,7 +46,7 @@ function csvCell(cell: Cell, form: CsvForm): string {
  * Where a formula would begin: also in the full-width signs that spreadsheets take for the others. A `+` with nothing but digits is a phone
  * key: with an apostrophe it could not be looked up or imported.
  */
-const formula = /(^|[;,\t\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])(?!\+\d+(?:[;,\t\r\n]|$))/g;
+const formula = /(^|[;,\t\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])(?!\+\d{1,20}(?:[;,\t\r\n]|$))/g;
 
 /** `20/11/2026 17:43:18` in Brasília, or RFC 3339 in UTC. */
 function timeText(at: string | number, language: Language): string {

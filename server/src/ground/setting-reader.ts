@@ -55,7 +55,7 @@ export function settingReader(env: NodeJS.ProcessEnv): SettingReader {
       if (bytes === null) return null;
       const ofFile = Boolean(env[`${name}_FILE`]);
       const fault = encodingFault(bytes);
-      const text = textOf(bytes).replace(/[\r\n]+$/, '');
+      const text = textOf(bytes).replace(/[\r\n]{1,9}$/, '');
       if (fault !== null) reader.fault(ofFile ? `${name}_FILE` : name, `the file ${fault}`);
       else if (ofFile && /^\s|\s$/.test(text)) {
         reader.fault(`${name}_FILE`, 'the file begins or ends with blanks: remove them');
@@ -112,7 +112,7 @@ export const withoutSlash = (address: string): string => address.replace(/\/{1,9
 
 /** libpq lets the host be left out before the database, where `?host=` names a socket; a URL has one. */
 export function postgresUrl(value: string): string | undefined {
-  const address = value.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)(?=\/)/, '$1localhost');
+  const address = value.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#@]{0,999}@)?)\//, '$1localhost/');
   return hasScheme(address, ['postgres:', 'postgresql:']) ? address : undefined;
 }
 

@@ -37,6 +37,6 @@ export const masked = (text: string): string =>
 const isPlain = (word: string, at: number): boolean =>
   !/[\d@]/.test(word) &&
   word.length <= 24 &&
-  (at === 0 || !/^\p{Lu}\p{Ll}/u.test(word) || knownNames.has(word.replace(/\W+$/, '')));
+  (at === 0 || !/^\p{Lu}\p{Ll}/u.test(word) || knownNames.has(word.replace(/\W{1,24}$/, '')));
 
 const knownNames: ReadonlySet<string> = new Set(['Pix', 'Banco', 'Central']);
