@@ -132,7 +132,7 @@ const reasons: Readonly<Record<string, string>> = {
   '1.2.1':
     'React and the JSON serializer encode; payers and names with markup were put into every page of the panel in a browser, and nothing ran',
   '1.4.3':
-    '`http/server.ts`, `db/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time; the proxy has to bound connections per address',
+    '`http/server.ts`, `db/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time, and `http/connection-shares.ts` each caller a tenth of the connections',
   '2.1.2': 'the guide says what a Pix key of each type looks like; the test checks the same rules',
   '3.2.2': 'React encodes text, and the panel sets HTML nowhere',
   '6.2.6': '`panel/src/pages/sign-in.tsx` uses a password field; no test reads its type',
@@ -238,7 +238,7 @@ export const asvsTable: readonly Requirement[] = [
     'server/src/ground/papers.test.ts': [
       'An account draws three files at once and a fourth is refused; the file that is given up makes room',
     ],
-    [edges]: ['the number of connections is bounded'],
+    [edges]: ['of all callers are bounded for the process', 'of one caller have a share of the process'],
   }),
   none('1.5.1', 1, 'Configure XML parsers restrictively', noXml),
   met('1.5.2', 2, 'Deserialize safely', {
@@ -293,12 +293,9 @@ export const asvsTable: readonly Requirement[] = [
       'holds with others of the same Pix no more than the Pix, and takes the place of one that ends',
     ],
   }),
-  not(
-    '2.4.1',
-    2,
-    'Stop automated abuse',
-    'Keys, sign-ins, links, codes, challenges, mails and every route are counted, with tests; but 5,000 silent connections of one address are all that a process takes. A proxy in front has to bound them.',
-  ),
+  met('2.4.1', 2, 'Stop automated abuse', {
+    [edges]: ['of one caller have a share of the process'],
+  }),
 
   // ------------------------------------------------------------------------------------------------------ 3. web frontend
   met('3.2.1', 1, 'Keep browsers from rendering answers in a wrong context', {
@@ -808,7 +805,7 @@ export const asvsTable: readonly Requirement[] = [
   met('15.2.2', 2, 'Expensive functions are defended', {
     [edges]: [
       'above 128 characters is refused before its text is looked at',
-      'the number of connections is bounded',
+      'of one caller have a share of the process',
     ],
     'server/test/http/edge-limits.test.ts': [
       'is in the table, and every row of the table is a route of the program',

@@ -1,4 +1,5 @@
 import { timestamp } from '../db/pool.ts';
+import type { Permission } from '../ground/permissions.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
 export interface LoggedEvent {
@@ -116,27 +117,64 @@ export const findBehind = (
     most,
   ]);
 
-const selectLast: Statement = {
-  name: 'event_last_seq',
-  text: `SELECT last_seq AS "lastSeq" FROM event_sequence WHERE account_id = $1`,
+/** What a stream stands on of its account, in one text that is only compared: where it is served, at which connection, whether it is enabled. */
+const standing = `concat_ws(' ', a.cell, a.connection, a.enabled)`;
+
+const selectStart: Statement = {
+  name: 'event_stream_start',
+  text: `SELECT coalesce(s.last_seq, 0) AS "lastSeq", ${standing} AS standing
+    FROM account a LEFT JOIN event_sequence s ON s.account_id = a.id WHERE a.id = $1`,
 };
 
-export const findLastSeq = async (sql: Queries, accountId: string): Promise<number> =>
-  (await sql.run<{ lastSeq: number }>(selectLast, [accountId]))[0]?.lastSeq ?? 0;
+/** The last place of an account's log, and how the account stands as the stream begins. */
+export const findStart = async (
+  sql: Queries,
+  accountId: string,
+): Promise<{ lastSeq: number; standing: string }> =>
+  (await sql.run<{ lastSeq: number; standing: string }>(selectStart, [accountId]))[0] ?? {
+    lastSeq: 0,
+    standing: '',
+  };
+
+const selectStanding: Statement = {
+  name: 'event_stream_accounts',
+  text: `SELECT a.id, ${standing} AS standing FROM account a WHERE a.id = ANY ($1::uuid[])`,
+};
+
+/** How the accounts stand now. */
+export const findStanding = async (
+  sql: Queries,
+  accountIds: readonly string[],
+): Promise<Map<string, string>> =>
+  new Map(
+    (await sql.run<{ id: string; standing: string }>(selectStanding, [accountIds])).map((row) => [
+      row.id,
+      row.standing,
+    ]),
+  );
 
 const selectInForce: Statement = {
   name: 'event_stream_keys',
-  text: `SELECT id FROM api_key WHERE id = ANY ($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+  text: `SELECT id, permissions, created_at AS "createdAt", last_used_at AS "lastUsedAt", woken_at AS "wokenAt"
+    FROM api_key WHERE id = ANY ($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
       AND permissions && '{read,webhooks}'::text[]`,
 };
 
-/** Those of the keys that may still read events: what the call checks when it begins. */
-export const findKeysInForce = async (
+/** A key as the door judges it beside its end: whether it was suspended for want of use. */
+export interface StreamKey {
+  id: string;
+  permissions: Permission[];
+  createdAt: number;
+  lastUsedAt: number | null;
+  wokenAt: number | null;
+}
+
+/** Those of the keys that are not revoked or expired and may read events. */
+export const findKeysInForce = (
   sql: Queries,
   keyIds: readonly string[],
   nowMs: number,
-): Promise<Set<string>> =>
-  new Set((await sql.run<{ id: string }>(selectInForce, [keyIds, timestamp(nowMs)])).map(({ id }) => id));
+): Promise<StreamKey[]> => sql.run<StreamKey>(selectInForce, [keyIds, timestamp(nowMs)]);
 
 // ------------------------------------------------------------------------------------------------------------------ pruning
 

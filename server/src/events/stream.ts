@@ -2,17 +2,18 @@ import type { ServerResponse } from 'node:http';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { KeyHolder } from '../http/auth.ts';
+import { rests } from '../keys/keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';
+import { findBehind, findKeysInForce, findStanding, findStart } from './log.sql.ts';
 
 /**
  * Events as they are published, over server-sent events. The id of each is its place in the account's log, without gaps: a client that
  * reconnects with `Last-Event-ID` continues after it and misses nothing.
  *
  * All streams of a process share one read of the log, four times a second, so many listeners cost the database no more than one.
- * A stream ends when its key or its session is no longer valid, when the client reads too slowly, and when the process
- * drains; the client then reconnects by itself.
+ * A stream outlives the request that was checked. So it ends when its key or its session is no longer valid, when its account is disabled, enabled
+ * or moved, when the client reads too slowly, and when the process drains; the client then reconnects by itself, and the door decides anew.
  */
 export interface Streams {
   /** @throws ApiError `too_many_concurrent_requests`, `invalid_cursor` */
@@ -32,7 +33,7 @@ const streamsPerAccount = 5;
 const streamsPerPerson = 2;
 const lookEveryMs = 250;
 const heartbeatMs = 15_000;
-const keysEveryMs = 1_000;
+const checkEveryMs = 1_000;
 const eventsPerLook = 100;
 /** A client that leaves more than this unread is let go. */
 const unreadMost = 1024 * 1024;
@@ -43,6 +44,8 @@ interface Stream {
   keyId: string | null;
   /** The person in the panel; null: a key. */
   userId: string | null;
+  /** How its account stood as it began. */
+  standing: string;
   after: number;
   types: readonly string[] | null;
   response: ServerResponse | null;
@@ -70,24 +73,33 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
     stream.response?.destroy();
   }
 
+  /** What the call checked when it began, once a second for all streams together. */
+  async function endWhatMayNotListen(): Promise<void> {
+    const now = clock.now();
+    const all = [...streams].filter(({ response }) => response !== null);
+    const keyIds = [...new Set(all.flatMap(({ keyId }) => keyId ?? []))];
+    const [keys, standing] = await Promise.all([
+      findKeysInForce(sql, keyIds, now),
+      findStanding(sql, [...new Set(all.map(({ accountId }) => accountId))]),
+    ]);
+    const inForce = new Set(keys.filter((key) => !rests(key, now)).map(({ id }) => id));
+    for (const stream of all) {
+      const mayListen = stream.keyId === null || inForce.has(stream.keyId);
+      if (!mayListen || standing.get(stream.accountId) !== stream.standing) end(stream);
+    }
+  }
+
   /** Runs while somebody listens. */
   async function follow(): Promise<void> {
     following = true;
     let heartbeatAt = clock.monotonicMs();
-    let keysAt = clock.monotonicMs();
+    let checkedAt = clock.monotonicMs();
     while (streams.size > 0 && !draining.aborted) {
       let more = false;
       try {
-        if (clock.monotonicMs() - keysAt >= keysEveryMs) {
-          keysAt = clock.monotonicMs();
-          const inForce = await findKeysInForce(
-            sql,
-            [...new Set([...streams].flatMap(({ keyId }) => keyId ?? []))],
-            clock.now(),
-          );
-          for (const stream of [...streams]) {
-            if (stream.keyId !== null && !inForce.has(stream.keyId)) end(stream);
-          }
+        if (clock.monotonicMs() - checkedAt >= checkEveryMs) {
+          checkedAt = clock.monotonicMs();
+          await endWhatMayNotListen();
         }
         more = await look();
       } catch (error) {
@@ -133,6 +145,7 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
         accountId,
         keyId,
         userId,
+        standing: '',
         after: 0,
         types,
         response: null,
@@ -142,7 +155,8 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
       // Counted from here on: the look at the log takes a moment.
       streams.add(stream);
       try {
-        const lastSeq = await findLastSeq(sql, accountId);
+        const { lastSeq, standing } = await findStart(sql, accountId);
+        stream.standing = standing;
         // A place that does not exist yet is one from before a restore: waiting for it would miss what comes until then.
         stream.after = lastEventId === undefined ? lastSeq : Math.min(Number(lastEventId), lastSeq);
       } catch (error) {

@@ -38,6 +38,7 @@ import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from './answers.ts';
 import { trustOf } from './caller-address.ts';
+import { shareConnections } from './connection-shares.ts';
 import { costOf } from './costs.ts';
 import { docsRoutes } from './docs.ts';
 import { takeFiles } from './file-body.ts';
@@ -118,8 +119,6 @@ export interface EdgeParts {
 const maxBodyBytes = 16 * 1024;
 const maxHeaderBytes = 16 * 1024;
 const maxUrlLength = 4 * 1024;
-/** Some 20 kB each while idle; beyond it a connection is closed at once. Half of the 10,000 descriptors that systems commonly allow. */
-const maxConnections = 5_000;
 /** How long a connection that broke a rule has for reading the answer. */
 const lingerMs = 1_000;
 
@@ -154,7 +153,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   return app as unknown as FastifyInstance;
 }
 
-function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) {
+function openApp({ config, clock, ids, log, draining }: EdgeParts, answers: Answers) {
   const newRequestId = () => `req_${ids.uuid().replaceAll('-', '')}`;
   const app = fastify({
     // A logger of Fastify's makes a child for every request; what is worth a line is logged below.
@@ -178,7 +177,11 @@ function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) 
     clientErrorHandler: (error, socket) =>
       answerBrokenRequest(error, socket, newRequestId(), () => clock.sleep(lingerMs, draining)),
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.server.maxConnections = maxConnections;
+  shareConnections(app.server, {
+    log,
+    trustedProxies: config.trustedProxies,
+    now: () => clock.monotonicMs(),
+  });
   app.addHook('onRoute', requireCost);
 
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);

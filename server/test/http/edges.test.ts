@@ -1,3 +1,4 @@
+import { get, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { openEdge } from '@vintem/testkit/edge.ts';
 import { newPerson, openTab } from '@vintem/testkit/panel.ts';
@@ -114,10 +115,65 @@ test('a connection that broke the protocol is destroyed, also when the client ke
   await edge.close();
 });
 
-test('the number of connections is bounded', async () => {
-  const edge = await openEdge();
-  expect(edge.app.server.maxConnections).toBe(5_000);
-  await edge.close();
+describe('Connections', () => {
+  /** Silent ones of an address of this machine. Linux answers on all of 127.0.0.0/8. @returns how many the service left open */
+  async function silent(url: string, localAddress: string, count: number): Promise<Socket[]> {
+    const sockets = await Promise.all(
+      Array.from(
+        { length: count },
+        () =>
+          new Promise<Socket>((resolve) => {
+            const { hostname, port } = new URL(url);
+            const socket = connect({ host: hostname, port: Number(port), localAddress }, () =>
+              resolve(socket),
+            );
+            socket.on('error', () => resolve(socket));
+            opened.push(socket);
+          }),
+      ),
+    );
+    return sockets;
+  }
+  const openAt = (server: Server) =>
+    new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+
+  test('of all callers are bounded for the process', async () => {
+    const edge = await openEdge();
+    expect(edge.app.server.maxConnections).toBe(5_000);
+    await edge.close();
+  });
+
+  test('of one caller have a share of the process, so another still gets in, and it is free again when they end', async () => {
+    const edge = await openEdge();
+    const url = await edge.app.listen({ port: 0, host: '127.0.0.1' });
+    const own = await silent(url, '127.0.0.2', 500);
+    await until(async () => (await openAt(edge.app.server)) === 500);
+    expect(await statusFrom(url, '127.0.0.3')).toBe(200);
+    expect(await statusFrom(url, '127.0.0.2')).toBeNull();
+    for (const socket of own) socket.destroy();
+    await until(async () => (await statusFrom(url, '127.0.0.2')) === 200);
+    await edge.close();
+  });
+
+  test('of a trusted proxy are those of all callers and have no share', async () => {
+    const edge = await openEdge({
+      config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: ['127.0.0.2'] },
+    });
+    const url = await edge.app.listen({ port: 0, host: '127.0.0.1' });
+    const own = await silent(url, '127.0.0.2', 520);
+    await until(async () => (await openAt(edge.app.server)) === 520);
+    for (const socket of own) socket.destroy();
+    await edge.close();
+  });
+
+  /** Null: the connection was closed without an answer. */
+  const statusFrom = (url: string, localAddress: string): Promise<number | null> =>
+    new Promise((resolve) => {
+      get(`${url}/healthz`, { localAddress, agent: false }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? null);
+      }).on('error', () => resolve(null));
+    });
 });
 
 test('a path of slashes alone is answered, and not with 500', async () => {

@@ -167,3 +167,33 @@ test('a stream ends when its key is revoked', async () => {
   await revokeKey(service.runtime, keyIdOf(key) as string);
   await until(async () => stream.ended());
 });
+
+test.each([
+  [
+    'its key is suspended for want of use',
+    (key: string, _merchant: Merchant) => [
+      `UPDATE api_key SET created_at = created_at - interval '181 days', last_used_at = NULL WHERE id = $1`,
+      keyIdOf(key),
+    ],
+  ],
+  [
+    'its account is disabled',
+    (_key: string, { ownerId }: Merchant) => ['UPDATE account SET enabled = false WHERE id = $1', ownerId],
+  ],
+  [
+    'its account is moved to another connection',
+    (_key: string, { ownerId }: Merchant) => [
+      `UPDATE account SET connection = 'elsewhere' WHERE id = $1`,
+      ownerId,
+    ],
+  ],
+] as const)('A stream ends when %s', async (_what, change) => {
+  const merchant = await service.newMerchant();
+  const key = await service.newKey(merchant.ownerId, ['read', 'transfers']);
+  const [stream, other] = [await listen(key), await listen((await service.newMerchant()).key)];
+  const [statement, value] = change(key, merchant);
+  await service.database.admin(statement as string, [value]);
+  await until(async () => stream.ended());
+  expect(other.ended()).toBe(false);
+  other.stop();
+});
