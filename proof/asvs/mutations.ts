@@ -101,6 +101,22 @@ export const mutations: readonly Mutation[] = [
     http,
     'a Pix key has the form of its type',
   ),
+  of(
+    '2.4.1',
+    'server/src/http/connection-shares.ts',
+    'if (others >= connectionsOfCaller) {',
+    'if (others >= connectionsMost) {',
+    edges,
+    'of one caller have a share of the process',
+  ),
+  of(
+    '2.4.1',
+    'server/src/http/rate-limit.ts',
+    "const one = bucket('auth', callerNetwork(request));",
+    "const one = bucket('auth', request.ip);",
+    limits,
+    'as the proxy writes it, are counted together',
+  ),
   of('3.2.1', answers, "'application/json; charset=utf-8'", textPlain, http, ownJson),
   of(
     '4.1.1',
