@@ -1,4 +1,4 @@
-import { BlockList, isIP, SocketAddress } from 'node:net';
+import { BlockList, isIP, type Socket, SocketAddress } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
 /**
@@ -9,7 +9,10 @@ import type { FastifyRequest } from 'fastify';
  * @returns the connection's own address where the entry is no address
  */
 export const callerAddress = (request: FastifyRequest): string =>
-  plainAddress(request.ip) ?? plainAddress(request.socket.remoteAddress ?? '') ?? '';
+  plainAddress(request.ip) ?? peerAddress(request.socket) ?? '';
+
+/** The other end of a connection, whatever it forwards. @returns null: it is gone */
+export const peerAddress = (socket: Socket): string | null => plainAddress(socket.remoteAddress ?? '');
 
 /** By what one caller is counted: the address, of IPv6 the 64 bits that one customer is given, as `2001:db8:0:1::/64`. */
 export const callerNetwork = (request: FastifyRequest): string => countedBy(callerAddress(request));

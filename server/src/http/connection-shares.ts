@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../ground/log.ts';
-import { countedBy, plainAddress, trustOf } from './caller-address.ts';
+import { countedBy, peerAddress, trustOf } from './caller-address.ts';
 
 /** Some 20 kB each while idle; beyond it a connection is closed at once. Half of the 10,000 descriptors that systems commonly allow. */
 const connectionsMost = 5_000;
@@ -27,7 +27,7 @@ export function shareConnections(
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   server.on('connection', (socket: Socket) => {
-    const address = plainAddress(socket.remoteAddress ?? '');
+    const address = peerAddress(socket);
     // Gone already, or one of our own proxies.
     if (address === null || (isProxy && isProxy(address))) return;
     const caller = countedBy(address);

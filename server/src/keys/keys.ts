@@ -5,6 +5,7 @@ import { onlyForTest, type Permission } from '../ground/permissions.ts';
 import { isPrintable } from '../ground/printable.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import { type RefreshingCache, refreshingCache } from '../ground/refreshing-cache.ts';
+import { rests } from '../ground/resting-keys.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -248,22 +249,6 @@ export const revokeFirstKey = (deps: { sql: Sql; clock: Clock }, accountId: stri
 
 const isActive = (key: { revokedAt: number | null; expiresAt: number | null }, now: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
-
-const halfYearMs = 180 * day;
-
-/** Until when a key that may send money works, if it was last used, made or woken at `usedAt`. */
-export const restsAt = (usedAt: number): number => usedAt + halfYearMs;
-
-/**
- * A key that may send money and was not used for half a year is pure risk: it is suspended until a person reactivates it. Decided by its
- * dates each time it is presented, so it needs no worker.
- */
-export const rests = (
-  key: Pick<ListedKey, 'permissions' | 'createdAt' | 'lastUsedAt' | 'wokenAt'>,
-  now: number,
-): boolean =>
-  key.permissions.some((one) => one === 'transfers' || one === 'refunds') &&
-  now > restsAt(Math.max(key.createdAt, key.lastUsedAt ?? 0, key.wokenAt ?? 0));
 
 /** A key that was presented and fits. */
 export interface VerifiedKey {

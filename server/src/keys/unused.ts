@@ -2,10 +2,10 @@ import { mailPeople } from '../accounts/mail-people.ts';
 import type { Log } from '../ground/log.ts';
 import { brasiliaTime, type Letter, type Mail } from '../ground/mail.ts';
 import { permissionNames } from '../ground/permissions.ts';
+import { restsAt } from '../ground/resting-keys.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { claimUnusedKeys, markWarned, type UnusedKey } from './keys.sql.ts';
-import { restsAt } from './keys.ts';
 
 const unusedMs = 90 * 86_400_000;
 const claimMs = 600_000;
