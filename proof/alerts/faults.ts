@@ -133,6 +133,21 @@ export const rounds: readonly (readonly Fault[])[] = [
       },
     },
     {
+      name: 'another account stands behind a connection',
+      fires: ['VintemConnectionHeld'],
+      async strike({ sql }) {
+        // As a process with other settings says it.
+        const hold = (since: string) =>
+          sql(
+            `UPDATE connection SET held_since = ${since}, held_seen_at = ${since} + interval '1 day', held_reason = 'the alerts are tried'`,
+          );
+        await hold('now()');
+        return async () => {
+          await hold('NULL::timestamptz');
+        };
+      },
+    },
+    {
       name: "the merchant's server fails",
       fires: ['VintemDeliveriesFailing'],
       async strike({ receiver }) {

@@ -746,6 +746,7 @@ export const en: Words = {
       unmatched: 'Money that matches no payment',
       unreadable: 'A stored value cannot be opened with the secrets that are set',
       unread: 'The provider sent what cannot be read',
+      connection_held: 'A connection is held: another account at the provider answers for it',
       divergence: 'A balance differs from its ledger entries',
       close_difference: "A daily close differs from the provider's account",
       lost_payout: 'A payout that the provider has is not in the books',

@@ -83,7 +83,7 @@ export const connectionCommands: Command[] = [
         one.name,
         one.adapter,
         one.mode,
-        one.state,
+        one.heldSince === undefined ? one.state : `held since ${one.heldSince}`,
         one.test ? 'test' : 'live',
         `${one.accounts} accounts`,
         one.certificateExpiresAt ?? '-',
@@ -357,8 +357,9 @@ const withProviders = <T>(
     }
   });
 
-const shown = ({ certificateExpiresAt, ...view }: ConnectionView) => ({
+const shown = ({ certificateExpiresAt, heldSince, ...view }: ConnectionView) => ({
   ...view,
+  ...(heldSince === undefined ? {} : { heldSince: instant(heldSince) }),
   ...(certificateExpiresAt === undefined ? {} : { certificateExpiresAt: instant(certificateExpiresAt) }),
 });
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createLargeTransfers } from '../accounts/large-transfers.ts';
 import { createCharge } from '../charges/create.ts';
+import { createHoldNotes } from '../connections/held.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
@@ -253,13 +254,21 @@ export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' |
 const lookMs = 2_000;
 
 async function takeUp(
-  { connections, cells, clock, log }: Pick<Runtime, 'connections' | 'cells' | 'clock' | 'log'>,
+  {
+    connections,
+    cells,
+    clock,
+    log,
+    sql,
+    ids,
+  }: Pick<Runtime, 'connections' | 'cells' | 'clock' | 'log' | 'sql' | 'ids'>,
   stopping: AbortSignal,
 ): Promise<void> {
+  const noteHolds = createHoldNotes({ connections, clock, log, sql, ids });
   for (;;) {
     await clock.sleep(lookMs, stopping);
     if (stopping.aborted) return;
-    await Promise.all([connections.refresh(), cells.refresh()]).catch((error: unknown) =>
+    await Promise.all([connections.refresh().then(noteHolds), cells.refresh()]).catch((error: unknown) =>
       log.warn({ err: error }, 'connections and cells were not compared'),
     );
   }

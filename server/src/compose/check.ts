@@ -1,6 +1,7 @@
-import { listConnectionRows } from '../connections/connections.sql.ts';
+import { type ConnectionRow, listConnectionRows } from '../connections/connections.sql.ts';
 import { decisiveFaults, sentenceOf } from '../connections/connections.ts';
 import { providerOfRow } from '../connections/credentials.ts';
+import { examineHold } from '../connections/held.ts';
 import { findForeignAccounts, holderWarning } from '../connections/holders.ts';
 import { missingSecrets } from '../db/installation-secret.ts';
 import { planMigrations } from '../db/migrate.ts';
@@ -109,14 +110,20 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
       const secrets = await loadSecrets(ids, config);
       const ground = { config, clock, net, secrets, log, sql };
       const ofEnvironment = await examinedOfEnvironment(ground);
-      const rows = (await listConnectionRows(sql)).filter((row) => row.adapter && row.state === 'active');
+      const stored = await listConnectionRows(sql);
+      const rows = stored.filter((row) => row.adapter && row.state === 'active');
       const foreign = (await findForeignAccounts(sql)).map((one) => ({
         name: `holder of ${one.connection}`,
         ...{ ok: true, message: holderWarning(one).message },
       }));
       const asked = await Promise.all([
-        ...[...ofEnvironment].map(([name, { provider }]) => checkConnection(name, async () => provider)),
-        ...rows.map((row) => checkConnection(row.name, async () => providerOfRow(ground, row))),
+        ...[...ofEnvironment].map(([name, { provider }]) => {
+          const row = stored.find((one) => one.name === name);
+          return checkConnection({ sql, name, row }, async () => provider);
+        }),
+        ...rows.map((row) =>
+          checkConnection({ sql, name: row.name, row }, async () => providerOfRow(ground, row)),
+        ),
       ]);
       return [...asked, ...foreign];
     } finally {
@@ -124,9 +131,14 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
     }
   }
 
-  function checkConnection(name: string, open: () => Promise<Provider>): Promise<Check> {
+  function checkConnection(
+    { sql, name, row }: { sql: Sql; name: string; row: ConnectionRow | undefined },
+    open: () => Promise<Provider>,
+  ): Promise<Check> {
     return checkOf(`connection ${name}`, async () => {
       const provider = await open();
+      const hold = row && (await examineHold(sql, row, provider));
+      if (hold) throw new Error(sentenceOf(hold));
       const findings = await provider.diagnose({ webhookUrl: config.hooksUrl });
       const [fault] = decisiveFaults(findings);
       if (fault) throw new Error(sentenceOf(fault));

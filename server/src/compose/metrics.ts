@@ -122,6 +122,13 @@ const databaseGauges: readonly DatabaseGauge[] = [
     text: `SELECT connection, kind, count(*) AS value FROM unread_item WHERE dismissed_at IS NULL GROUP BY connection, kind`,
   },
   {
+    name: 'connection_held',
+    of: 'directory',
+    help: 'Whether a process holds a connection because another account stands behind it than before',
+    labels: ['connection'],
+    text: `SELECT id AS connection, (held_since IS NOT NULL)::int AS value FROM connection WHERE state = 'active'`,
+  },
+  {
     name: 'deliveries_waiting',
     of: 'directory',
     help: 'Deliveries of providers that are stored and not applied',

@@ -168,7 +168,8 @@ const useLookMs = 2_000;
 function useOf({ config, sql, clock }: Ground): Runtime['isInUse'] {
   let simulates = isTrial(config);
   let lookAt = 0;
-  return async ({ connection }) => {
+  return async ({ connection, identity }) => {
+    if (identity === null) return false;
     if (connection !== 'simulator' || simulates) return true;
     if (clock.monotonicMs() < lookAt) return false;
     simulates = (await findTestAccount(sql)) !== null;

@@ -1,5 +1,6 @@
 import { createAlerts } from '../accounts/alerts.ts';
 import { stepCloses } from '../closes/step.ts';
+import { createHoldNotes, stepHolds } from '../connections/held.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import type { Provider } from '../provider/provider.ts';
@@ -153,8 +154,11 @@ function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
   begin('closes', () => stepCloses(home));
+  const noteHolds = createHoldNotes(home);
   begin('connections', async () => {
     await home.connections.refresh();
+    await noteHolds();
+    await stepHolds(home);
     await home.cells.refresh();
     return false;
   });

@@ -17,6 +17,9 @@ export interface ConnectionRow {
   version: number;
   /** Of the account behind it (`provider/identity.ts`); null: it was never asked for. */
   identity: string | null;
+  /** Since when a process holds it (`held.ts`), and why; null: none does. */
+  heldSince: number | null;
+  heldReason: string | null;
   createdAt: number | null;
   /** Accounts that are bound to it. */
   accounts: number;
@@ -25,7 +28,8 @@ export interface ConnectionRow {
 }
 
 const columns = `c.id AS name, c.adapter, c.mode, c.test, c.simulated, c.url, c.credentials,
-  c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.identity, c.created_at AS "createdAt",
+  c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.identity,
+  c.held_since AS "heldSince", c.held_reason AS "heldReason", c.created_at AS "createdAt",
   (SELECT count(*) FROM account a WHERE a.connection = c.id) AS accounts,
   (SELECT count(*) FROM account a WHERE c.id = ANY (a.charge_fallback)) AS routed`;
 

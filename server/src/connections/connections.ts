@@ -57,6 +57,9 @@ export interface ConnectionView {
   accounts: number;
   /** ms since 1970. */
   certificateExpiresAt?: number;
+  /** ms since 1970: since then nothing goes over it. */
+  heldSince?: number;
+  heldReason?: string;
 }
 
 export const viewOf = (row: ConnectionRow): ConnectionView => ({
@@ -67,6 +70,7 @@ export const viewOf = (row: ConnectionRow): ConnectionView => ({
   test: row.test,
   accounts: row.accounts,
   ...(row.certificateExpiresAt === null ? {} : { certificateExpiresAt: row.certificateExpiresAt }),
+  ...(row.heldSince === null ? {} : { heldSince: row.heldSince, heldReason: row.heldReason ?? '' }),
 });
 
 export const listConnections = async ({ sql }: Pick<Operator, 'sql'>): Promise<ConnectionView[]> =>

@@ -7,6 +7,7 @@ import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
 import { type ConnectionRow, listConnectionRows } from './connections.sql.ts';
 import type { ConnectionDeps } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
+import { examineHold } from './held.ts';
 import { findForeignAccounts, holderWarning } from './holders.ts';
 
 /**
@@ -64,7 +65,9 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
   const tokens = await findWebhookTokens(sql, row.name);
   const address = `${config.hooksUrl}/hooks/providers/${row.name}`;
   const ours = `${address}/${tokens?.current ?? ''}`;
+  const hold = await examineHold(sql, row, provider);
   return [
+    ...(hold === null ? [] : [hold]),
     ...(certificate === null ? [] : certificateFindings(certificate, clock.now())),
     ...(await provider.diagnose({ webhookUrl: ours })),
     ...(await examineWayIn(deps, {

@@ -1,5 +1,5 @@
 import { isRestored } from '../admission/conditions.sql.ts';
-import type { Sql, Transaction } from '../ports/sql.ts';
+import type { Queries, Sql, Transaction } from '../ports/sql.ts';
 import type { Provider } from '../provider/provider.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
 import {
@@ -28,8 +28,8 @@ export async function identityBehind(provider: Provider): Promise<string> {
   );
 }
 
-/** Why another account may not come behind the connection now; null: it may. Under the lock of its row. */
-export async function holdsIdentity(tx: Transaction, name: string): Promise<string | null> {
+/** Why another account may not come behind the connection now; null: it may. What changes it asks under the lock of its row. */
+export async function holdsIdentity(tx: Queries, name: string): Promise<string | null> {
   if (await hasOpenPayments(tx, name))
     return 'payments on it are unfinished, and these credentials are of another account at the provider';
   if (await isRestored(tx))

@@ -2,10 +2,12 @@ import type { Log } from '../ground/log.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { AdapterWorld } from '../provider/adapter.ts';
+import { heldProvider } from '../provider/held.ts';
 import type { Provider } from '../provider/provider.ts';
 import { prepareLimits } from '../settlement/dispatch/limit.ts';
 import { findConnectionRow, keepAccount, readVersions } from './connections.sql.ts';
 import { providerOfRow } from './credentials.ts';
+import { anotherAnswers } from './held.ts';
 import { takeIdentity } from './identity.ts';
 
 /**
@@ -18,6 +20,8 @@ export interface Connections {
   each(begin: (provider: Provider) => void): () => void;
   /** Takes up what was made or changed. */
   refresh(): Promise<void>;
+  /** Those behind which another account stands than before, by name, with the reason: nothing is sent and nothing is asked for over them. */
+  held: ReadonlyMap<string, string>;
 }
 
 export interface KeepDeps extends AdapterWorld {
@@ -36,7 +40,9 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
   const providers = new Map<string, Provider>();
   const listeners = new Set<(provider: Provider) => void>();
   const known = new Map<string, { version: number; change(next: Provider): void }>();
-  const held = new Map<string, (next: Provider) => void>();
+  const held = new Map<string, string>();
+  /** Of the environment: puts the provider that waits in the place of the one that is held. */
+  const waiting = new Map<string, (next: Provider) => void>();
   /** When each is asked again which account it is, monotonic. */
   const askedAgainAt = new Map<string, number>();
 
@@ -49,23 +55,21 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
   /** One of the environment, unless another account is behind it than before while something depends on that one. */
   async function addOfEnvironment(name: string, provider: Provider): Promise<void> {
     const reason = await takeIdentity(deps.sql, name, provider.identity);
-    const release = held.get(name);
+    const release = waiting.get(name);
     if (release) {
       if (reason !== null) return;
       held.delete(name);
+      waiting.delete(name);
       release(provider);
       deps.log.info({ connection: name }, 'the connection is no longer held');
       return;
     }
     if (providers.has(name)) return;
     if (reason === null) return add(provider);
-    deps.log.error(
-      { connection: name, reason },
-      'a connection is held: nothing is sent and nothing is asked for',
-    );
-    const { provider: waiting, change } = changeable({ ...provider, identity: null });
-    held.set(name, change);
-    await add(waiting);
+    hold(name, reason);
+    const { provider: one, change } = changeable(asHeld(provider));
+    waiting.set(name, change);
+    await add(one);
   }
 
   /** The account behind a connection can be changed at the provider, without a word to us. */
@@ -75,21 +79,30 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
     const said = await providerOfRow(deps, row).askAccount?.();
     if (said?.outcome !== 'found') return;
     if (row.identity === null) return void (await keepAccount(deps.sql, { ...row, identity: said.identity }));
-    const isHeld = providers.get(name)?.identity === null;
+    const isHeld = held.has(name);
     if ((said.identity !== row.identity) === isHeld) return;
-    const made = deps.wrap(providerOfRow(deps, row));
-    if (!isHeld)
-      deps.log.error(
-        { connection: name },
-        'a connection is held: the provider answers with another account than before',
-      );
-    known.get(name)?.change(isHeld ? made : { ...made, identity: null });
+    if (isHeld) {
+      held.delete(name);
+      deps.log.info({ connection: name }, 'the connection is no longer held');
+    } else hold(name, anotherAnswers);
+    known.get(name)?.change(asHeld(deps.wrap(providerOfRow(deps, row))));
   }
+
+  function hold(connection: string, reason: string): void {
+    held.set(connection, reason);
+    deps.log.error({ connection, reason }, 'a connection is held: nothing is sent and nothing is asked for');
+  }
+
+  const asHeld = (provider: Provider): Provider =>
+    held.has(provider.connection) ? heldProvider(provider) : provider;
 
   async function takeUp(name: string, version: number): Promise<void> {
     const row = await findConnectionRow(deps.sql, name);
     if (!row) return;
-    const made = deps.wrap(providerOfRow(deps, row));
+    // One that was held may not be used until it was compared again, by whichever process and with whatever it was changed to.
+    if (row.heldSince !== null && !held.has(name)) hold(name, row.heldReason ?? anotherAnswers);
+    if (held.has(name)) askedAgainAt.delete(name);
+    const made = asHeld(deps.wrap(providerOfRow(deps, row)));
     const before = known.get(name);
     if (before) {
       before.change(made);
@@ -105,7 +118,7 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
   const failed = new Map<string, number>();
   async function refresh(): Promise<void> {
     for (const [name, provider] of ofEnvironment)
-      if (!providers.has(name) || held.has(name)) await addOfEnvironment(name, provider);
+      if (!providers.has(name) || waiting.has(name)) await addOfEnvironment(name, provider);
     for (const { name, version } of await readVersions(deps.sql)) {
       if (known.get(name)?.version === version) continue;
       try {
@@ -131,6 +144,7 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
 
   return {
     providers,
+    held,
     each(begin) {
       listeners.add(begin);
       for (const provider of providers.values()) begin(provider);

@@ -276,6 +276,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
       const { correlationHeader, clientIdHeader, appKeyQuery, codeField, wholeSeconds } = bank;
       const ids = systemIds(world.clock);
       return createApiPixProvider({
+        ...world,
         connection: name,
         test,
         simulated,
@@ -298,7 +299,6 @@ function adapterOf(bank: ApiPixBank): Adapter {
           wholeSeconds: wholeSeconds?.value ?? false,
         },
         trust: webhookTrust,
-        ...world,
       });
     },
   };

@@ -94,6 +94,7 @@ export const efiAdapter: Adapter = {
   create({ name, test, simulated, url, credentials, certificate }, world) {
     const { clientId = '', clientSecret = '', pixKey = '' } = credentials;
     return createEfiProvider({
+      ...world,
       connection: name,
       test,
       simulated,
@@ -104,7 +105,6 @@ export const efiAdapter: Adapter = {
       ...(certificate === null ? {} : { certificate }),
       webhook: trustOf(credentials, simulated),
       ...(simulated ? { limits: simulatorLimits } : {}),
-      ...world,
     });
   },
 };

@@ -134,6 +134,7 @@ export const interAdapter: Adapter = {
         'accountNumber: takes digits alone, with the check digit and without zeros before them',
       );
     return createInterProvider({
+      ...world,
       connection: name,
       test,
       simulated,
@@ -145,7 +146,6 @@ export const interAdapter: Adapter = {
       ...(certificate === null ? {} : { certificate }),
       trust: webhookTrust,
       ...(simulated ? { limits: { maxParallelSends: null } } : {}),
-      ...world,
     });
   },
 };

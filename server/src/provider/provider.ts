@@ -475,6 +475,8 @@ export interface Finding {
 export type FindingCheck =
   | 'certificate'
   | 'token'
+  /** Whether the account behind the credentials is the one that was there before. */
+  | 'account'
   | 'scopes'
   | 'clock'
   | 'pix key'

@@ -162,6 +162,7 @@ export const wooviAdapter: Adapter = {
   create({ name, test, simulated, url, credentials, identity }, world) {
     const { appId = '', accountId } = credentials;
     return createWooviProvider({
+      ...world,
       connection: name,
       test,
       simulated,
@@ -170,7 +171,6 @@ export const wooviAdapter: Adapter = {
       appId,
       ...(accountId === undefined ? {} : { accountId }),
       ...(simulated ? { limits: simulatorLimits } : {}),
-      ...world,
     });
   },
 };

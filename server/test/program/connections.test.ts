@@ -29,11 +29,14 @@ import {
   testConnection,
   type Wanted,
 } from '../../src/connections/connections.ts';
+import { examineConnections } from '../../src/connections/doctor.ts';
+import { createHoldNotes, stepHolds } from '../../src/connections/held.ts';
 import { keepConnections } from '../../src/connections/keep.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { identityOf } from '../../src/provider/identity.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { planDispatch } from '../../src/settlement/dispatch/dispatch-plan.ts';
+import { resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { certificate, passphrase, pfx } from './certificate.ts';
 
@@ -420,6 +423,71 @@ async function untilSome<Row>(look: () => Promise<Row[]>): Promise<Row[]> {
   return rows;
 }
 
+const holdIncidents = (connection: string) =>
+  service.database.admin<{ id: string; state: string; reason: string }>(
+    `SELECT id, state, detail ->> 'reason' AS reason FROM vintem.incident
+      WHERE kind = 'connection_held' AND detail ->> 'connection' = $1 ORDER BY id`,
+    [connection],
+  );
+
+test('A connection whose provider answers with another account than before is held, also by a process that starts and after it was changed', async () => {
+  const { runtime } = service;
+  await createConnection(deps, {
+    name: 'loja-w',
+    adapter: 'woovi',
+    mode: 'shared',
+    url: `${banks.a.simulator.url}/woovi`,
+    credentials: { appId: Buffer.from(`loja-w:${clientSecretOf('loja-w')}`).toString('base64') },
+    simulated: false,
+  });
+  await runtime.connections.refresh();
+  const real = (await connectionOf('loja-w'))?.identity as string;
+  expect(runtime.providers.get('loja-w')?.identity).toBe(real);
+  const begun = () => keepConnections({ ...runtime, config: deps.config, wrap: (one) => one }, new Map());
+  const rowSays = (identity: string) =>
+    service.database.admin(
+      `UPDATE vintem.connection SET identity = $1, version = version + 1 WHERE id = 'loja-w'`,
+      [identity],
+    );
+  await rowSays('an earlier account');
+  const first = begun();
+  await until(async () => {
+    await first.refresh();
+    return first.held.has('loja-w');
+  });
+  expect(first.providers.get('loja-w')?.identity).toBeNull();
+  await createHoldNotes({ ...runtime, connections: first })();
+  expect(await holdIncidents('loja-w')).toMatchObject([
+    { state: 'open', reason: 'the provider answers with another account than before' },
+  ]);
+
+  // A process that starts now, before it has asked, and one that knew it, after a change that is none of the account.
+  const second = begun();
+  await second.refresh();
+  expect(second.providers.get('loja-w')?.identity).toBeNull();
+  await service.database.admin(`UPDATE vintem.connection SET version = version + 1 WHERE id = 'loja-w'`);
+  await first.refresh();
+  expect(first.providers.get('loja-w')?.identity).toBeNull();
+
+  // A person may resolve the incident; the connection stays held, and another incident is not opened for it.
+  const [{ id } = { id: '' }] = await holdIncidents('loja-w');
+  await expect(
+    resolveIncident(deps, id, { action: 'writeoff', reason: 'no money is there' }),
+  ).rejects.toThrow('does not fit');
+  await resolveIncident(deps, id, { action: 'none', reason: 'the bank is asked' });
+  await createHoldNotes({ ...runtime, connections: first })();
+  expect(await holdIncidents('loja-w')).toMatchObject([{ id, state: 'resolved' }]);
+
+  // With the earlier account it is used again.
+  await rowSays(real);
+  await until(async () => {
+    await first.refresh();
+    return first.held.size === 0;
+  });
+  expect(first.providers.get('loja-w')?.identity).toBe(real);
+  await retireConnection(deps, 'loja-w');
+});
+
 test('The connection of the environment is held while another account is behind it and a payment on it is unfinished', async () => {
   const { runtime } = service;
   const merchant = await service.newMerchant();
@@ -443,6 +511,32 @@ test('The connection of the environment is held while another account is behind 
     0,
   );
   expect(plan.configured).toBe(false);
+  // The account that answers now is asked for nothing.
+  const held = started.providers.get('simulator') as Provider;
+  await expect(held.balance()).rejects.toThrow('the connection is held');
+  expect(await held.statement({ fromMs: 0, toMs: 1 })).toMatchObject({ outcome: 'unclear' });
+  expect(await runtime.isInUse(held)).toBe(false);
+  await expect(
+    reconcile({ ...runtime, providers: started.providers }, deps, { accountId: null, sinceMs: null }),
+  ).rejects.toThrow('held, so that nothing can be compared: simulator');
+
+  // It is said to people, once, for as long as it lasts.
+  for (const noteHolds of [1, 2].map(() => createHoldNotes({ ...runtime, connections: started })))
+    await noteHolds();
+  const reason =
+    'payments on it are unfinished, and these credentials are of another account at the provider';
+  expect(await showConnection(deps, 'simulator')).toMatchObject({ heldReason: reason });
+  const [incident, ...others] = await holdIncidents('simulator');
+  expect(others).toEqual([]);
+  expect(incident).toMatchObject({ state: 'open', reason });
+  const ofEnvironment = (provider: Provider) => new Map([['simulator', { provider, certificate: null }]]);
+  const findings = async (provider: Provider) =>
+    (await examineConnections({ ...deps, ofEnvironment: ofEnvironment(provider) }, 'simulator'))[0]?.findings;
+  expect(await findings(other)).toContainEqual({
+    ...{ check: 'account', ok: false },
+    message: expect.stringContaining(`nothing is sent and nothing is asked for over it, because ${reason}`),
+    action: expect.stringContaining('vintem connection create'),
+  });
 
   await service.simulator.control('POST', `/control/payouts/${body.id.replaceAll('-', '')}/complete`);
   await until(async () => {
@@ -450,6 +544,17 @@ test('The connection of the environment is held while another account is behind 
     return started.providers.get('simulator')?.identity === other.identity;
   });
   expect((await connectionOf('simulator'))?.identity).toBe(other.identity);
+  expect(started.held.size).toBe(0);
+  // None has said it for two minutes.
+  await stepHolds(runtime);
+  expect((await showConnection(deps, 'simulator')).heldSince).toBeDefined();
+  await service.database.admin(
+    `UPDATE vintem.connection SET held_seen_at = now() - interval '3 min' WHERE held_since IS NOT NULL`,
+  );
+  await stepHolds(runtime);
+  expect((await showConnection(deps, 'simulator')).heldSince).toBeUndefined();
+  expect(await holdIncidents('simulator')).toEqual([{ ...incident, state: 'resolved' }]);
+  expect(await findings(other)).not.toContainEqual(expect.objectContaining({ check: 'account' }));
   await service.database.admin('UPDATE vintem.connection SET identity = $2 WHERE id = $1', [
     'simulator',
     before?.identity,

@@ -149,6 +149,7 @@ const incidents: Record<Incident['kind'], string> = {
   unmatched: 'Dinheiro sem pagamento correspondente',
   unreadable: 'Um valor guardado não pode ser aberto com os segredos configurados',
   unread: 'O provedor enviou o que não pode ser lido',
+  connection_held: 'Conexão parada: outra conta no provedor responde por ela',
   divergence: 'Saldo difere dos lançamentos',
   close_difference: 'Fechamento difere da conta no provedor',
   lost_payout: 'Uma transferência feita no provedor não está nos registros',

@@ -60,7 +60,7 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | the same, failed | – | – | X our loss |
  * | the same, completed, then refused | its amount to the operation | – | it is ours |
  * | `unreadable` | – | – | – |
- * | `divergence`, `close_difference`, `unread`, `lost_time` | – | – | – |
+ * | `divergence`, `close_difference`, `unread`, `lost_time`, `connection_held` | – | – | – |
  * | `lost_payout`; `none` lets the account's withdrawals go out again | – | – | – |
  *
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
@@ -180,6 +180,7 @@ export function endingOf(incident: IncidentCase, action: Action, facts: CaseFact
     case 'divergence':
     case 'close_difference':
     case 'unread':
+    case 'connection_held':
     case 'lost_payout':
     case 'lost_time':
       throw unfit(one);

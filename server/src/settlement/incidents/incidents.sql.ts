@@ -9,9 +9,9 @@ export interface Incident {
   id: string;
   /**
    * `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. `unread`:
-   * for an hour a provider has sent what cannot be read.
+   * for an hour a provider has sent what cannot be read. `connection_held`: another account stands behind a connection than before.
    */
-  kind: IncidentKind | 'divergence' | 'close_difference' | 'unread';
+  kind: IncidentKind | 'divergence' | 'close_difference' | 'unread' | 'connection_held';
   paymentId: string | null;
   operationId: string | null;
   amountCents: number;

@@ -167,6 +167,11 @@ export async function reconcile(
     if (providers.length === 0)
       throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
   }
+  const held = providers.filter(({ identity }) => identity === null).map(({ connection }) => connection);
+  if (held.length > 0)
+    throw new OperatorRefused(
+      `held, so that nothing can be compared: ${held.join(', ')}; \`vintem check\` says why`,
+    );
   result.unlisted = unlistedOf(providers);
   await forgetAbandoned(deps.sql, lowestIdAt(now - abandonedAfterMs));
   const doubtful: string[] = [];
