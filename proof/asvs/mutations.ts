@@ -425,7 +425,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '14.2.1',
-    'server/src/http/auth.ts',
+    'server/src/http/bearer.ts',
     'const header = request.headers.authorization;',
     "const header = request.headers.authorization ?? new URL(request.url ?? '', 'http://x').search;",
     keys,

@@ -1,6 +1,6 @@
 import { createCharge } from '../../server/src/charges/create.ts';
+import type { Caller } from '../../server/src/ground/caller.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
-import type { Caller } from '../../server/src/http/auth.ts';
 import {
   isTerminal,
   type Payment,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { Runtime } from '../../server/src/compose/runtime.ts';
+import type { Caller } from '../../server/src/ground/caller.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
-import type { Caller } from '../../server/src/http/auth.ts';
 import type { Till } from '../../server/src/ledger/till.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';

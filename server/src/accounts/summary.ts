@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import type { Caller } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { SummarySchema } from './schema.ts';
 

@@ -1,6 +1,6 @@
+import type { Caller } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
-import type { Caller } from '../http/auth.ts';
 import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';

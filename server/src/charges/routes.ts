@@ -1,4 +1,4 @@
-import type { Caller } from '../http/auth.ts';
+import type { Caller } from '../ground/caller.ts';
 import type { ApiScope } from '../http/edge.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { chargeExamples } from '../payments/examples.ts';

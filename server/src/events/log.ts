@@ -1,7 +1,8 @@
+import type { KeyHolder } from '../ground/caller.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
 import type { Clock } from '../ports/clock.ts';
+import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import {
   findAccountsAfter,
@@ -40,12 +41,6 @@ const earliest = 0;
 const latest = Date.UTC(9999, 11, 31);
 
 export const keptDays = 90;
-
-/** The lowest id that an event of `ms` or later can have: ids are UUIDv7. */
-export const lowestIdAt = (ms: number): string => {
-  const hex = Math.max(0, Math.min(ms, 0xffff_ffff_ffff)).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-};
 
 /** @throws ApiError `event_not_found` */
 export async function getEvent(deps: EventLogDeps, holder: KeyHolder, id: string): Promise<LoggedEvent> {

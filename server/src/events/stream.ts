@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import type { KeyHolder } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import { rests } from '../ground/resting-keys.ts';
-import type { KeyHolder } from '../http/auth.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { findBehind, findKeysInForce, findStanding, findStart } from './log.sql.ts';

@@ -6,9 +6,9 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
+import type { Caller } from '../ground/caller.ts';
 import type { ApiError, Language } from '../ground/errors.ts';
 import type { Permission } from '../ground/permissions.ts';
-import type { Caller } from './auth.ts';
 import type { Policy } from './rate-limit.ts';
 import type { ClientTrace } from './trace.ts';
 

@@ -1,22 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { refuse } from '../ground/errors.ts';
-
-/** A provider's delivery, as it came. */
-export interface HookDelivery {
-  connection: string;
-  headers: Record<string, string | string[] | undefined>;
-  rawBody: Buffer;
-  /** A trusted proxy has verified the peer's TLS certificate. */
-  clientVerified: boolean;
-}
-
-export interface ReceiveWebhook {
-  /** Whether the secret part of the address is right. */
-  isOurAddress(connection: string, token: string): Promise<boolean>;
-  /** Only after `isOurAddress`. */
-  receive(delivery: HookDelivery): Promise<{ status: number }>;
-}
+import type { Inbound } from '../settlement/tracking/inbound.ts';
 
 /** How a proxy says that it has verified the provider's certificate. */
 export interface CertificateRules {
@@ -57,7 +42,7 @@ const leastBytes = 4 * 1024;
  */
 export function hookRoutes(
   app: FastifyInstance,
-  deliveries: ReceiveWebhook,
+  deliveries: Pick<Inbound, 'isOurAddress' | 'receive'>,
   certificates: CertificateRules,
 ): void {
   app.register(

@@ -1,12 +1,13 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Caller, requirePermission } from '../ground/caller.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Keyring, VerifiedKey } from '../keys/keys.ts';
 import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { describedEvents } from '../webhooks/event-docs.ts';
-import { bearerOf, type Caller, requirePermission } from './auth.ts';
+import { bearerOf } from './bearer.ts';
 import { callerAddress } from './caller-address.ts';
 import { type Cost, costOf, unitsOf } from './costs.ts';
 import type { ApiScope, RouteFacts } from './edge.ts';

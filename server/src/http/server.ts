@@ -30,6 +30,7 @@ import { refundRoutes } from '../refunds/routes.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { CreateRefund } from '../settlement/dispatch/send-refund.ts';
 import type { Defences } from '../settlement/disputes/defend.ts';
+import type { Inbound } from '../settlement/tracking/inbound.ts';
 import { statementRoutes } from '../statement/routes.ts';
 import { type TestCalls, testRoutes } from '../test-mode/routes.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
@@ -42,7 +43,7 @@ import { shareConnections } from './connection-shares.ts';
 import { costOf } from './costs.ts';
 import { docsRoutes } from './docs.ts';
 import { takeFiles } from './file-body.ts';
-import { certificateRulesOf, hookRoutes, type ReceiveWebhook } from './hooks.ts';
+import { certificateRulesOf, hookRoutes } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
 import { mountPublic } from './public-api.ts';
@@ -60,7 +61,7 @@ export interface UseCases extends DraftCalls {
   createRefund: CreateRefund;
   defences: Defences;
   refreshIfOverdue: LookupDeps['refreshIfOverdue'];
-  receiveWebhook: ReceiveWebhook;
+  receiveWebhook: Pick<Inbound, 'isOurAddress' | 'receive'>;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { type LockedBalance, lockAccount } from '../accounts/lock.sql.ts';
 import { eventRow, events } from '../events/event.ts';
+import type { Caller, KeyHolder } from '../ground/caller.ts';
 import { ApiError, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import { refreshingCache } from '../ground/refreshing-cache.ts';
-import type { Caller, KeyHolder } from '../http/auth.ts';
 import type { ChainState } from '../ledger/invariants.ts';
 import { chainStart } from '../ledger/journal.ts';
 import { findLastCheckpoint } from '../ledger/verify.sql.ts';

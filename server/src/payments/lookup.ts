@@ -1,5 +1,5 @@
+import type { Caller } from '../ground/caller.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import { cursorOf, type Place, placeOf } from '../http/cursor.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';

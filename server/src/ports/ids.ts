@@ -65,3 +65,9 @@ function formatUuid(ms: number, counter: number, tail: Buffer): string {
   const rest = tail.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${rest.slice(0, 4)}-${rest.slice(4)}`;
 }
+
+/** The lowest id that a row of `ms` or later can have: a UUIDv7 begins with 48 bits of milliseconds since 1970. */
+export const lowestIdAt = (ms: number): string => {
+  const hex = Math.max(0, Math.min(ms, 0xffff_ffff_ffff)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+};

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../ground/caller.ts';
 import type { CsvForm } from '../ground/csv.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Papers } from '../ground/papers.ts';
-import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { isoOf } from '../payments/view.ts';

@@ -1,6 +1,6 @@
+import type { KeyHolder } from '../ground/caller.ts';
 import { ApiError, refuse, refuseFields } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
-import type { KeyHolder } from '../http/auth.ts';
 import { providerIdOf } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { isoOf } from '../payments/view.ts';

@@ -1,8 +1,8 @@
 import { drawNumbers, insertBooks } from '../accounts/directory.ts';
 import { lockAccount } from '../accounts/lock.sql.ts';
 import { timestamp } from '../db/pool.ts';
+import { type KeyHolder, requirePermission } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
-import { type KeyHolder, requirePermission } from '../http/auth.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql, Statement, Transaction } from '../ports/sql.ts';

@@ -1,4 +1,4 @@
-import type { Caller, KeyHolder } from '../http/auth.ts';
+import type { Caller, KeyHolder } from '../ground/caller.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
 import type { ClockView } from './clock.ts';

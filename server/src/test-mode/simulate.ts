@@ -1,7 +1,7 @@
 import { findConnectionRow } from '../connections/connections.sql.ts';
 import { simulatorOf } from '../connections/credentials.ts';
+import type { Caller } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import { findPayment } from '../payments/lookup.sql.ts';
 import type { PaymentKind } from '../payments/payment.ts';
 import type { Clock } from '../ports/clock.ts';

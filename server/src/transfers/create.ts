@@ -1,7 +1,7 @@
 import type { Conditions } from '../admission/conditions.sql.ts';
+import type { Caller } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
-import type { Caller } from '../http/auth.ts';
 import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';

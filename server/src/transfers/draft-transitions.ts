@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../ground/caller.ts';
 import { type ErrorCode, refuse } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import { type Command, type Decision, put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { metadataOf } from '../payments/metadata.ts';
 import { type Cause, causeOfCall, newPayment, type Payment } from '../payments/payment.ts';

@@ -1,8 +1,8 @@
 import { findLetterhead, findShownMerchant } from '../accounts/profile.sql.ts';
+import type { Caller } from '../ground/caller.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Mail } from '../ground/mail.ts';
-import type { Caller } from '../http/auth.ts';
 import { findOperation } from '../operations/operations.sql.ts';
 import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { Payment } from '../payments/payment.ts';

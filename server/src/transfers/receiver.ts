@@ -1,6 +1,6 @@
+import type { Caller } from '../ground/caller.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import type { Provider, Receiver } from '../provider/provider.ts';
 import { openOrReport, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';

@@ -1,5 +1,5 @@
+import type { Caller } from '../ground/caller.ts';
 import { type ErrorCode, refuse, refuseFields } from '../ground/errors.ts';
-import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';

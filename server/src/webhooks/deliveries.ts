@@ -1,8 +1,8 @@
 import { type EventType, eventRow, insertTestEvent } from '../events/event.ts';
-import { lowestIdAt } from '../events/log.ts';
+import type { KeyHolder } from '../ground/caller.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
+import { lowestIdAt } from '../ports/ids.ts';
 import {
   type DeliveryRow,
   findAhead,

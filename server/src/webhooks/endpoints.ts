@@ -1,12 +1,12 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
 import { eventSchemaVersion } from '../events/event.ts';
 import type { SubscribedTypes } from '../events/subscribed-types.ts';
+import type { KeyHolder } from '../ground/caller.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import { isPrintable } from '../ground/printable.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
-import type { KeyHolder } from '../http/auth.ts';
 import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';

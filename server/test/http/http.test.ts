@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
-import type { HookDelivery } from '../../src/http/hooks.ts';
 import { buildServer } from '../../src/http/server.ts';
+import type { HookDelivery } from '../../src/settlement/tracking/inbound.ts';
 
 let edge: Edge;
 let key: string;

@@ -5,7 +5,7 @@ import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Caller } from '../../src/http/auth.ts';
+import type { Caller } from '../../src/ground/caller.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createDraft, expireDrafts, resendCode } from '../../src/transfers/draft.ts';

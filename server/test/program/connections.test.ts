@@ -32,7 +32,7 @@ import {
 import { examineConnections } from '../../src/connections/doctor.ts';
 import { createHoldNotes, stepHolds } from '../../src/connections/held.ts';
 import { keepConnections } from '../../src/connections/keep.ts';
-import type { Caller } from '../../src/http/auth.ts';
+import type { Caller } from '../../src/ground/caller.ts';
 import { identityOf } from '../../src/provider/identity.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { planDispatch } from '../../src/settlement/dispatch/dispatch-plan.ts';

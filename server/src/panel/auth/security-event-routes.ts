@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import type { Cell } from '../../ground/csv.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { isoOf } from '../../payments/view.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import { periodOf } from '../../statement/period.ts';
 import type { PanelDeps } from '../deps.ts';
 import { activityCell, outcomeCell } from '../exports/csv-words.ts';
@@ -18,7 +19,7 @@ import {
   type ListedSecurityEvent,
   type SecurityEventFilter,
 } from './security-events.sql.ts';
-import { activityGroups, lowestIdAt, type SecurityEventKind } from './security-events.ts';
+import { activityGroups, type SecurityEventKind } from './security-events.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

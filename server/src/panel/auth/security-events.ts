@@ -1,6 +1,7 @@
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { insertSecurityEvent, pruneSecurityEvents } from './security-events.sql.ts';
 
@@ -135,9 +136,3 @@ export const stepSecurityEventPruning = async ({
   clock: Clock;
 }): Promise<boolean> =>
   (await pruneSecurityEvents(sql, lowestIdAt(clock.now() - keptMs), rowsPerStep)) === rowsPerStep;
-
-/** A UUIDv7 begins with 48 bits of milliseconds since 1970. */
-export const lowestIdAt = (ms: number): string => {
-  const hex = ms.toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-};

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
 import { isPermission, type Permission } from '../../ground/permissions.ts';
-import type { Caller } from '../../http/auth.ts';
 import { callerAddress } from '../../http/caller-address.ts';
 import { namedOperationOf } from '../../http/operation-header.ts';
 import { uuidOf } from '../../http/validation.ts';

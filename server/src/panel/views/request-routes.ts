@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { lowestIdAt } from '../../events/log.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { isoOf } from '../../payments/view.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import { listRequests } from '../../request-log/list.ts';
 import type { RequestFilter } from '../../request-log/request-log.sql.ts';
 import { periodOf } from '../../statement/period.ts';

@@ -1,5 +1,5 @@
+import type { Caller } from '../../ground/caller.ts';
 import { ApiError } from '../../ground/errors.ts';
-import type { Caller } from '../../http/auth.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { buildAdmission, type Order } from './admission.ts';

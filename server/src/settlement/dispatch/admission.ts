@@ -6,8 +6,8 @@ import {
   platformKey,
 } from '../../admission/conditions.sql.ts';
 import { keyStates } from '../../admission/key-states.sql.ts';
+import { type Caller, requirePermission } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
-import { type Caller, requirePermission } from '../../http/auth.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import type { BalanceRow } from '../../ledger/ledger.sql.ts';
 import {

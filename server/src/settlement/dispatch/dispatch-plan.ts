@@ -1,5 +1,5 @@
+import type { Caller } from '../../ground/caller.ts';
 import { answerWithinMs } from '../../ground/deadline.ts';
-import type { Caller } from '../../http/auth.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Capabilities, Provider } from '../../provider/provider.ts';
 import { type Candidates, candidatesFor } from './ask-first.ts';

@@ -1,5 +1,5 @@
+import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { Caller } from '../../http/auth.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import { type Command, type Decision, put, read, type View } from '../../ledger/till.ts';
 import { causeOfCall, type Payment, providerIdOf } from '../../payments/payment.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../../http/auth.ts';
+import type { Caller } from '../../ground/caller.ts';
 import { providerIdOf } from '../../payments/payment.ts';
 import { isRefundOpen, type Refund } from '../../payments/refund.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';

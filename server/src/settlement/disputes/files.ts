@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { lowestIdAt } from '../../events/log.ts';
 import { refuse, refuseFields } from '../../ground/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { FileType } from '../../provider/provider.ts';
 import { type DefendDeps, lookUp, offerOf, refusalOf } from './answerable.ts';

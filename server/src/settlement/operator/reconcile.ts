@@ -1,6 +1,6 @@
-import { lowestIdAt } from '../../events/log.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
 import { type PaymentOwner, paymentKey, payments } from '../../payments/payments.sql.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import type { Queries } from '../../ports/sql.ts';
 import type {
   ChargeReport,

@@ -1,5 +1,5 @@
-import { lowestIdAt } from '../../events/log.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { lowestIdAt } from '../../ports/ids.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 
 /**

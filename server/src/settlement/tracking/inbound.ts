@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { gather } from '../../ground/gather.ts';
 import type { Measures } from '../../ground/measures.ts';
-import type { HookDelivery } from '../../http/hooks.ts';
 import { isConnectionName, type Provider, type WebhookNews } from '../../provider/provider.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { installationId } from '../operator/audit.sql.ts';
@@ -18,6 +17,15 @@ import {
 import { applyNews, gatherOwners } from './inbound-news.ts';
 import { NoQueryLeft, queryWaitMs } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
+
+/** A provider's delivery, as it came. */
+export interface HookDelivery {
+  connection: string;
+  headers: Record<string, string | string[] | undefined>;
+  rawBody: Buffer;
+  /** A trusted proxy has verified the peer's TLS certificate. */
+  clientVerified: boolean;
+}
 
 /**
  * What a provider delivers at our address.
