@@ -10,7 +10,6 @@ export interface Bug {
   test?: string;
 }
 
-const settlement = 'server/src/settlement';
 const state = 'server/src/payments/state.ts';
 const decide = 'server/src/ledger/decide.ts';
 const till = 'server/src/ledger/till.ts';
@@ -22,56 +21,56 @@ const till = 'server/src/ledger/till.ts';
 export const bugs: Bug[] = [
   {
     name: 'release on "not found"',
-    file: `${settlement}/tracking/interpret-report.ts`,
+    file: 'server/src/settlement/tracking/interpret-report.ts',
     line: `events: refusedForGood ? [{`,
     with: `events: refusedForGood || payment.kind === 'transfer' ? [{`,
     rig: 'search',
   },
   {
     name: 'money is booked on another connection than its payment is on',
-    file: `${settlement}/tracking/outcome-command.ts`,
+    file: 'server/src/settlement/tracking/outcome-command.ts',
     line: 'step.postings.map((posting) => ({ ...posting, chain, subject, connection })),',
     with: "step.postings.map((posting) => ({ ...posting, chain, subject, connection: 'live' })),",
     rig: 'simulation',
   },
   {
     name: 'release on a refusal that answers a repeat',
-    file: `${settlement}/tracking/interpret-report.ts`,
+    file: 'server/src/settlement/tracking/interpret-report.ts',
     line: 'return intent.attempt === 1',
     with: 'return intent.attempt >= 1',
     rig: 'search',
   },
   {
     name: 'release on no answer',
-    file: `${settlement}/tracking/interpret-report.ts`,
+    file: 'server/src/settlement/tracking/interpret-report.ts',
     line: "      return nothingOf({ type: 'unclear',",
     with: "      return { ...nothingOf({ type: 'duplicate' }), events: [{ type: 'refused', reason: 'provider_refused' }] };\n      return nothingOf({ type: 'unclear',",
     rig: 'search',
   },
   {
     name: 'an overtaken owner may judge its attempt',
-    file: `${settlement}/tracking/interpret-report.ts`,
+    file: 'server/src/settlement/tracking/interpret-report.ts',
     line: `if (intent?.state !== 'sending' || intent.fence !== fence) {`,
     with: `if (intent?.state !== 'sending') {`,
     rig: 'search',
   },
   {
     name: 'a lease without an end: a taken-over payment is sent again at once',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: `intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.state === 'awaiting';`,
     rig: 'search',
   },
   {
     name: 'repeats although the adapter does not call them safe',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: `intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.absences >= 2 && !intent.known;`,
     rig: 'search',
   },
   {
     name: 'no answer counts as "nothing was sent"',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: `return { ...ended, newsAt, dueAt: Math.max(`,
     with: `if (intent.attempt === 1) return { ...ended, priority: sendPriority, state: 'ready', attempt: 0, newsAt, dueAt: now };
       return { ...ended, newsAt, dueAt: Math.max(`,
@@ -79,7 +78,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'sent before it is committed',
-    file: `${settlement}/dispatch/accept.ts`,
+    file: 'server/src/settlement/dispatch/accept.ts',
     line: `  const { payment, replayed, fence, breakerOpen } = await withProbe(`,
     with: `  if (pixKey) void deps.providers.get(plan.connection)?.sendPayout({ providerId: paymentId.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: pixKey.key, pixKeyType: pixKey.type, description: '' });
   const { payment, replayed, fence, breakerOpen } = await withProbe(`,
@@ -103,14 +102,14 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a second id on the second attempt',
-    file: `${settlement}/dispatch/send.ts`,
+    file: 'server/src/settlement/dispatch/send.ts',
     line: 'providerId: providerIdOf(id),',
     with: 'providerId: providerIdOf(deps.ids.uuid()),',
     rig: 'simulation',
   },
   {
     name: 'the gross is sent, fee included',
-    file: `${settlement}/dispatch/send.ts`,
+    file: 'server/src/settlement/dispatch/send.ts',
     line: 'amountCents: amountCents - feeCents,',
     with: 'amountCents,',
     rig: 'simulation',
@@ -159,7 +158,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a day of answered queries opens no incident unless a repeat was refused in words that are listed',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: `{ undecidedSince, answeredAt }: Intent,
 ): boolean {`,
     with: `{ undecidedSince, answeredAt, refused }: Intent,
@@ -248,7 +247,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an intent stays behind when its payment has ended',
-    file: `${settlement}/tracking/outcome-command.ts`,
+    file: 'server/src/settlement/tracking/outcome-command.ts',
     line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
     with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
     rig: 'search',
@@ -262,7 +261,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an ended lease is taken over and the payment never queried',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: '  leaseUntil: null,\n  dueAt: now,',
     with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',
     rig: 'simulation',
@@ -321,30 +320,30 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a defence is sent before its attempt is committed',
-    file: `${settlement}/disputes/send-defence.ts`,
+    file: 'server/src/settlement/disputes/send-defence.ts',
     line: 'const attempts = await beginAttempt(sql, claimed, identity, clock.now());',
     with: 'const attempts = claimed.attempts + 1;',
     rig: 'simulation',
   },
   {
     name: 'a refusal after an unclear attempt fails a defence that may have arrived',
-    file: `${settlement}/disputes/defence.ts`,
+    file: 'server/src/settlement/disputes/defence.ts',
     line: "if (attempts === 1) return { status: 'failed', reason: outcome.reason, attempts };",
     with: "if (attempts >= 1) return { status: 'failed', reason: outcome.reason, attempts };",
     rig: 'suite',
-    test: `${settlement}/disputes/defence.test.ts`,
+    test: 'server/src/settlement/disputes/defence.test.ts',
   },
   {
     name: 'a defence whose answer was lost fails with the deadline',
-    file: `${settlement}/disputes/defence.ts`,
+    file: 'server/src/settlement/disputes/defence.ts',
     line: '  return mayHaveLeft\n    ? { status: ',
     with: '  return false\n    ? { status: ',
     rig: 'suite',
-    test: `${settlement}/disputes/defence.test.ts`,
+    test: 'server/src/settlement/disputes/defence.test.ts',
   },
   {
     name: "another account's dispute is answered",
-    file: `${settlement}/disputes/disputes.sql.ts`,
+    file: 'server/src/settlement/disputes/disputes.sql.ts',
     line: 'FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.id = $3`',
     with: 'FROM dispute d WHERE (d.account_id = $1 OR true) AND (d.operation_id = $2 OR true) AND d.id = $3`',
     rig: 'suite',
@@ -352,23 +351,23 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute holds nothing',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: "return posted(eventKinds.hold, { kind: 'hold', amountCents: delta }, capturedCents);",
     with: "return posted(eventKinds.hold, { kind: 'hold', amountCents: 1 }, capturedCents);",
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'two disputes of one Pix hold more than the Pix',
-    file: `${settlement}/disputes/dispute.ts`,
+    file: 'server/src/settlement/disputes/dispute.ts',
     line: 'return Math.max(0, Math.min(disputed, leftCents));',
     with: 'return Math.max(0, disputed);',
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'a dispute holds what was refunded already',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;',
     with: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - 0 * refundedCents;',
     rig: 'suite',
@@ -376,7 +375,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund places the hold again that an operator released',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: 'if (held === null || target >= held.wantedCents) return null;',
     with: 'if (held !== null && target >= held.wantedCents) return null;',
     rig: 'suite',
@@ -384,7 +383,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute that is read before its payment holds nothing',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: 'if (posting.event === eventKinds.credit && endToEnd !== null) {',
     with: "if (posting.event === eventKinds.credit && endToEnd === '') {",
     rig: 'suite',
@@ -392,7 +391,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the posting of a Pix does not look whether it is disputed',
-    file: `${settlement}/tracking/outcome-command.ts`,
+    file: 'server/src/settlement/tracking/outcome-command.ts',
     line: 'const needsHolds = payment.disputed && !readsHolds(scope, interpretation) && bringsPix(reading);',
     with: 'const needsHolds = false;',
     rig: 'suite',
@@ -400,7 +399,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what the provider took before its dispute was read counts for no dispute',
-    file: `${settlement}/disputes/report-command.ts`,
+    file: 'server/src/settlement/disputes/report-command.ts',
     line: 'postedReturnsOf(endToEnd, returns),',
     with: 'postedReturnsOf(endToEnd, returns).slice(0, 0),',
     rig: 'suite',
@@ -440,7 +439,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense that went back is credited',
-    file: `${settlement}/incidents/endings.ts`,
+    file: 'server/src/settlement/incidents/endings.ts',
     line: 'const left = cents > 0 ? Math.min(cents, leftCents) : Math.max(cents, leftCents);',
     with: 'const left = cents > 0 ? cents : Math.max(cents, leftCents);',
     rig: 'suite',
@@ -448,27 +447,27 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a rejected dispute keeps its hold',
-    file: `${settlement}/disputes/dispute.ts`,
+    file: 'server/src/settlement/disputes/dispute.ts',
     line: "status !== 'rejected' && status !== 'cancelled';",
     with: "status !== 'cancelled';",
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'an accepted dispute frees its amount before the provider takes it',
-    file: `${settlement}/disputes/dispute.ts`,
+    file: 'server/src/settlement/disputes/dispute.ts',
     line: "status !== 'rejected' && status !== 'cancelled';",
     with: "status !== 'rejected' && status !== 'cancelled' && status !== 'accepted';",
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'a debit of a disputed Pix is taken beside its hold',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: 'const less = held.wantedCents - target;',
     with: 'const less = 0;',
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'a debit out of a hold forgets what the hold still wants',
@@ -476,7 +475,7 @@ export const bugs: Bug[] = [
     line: 'decision.balance.holdWanted -= wanted;',
     with: 'decision.balance.holdWanted -= 0;',
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'money that was taken back counts as left of the Pix',
@@ -484,11 +483,11 @@ export const bugs: Bug[] = [
     line: '.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))',
     with: '.filter(({ posted, pix }) => !posted && (pix === null || pix === endToEnd))',
     rig: 'suite',
-    test: `${settlement}/disputes/dispute.test.ts`,
+    test: 'server/src/settlement/disputes/dispute.test.ts',
   },
   {
     name: 'a refund is released on "not found"',
-    file: `${settlement}/tracking/refund-outcome.ts`,
+    file: 'server/src/settlement/tracking/refund-outcome.ts',
     line: "      return nothing(\n        outcome.outcome === 'unclear'",
     with: "      if (outcome.outcome === 'notFound') return { event: { type: 'refused', reason: 'provider_refused' }, ending: null, undecided: false };\n      return nothing(\n        outcome.outcome === 'unclear'",
     rig: 'search',
@@ -502,21 +501,21 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return that failed is taken for the completed refund of its amount',
-    file: `${settlement}/tracking/refund-lines.ts`,
+    file: 'server/src/settlement/tracking/refund-lines.ts',
     line: "if (line.id !== null || line.status !== 'settled') return true;",
     with: 'if (line.id !== null) return true;',
     rig: 'search',
   },
   {
     name: 'of two refunds of one amount the completed one takes the line of the other',
-    file: `${settlement}/tracking/refund-lines.ts`,
+    file: 'server/src/settlement/tracking/refund-lines.ts',
     line: 'if (open.length > 0) return false;',
     with: 'if (open.length > 0 && open.length === same.length) return false;',
     rig: 'search',
   },
   {
     name: 'what is known as taken back is taken for a refund',
-    file: `${settlement}/tracking/refund-lines.ts`,
+    file: 'server/src/settlement/tracking/refund-lines.ts',
     line: 'if (known.some(({ rtrId }) => rtrId === line.rtrId)) return true;',
     with: '',
     rig: 'search',
@@ -530,7 +529,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'refunds of a charge may add up to more than was received',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: 'if (amountCents <= 0 || amountCents > leftCents)',
     with: 'if (amountCents <= 0 || amountCents > received)',
     rig: 'suite',
@@ -538,7 +537,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund has no last day',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: 'if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)',
     with: 'if (clockMovedMs < 0)',
     rig: 'suite',
@@ -546,7 +545,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund that a restore has lost is begun again',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: 'if (known.some(({ id }) => id === providerIdOf(refundId)))',
     with: 'if (known.some(({ id }) => id === refundId))',
     rig: 'suite',
@@ -554,7 +553,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a charge of another operation is refunded',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: "if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');",
     with: "if (!charge) throw refuse('payment_not_found');",
     rig: 'suite',
@@ -562,7 +561,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat of a refund does not ask whether it is the same',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: 'if (earlier && sameRequest(earlier.fingerprint, fingerprint)) return earlier;',
     with: 'if (earlier) return earlier;',
     rig: 'suite',
@@ -570,11 +569,11 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the return of a refund is posted as money that the provider took back',
-    file: `${settlement}/tracking/refund-lines.ts`,
+    file: 'server/src/settlement/tracking/refund-lines.ts',
     line: 'const refund = refunds.find((one) => isNamed(one, line));',
     with: "const refund = refunds.find((one) => one.status === 'failed' && isNamed(one, line));",
     rig: 'suite',
-    test: `${settlement}/tracking/refund-lines.test.ts`,
+    test: 'server/src/settlement/tracking/refund-lines.test.ts',
   },
   {
     name: 'who may create charges may refund them',
@@ -586,7 +585,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a disputed Pix that a person credits is not held',
-    file: `${settlement}/incidents/resolution.ts`,
+    file: 'server/src/settlement/incidents/resolution.ts',
     line: "if (action !== 'credit' || endToEnd === null || !suspended) return null;",
     with: 'if (endToEnd !== null) return null;',
     rig: 'suite',
@@ -594,7 +593,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a report of a dispute frees what is held of a second Pix that a person credited',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/settlement/disputes/hold-of-pix.ts',
     line: 'return view.get(creditedPix, accountId + id)?.pix.find((one) => one.endToEnd === pix)?.cents ?? 0;',
     with: 'return 0;',
     rig: 'suite',
@@ -610,7 +609,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund that a person ends leaves the hold of its disputed Pix as it was',
-    file: `${settlement}/incidents/resolution.ts`,
+    file: 'server/src/settlement/incidents/resolution.ts',
     line: 'if (refund) return heldLess(view, chargeAfter(refund, payment, now), token, now);',
     with: 'if (refund) return null;',
     rig: 'suite',
@@ -632,7 +631,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund brings back a fee that is kept',
-    file: `${settlement}/dispatch/refund-admission.ts`,
+    file: 'server/src/settlement/dispatch/refund-admission.ts',
     line: 'const feeBackCents = returnsFee ? feeBackOf(charge, sum, amountCents) : null;',
     with: 'const feeBackCents = feeBackOf(charge, sum, amountCents);',
     rig: 'suite',
@@ -640,7 +639,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a fee that comes back fills a hold before the refund has made it smaller',
-    file: `${settlement}/tracking/refund-outcome.ts`,
+    file: 'server/src/settlement/tracking/refund-outcome.ts',
     line: 'postings: [...(freed?.postings ?? []), ...ended],',
     with: 'postings: [...ended, ...(freed?.postings ?? [])],',
     rig: 'suite',
@@ -656,7 +655,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back although the payer disputes the Pix',
-    file: `${settlement}/incidents/pix-claims.ts`,
+    file: 'server/src/settlement/incidents/pix-claims.ts',
     line: '(one) => one.endToEnd === endToEnd && ongoing.has(one.status) && one.debitedCents < one.amountCents,',
     with: '(one) => one.endToEnd === endToEnd && one.debitedCents > one.amountCents,',
     rig: 'suite',
@@ -664,7 +663,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back again although the provider reports the return that failed here',
-    file: `${settlement}/incidents/pix-claims.ts`,
+    file: 'server/src/settlement/incidents/pix-claims.ts',
     line: 'if (ofPix.some(({ id }) => reportedGone.includes(id)))',
     with: 'if (ofPix.some(({ id }) => reportedGone.length > 9 && reportedGone.includes(id)))',
     rig: 'suite',
@@ -672,7 +671,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return to the payer is sent although the provider took the Pix back while it waited',
-    file: `${settlement}/dispatch/send-refund.ts`,
+    file: 'server/src/settlement/dispatch/send-refund.ts',
     line: "if (reason !== 'odd_money') return null;",
     with: "if (reason !== 'odd_money' || paymentId !== '') return null;",
     rig: 'suite',
@@ -680,7 +679,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the rule of an account returns money before its time',
-    file: `${settlement}/incidents/incidents.sql.ts`,
+    file: 'server/src/settlement/incidents/incidents.sql.ts',
     line: 'AND i.opened_at <= $1::timestamptz - make_interval(mins => a.return_odd_money_after_minutes)',
     with: 'AND i.opened_at <= $1::timestamptz',
     rig: 'suite',
@@ -688,7 +687,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'returning money in suspense cancels a transfer whose report does not match',
-    file: `${settlement}/incidents/endings.ts`,
+    file: 'server/src/settlement/incidents/endings.ts',
     line: 'if (!returnable.has(incident.kind)) throw unfit(one);',
     with: 'if (!returnable.has(incident.kind)) return cancel(one);',
     rig: 'suite',
@@ -728,7 +727,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a late process renews a claim that another one has taken',
-    file: `${settlement}/dispatch/intents.sql.ts`,
+    file: 'server/src/settlement/dispatch/intents.sql.ts',
     line: 'WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine',
     with: 'WHERE $3::timestamptz IS NOT NULL FOR UPDATE OF i SKIP LOCKED) AS mine',
     rig: 'suite',
@@ -736,7 +735,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'costs and own money are posted again with each turn',
-    file: `${settlement}/tracking/connection-movements.sql.ts`,
+    file: 'server/src/settlement/tracking/connection-movements.sql.ts',
     line: 'WHERE m.connection = k.connection AND m.posted_as IS NULL\n        ORDER BY',
     with: 'WHERE m.connection = k.connection\n        ORDER BY',
     rig: 'suite',
@@ -744,7 +743,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money that the provider gives back of a cost is charged',
-    file: `${settlement}/tracking/connection-movements.ts`,
+    file: 'server/src/settlement/tracking/connection-movements.ts',
     line: "movement: { kind: movementOf[kind], amountCents: kind === 'cost' ? 0 - sum : sum },",
     with: "movement: { kind: movementOf[kind], amountCents: kind === 'cost' ? Math.abs(sum) : sum },",
     rig: 'suite',
@@ -768,7 +767,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "the company's own Pix opens an incident",
-    file: `${settlement}/incidents/unmatched.ts`,
+    file: 'server/src/settlement/incidents/unmatched.ts',
     line: 'if (!own.includes(one)) return [one];',
     with: 'return [one];',
     rig: 'suite',
@@ -800,7 +799,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout goes over another connection while the breaker is open',
-    file: `${settlement}/dispatch/accept.ts`,
+    file: 'server/src/settlement/dispatch/accept.ts',
     line: "order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];",
     with: 'caller.chargeFallback ?? [];',
     rig: 'suite',
@@ -808,7 +807,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a charge moves to another connection although it may have been sent',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: "kind === 'deposit' && state === 'ready' && attempt === 0 && !known && !refused;",
     with: "kind === 'deposit' && state !== 'sending';",
     rig: 'suite',
@@ -816,7 +815,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker sends a charge that has moved over the connection where it found it',
-    file: `${settlement}/dispatch/send-commands.ts`,
+    file: 'server/src/settlement/dispatch/send-commands.ts',
     line: '      if (stored.connection !== intent.connection) return { answer: answer(null) };',
     with: '',
     rig: 'suite',
@@ -968,7 +967,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'calls of a process that stood still say that the provider is down',
-    file: `${settlement}/dispatch/breaker.ts`,
+    file: 'server/src/settlement/dispatch/breaker.ts',
     line: "if (result === 'network' && stoodStill) {",
     with: "if (result === 'network' && stoodStill && false) {",
     rig: 'suite',
@@ -976,7 +975,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the few of a crowd that hang say that the provider is down',
-    file: `${settlement}/dispatch/breaker.ts`,
+    file: 'server/src/settlement/dispatch/breaker.ts',
     line: 'calls.toSorted((one, other) => one.beganMs - other.beganMs).slice(-networkFailuresToOpen)',
     with: 'calls.slice(-networkFailuresToOpen)',
     rig: 'suite',
@@ -1072,7 +1071,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what cannot be read becomes no incident',
-    file: `${settlement}/tracking/unread-items.ts`,
+    file: 'server/src/settlement/tracking/unread-items.ts',
     line: 'await openIncidents(deps, connection, open);',
     with: '',
     rig: 'suite',
@@ -1080,7 +1079,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an incident about what cannot be read stays when it can be',
-    file: `${settlement}/tracking/unread-items.ts`,
+    file: 'server/src/settlement/tracking/unread-items.ts',
     line: 'if (open.length > 0) await endIncidents(deps, connection, open);',
     with: '',
     rig: 'suite',
@@ -1088,7 +1087,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a second of the statement with more than can be read is skipped',
-    file: `${settlement}/tracking/statement.ts`,
+    file: 'server/src/settlement/tracking/statement.ts',
     line: 'await keepUnread(deps, connection, [...lines.unread, ...returns.unread, ...span]);',
     with: 'await keepUnread(deps, connection, [...lines.unread, ...returns.unread]);',
     rig: 'suite',
@@ -1096,7 +1095,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute that cannot be read holds nothing',
-    file: `${settlement}/disputes/poll.ts`,
+    file: 'server/src/settlement/disputes/poll.ts',
     line: 'if (name === null || endToEnd === null || name === endToEnd) return false;',
     with: 'if (name !== undefined) return false;',
     rig: 'suite',
@@ -1104,7 +1103,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payment whose answers cannot be read waits without end',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: "answered: cause === 'unreadable' || cause === 'unknownRefusal',",
     with: 'answered: false,',
     rig: 'suite',
@@ -1112,7 +1111,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the second reading of the lists reads what the first one reads',
-    file: `${settlement}/tracking/statement.ts`,
+    file: 'server/src/settlement/tracking/statement.ts',
     line: 'const lateForMs = 48 * 3_600_000;',
     with: 'const lateForMs = 0;',
     rig: 'suite',
@@ -1120,7 +1119,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an expired charge is never queried again',
-    file: `${settlement}/tracking/outcome-command.ts`,
+    file: 'server/src/settlement/tracking/outcome-command.ts',
     line: "if (last.status === 'expired' && payment.status !== 'expired') {",
     with: 'if (false) {',
     rig: 'suite',
@@ -1152,7 +1151,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what was sent to one account at a provider is repeated at the one that is behind the connection now',
-    file: `${settlement}/dispatch/intent.ts`,
+    file: 'server/src/settlement/dispatch/intent.ts',
     line: 'provider.identity === null || (identity !== null && identity !== provider.identity);',
     with: 'identity === undefined || provider.identity === undefined;',
     rig: 'suite',
@@ -1192,7 +1191,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense counts as posted by the payment of the other side',
-    file: `${settlement}/incidents/incidents.sql.ts`,
+    file: 'server/src/settlement/incidents/incidents.sql.ts',
     line: "WHERE p.status IN ('paid', 'completed') AND p.kind = $3 AND coalesce",
     with: "WHERE p.status IN ('paid', 'completed') AND p.kind IN ($3::text, 'transfer') AND coalesce",
     rig: 'suite',
@@ -1216,7 +1215,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'lists in which known settled payments are missing end the pause',
-    file: `${settlement}/operator/reconcile.ts`,
+    file: 'server/src/settlement/operator/reconcile.ts',
     line: `...(absent > 0 ? (['absent'] as const) : []),`,
     with: '',
     rig: 'suite',
@@ -1224,7 +1223,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout that the books lack and that is under way does not keep the pause',
-    file: `${settlement}/operator/reconcile.ts`,
+    file: 'server/src/settlement/operator/reconcile.ts',
     line: `if (stray.status === 'pending' && known === 'open') result.underWay++;`,
     with: 'void known;',
     rig: 'suite',
@@ -1232,7 +1231,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an item that names nothing and cannot be read does not keep the pause',
-    file: `${settlement}/operator/reconcile.ts`,
+    file: 'server/src/settlement/operator/reconcile.ts',
     line: '      result.unread++;',
     with: '',
     rig: 'suite',
@@ -1240,7 +1239,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout that the books lack stops no account',
-    file: `${settlement}/dispatch/admission.ts`,
+    file: 'server/src/settlement/dispatch/admission.ts',
     line: 'if (account.lostPayouts && !repeatsLost)',
     with: 'if (false as boolean)',
     rig: 'suite',
@@ -1248,7 +1247,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the repeat of a payment that a provider has is sent anew',
-    file: `${settlement}/dispatch/admission.ts`,
+    file: 'server/src/settlement/dispatch/admission.ts',
     line: '  if (lost) {',
     with: '  if (lost && (false as boolean)) {',
     rig: 'suite',
@@ -1256,7 +1255,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a line of the statement with an id of ours that the books lack is left alone',
-    file: `${settlement}/tracking/statement.ts`,
+    file: 'server/src/settlement/tracking/statement.ts',
     line: 'for (const line of strays) await takeStray(deps, provider, line);',
     with: 'void strays;',
     rig: 'suite',
@@ -1264,7 +1263,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a first send of the lost time is asked for nowhere else',
-    file: `${settlement}/dispatch/ask-first.ts`,
+    file: 'server/src/settlement/dispatch/ask-first.ts',
     line: "if (kind === 'deposit') return restoredAt === null ? [] :",
     with: "if (kind === 'deposit') return (true as boolean) ? [] :",
     rig: 'suite',
