@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { createLog } from '../server/src/ground/log.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
-import { type AdapterName, adapters } from '../server/src/provider/adapters.ts';
 import type { Provider } from '../server/src/provider/provider.ts';
+import { type AdapterName, adapters } from '../server/src/provider/registry/adapters.ts';
 import { startPart, stopAll } from './processes.ts';
 import { median } from './report.ts';
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
-import { PaymentSchema } from '../server/src/payments/schema.ts';
-import { TransferBody } from '../server/src/transfers/schema.ts';
+import { TransferBody } from '../server/src/api/transfers/schema.ts';
+import { PaymentSchema } from '../server/src/kinds/payment/schema.ts';
 
 /** What Fastify costs by itself: routes with the same body, schema and answer, and nothing behind them. */
 const answer = {

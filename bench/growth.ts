@@ -1,6 +1,6 @@
 import { finish } from '@vintem/testkit/command.ts';
 import type pg from 'pg';
-import { claimDue, countDue } from '../server/src/settlement/dispatch/intents.sql.ts';
+import { claimDue, countDue } from '../server/src/store/rows/intents.sql.ts';
 import { type Measured, textOf } from './drive.ts';
 import type { Plan } from './load.ts';
 import { memoryOf } from './processes.ts';

@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
-import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
+import { startEmbedded } from '../server/src/store/database/embedded.ts';
 import { driveLoad } from './drive.ts';
 import type { Plan } from './load.ts';
 import {

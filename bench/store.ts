@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { accounts, type Balance, decide } from '../server/src/ledger/decide.ts';
-import { canonicalVersion, eventKinds, hashOf, type Journal } from '../server/src/ledger/journal.ts';
-import type { Posting } from '../server/src/ledger/till.ts';
-import type { Payment } from '../server/src/payments/payment.ts';
-import { next } from '../server/src/payments/state.ts';
+import { accounts, type Balance, decide } from '../server/src/money/decide.ts';
+import { canonicalVersion, eventKinds, hashOf, type Journal } from '../server/src/money/journal.ts';
+import type { Payment } from '../server/src/money/payment.ts';
+import { next } from '../server/src/money/state.ts';
+import type { Posting } from '../server/src/store/till.ts';
 import { benchPayment, credit, type Owner, type World } from './world.ts';
 
 const grossCents = 1_000;

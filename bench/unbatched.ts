@@ -1,13 +1,13 @@
-import { runApi } from '../server/src/compose/api.ts';
-import { openRuntime } from '../server/src/compose/runtime.ts';
-import { openPool } from '../server/src/db/pool.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { loadSecrets } from '../server/src/ground/secrets.ts';
-import { createTill } from '../server/src/ledger/till.ts';
+import { runApi } from '../server/src/main/api.ts';
+import { openRuntime } from '../server/src/main/runtime.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { systemIds } from '../server/src/ports/ids.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
+import { openPool } from '../server/src/store/database/pool.ts';
+import { createTill } from '../server/src/store/till.ts';
 
 /** The service without batching: every command has a till, and so a transaction, of its own. */
 const config = readConfig(process.env);

@@ -1,22 +1,22 @@
-import { createAccount } from '../server/src/accounts/directory.ts';
-import { openRuntime, type Runtime } from '../server/src/compose/runtime.ts';
-import { migrate, prepareInstallation } from '../server/src/db/migrate.ts';
-import { openPool, type Pool, serviceBudget } from '../server/src/db/pool.ts';
+import { createKey } from '../server/src/api/keys/keys.ts';
+import { createOperation, operationDirectory } from '../server/src/api/operations/operations.ts';
 import type { Config } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { permissions } from '../server/src/ground/permissions.ts';
 import { loadSecrets } from '../server/src/ground/secrets.ts';
-import { createKey } from '../server/src/keys/keys.ts';
-import { put } from '../server/src/ledger/till.ts';
-import { createOperation, operationDirectory } from '../server/src/operations/operations.ts';
-import { newPayment, type Payment } from '../server/src/payments/payment.ts';
-import { payments } from '../server/src/payments/payments.sql.ts';
-import { next } from '../server/src/payments/state.ts';
+import { announce } from '../server/src/kinds/payment/payment-events.ts';
+import { openRuntime, type Runtime } from '../server/src/main/runtime.ts';
+import { newPayment, type Payment } from '../server/src/money/payment.ts';
+import { next } from '../server/src/money/state.ts';
+import { createAccount } from '../server/src/operate/connections/directory.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { systemIds } from '../server/src/ports/ids.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
-import { fingerprintOf, paymentIdFor } from '../server/src/request-keys/idempotency.ts';
-import { announce } from '../server/src/settlement/payment-events.ts';
+import { migrate, prepareInstallation } from '../server/src/store/database/migrate.ts';
+import { openPool, type Pool, serviceBudget } from '../server/src/store/database/pool.ts';
+import { fingerprintOf, paymentIdFor } from '../server/src/store/rows/idempotency.ts';
+import { payments } from '../server/src/store/rows/payments.sql.ts';
+import { put } from '../server/src/store/till.ts';
 import type { Target } from './load.ts';
 
 /** A database of the service, reached as the service reaches it, to put accounts and balances into. */

@@ -8,7 +8,7 @@ import { componentsOf, pathsOf } from '../contract/types.js';
 if (Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write('panel/src/api/contract.d.ts is not written: the service needs Node 24 or newer\n');
 } else {
-  const program = fileURLToPath(new URL('../server/src/compose/panel-contract.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../server/src/main/panel-contract.ts', import.meta.url));
   const document = execFileSync(process.execPath, [program], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

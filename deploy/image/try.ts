@@ -11,8 +11,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { startEmbedded } from '../../server/src/store/database/embedded.ts';
 
 /** In the base image (gcr.io/distroless/cc-debian12) or, libatomic, added by the Dockerfile. */
 const libraries = [
@@ -189,7 +189,7 @@ function sandboxed(words: string[], settings: Record<string, string>): [string, 
       LOG_LEVEL: 'warn',
       ...settings,
     }).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...['/usr/bin/node', 'server/src/cli/launch.js', ...words],
+    ...['/usr/bin/node', 'server/src/main/cli/launch.js', ...words],
   ];
   const isRoot = process.getuid?.() === 0;
   const all = isRoot

@@ -91,7 +91,7 @@ const ofUnits = {
 if (import.meta.main) {
   const [file = '', ...words] = process.argv.slice(2);
   const env = { ...process.env, ...settingsIn(readFileSync(file, 'utf8')), ...ofUnits };
-  const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+  const entry = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import.meta.url));
   // Ctrl-C reaches both: the program ends by itself, and this one with it.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   const { status, signal } = spawnSync(process.execPath, [entry, ...words], { stdio: 'inherit', env });

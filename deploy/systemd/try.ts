@@ -13,8 +13,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { startEmbedded } from '../../server/src/store/database/embedded.ts';
 import { settingsIn } from './settings.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -103,7 +103,7 @@ async function serve(): Promise<void> {
 
 /** The words that run `vintem WORDS` under a unit's rules; null: under none. */
 function underRules(unit: string | null, words: string[]): string[] {
-  const program = [process.execPath, here('../../server/src/cli/launch.js'), ...words];
+  const program = [process.execPath, here('../../server/src/main/cli/launch.js'), ...words];
   return unit === null
     ? program
     : ['python3', here('sandbox.py'), here(`vintem-${unit}.service`), ...program];

@@ -7,8 +7,8 @@ import {
   until,
 } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createKey, narrowKey, rollKey } from '../../server/src/api/keys/keys.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
-import { createKey, narrowKey, rollKey } from '../../server/src/keys/keys.ts';
 
 /**
  * Who may call what: every route of the document × every kind of caller, with the exact status. A route that the document

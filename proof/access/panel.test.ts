@@ -1,10 +1,10 @@
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { bytesOf, type Merchant, openService, type Service, typeOf, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccount } from '../../server/src/accounts/directory.ts';
-import { invite } from '../../server/src/panel/members/members.ts';
-import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
-import { acts, disputeActs } from '../../server/src/test-mode/simulate.ts';
+import { acts, disputeActs } from '../../server/src/api/test-mode/simulate.ts';
+import { createAccount } from '../../server/src/operate/connections/directory.ts';
+import { invite } from '../../server/src/panel/people/members.ts';
+import { type Ability, may, type Role, roles } from '../../server/src/panel/people/roles.ts';
 
 /**
  * Who may call what in the panel: every route of its document, with the files and the stream, × an anonymous caller, each role and

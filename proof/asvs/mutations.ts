@@ -13,14 +13,14 @@ export interface Mutation {
   title: string;
 }
 
-const headers = 'server/src/http/security-headers.ts';
-const answers = 'server/src/http/answers.ts';
+const headers = 'server/src/edge/security-headers.ts';
+const answers = 'server/src/edge/answers.ts';
 const auth = 'server/src/panel/auth/auth.ts';
 const attempts = 'server/src/panel/auth/attempts.ts';
 const session = 'server/src/panel/auth/session.ts';
-const password = 'server/src/panel/auth/password.ts';
-const passwordTest = 'server/src/panel/auth/password.test.ts';
-const members = 'server/src/panel/members/members.sql.ts';
+const password = 'server/src/panel/people/password.ts';
+const passwordTest = 'server/src/panel/people/password.test.ts';
+const members = 'server/src/panel/people/members.sql.ts';
 const edges = 'server/test/http/edges.test.ts';
 const http = 'server/test/http/http.test.ts';
 const limits = 'server/test/http/http-rate-limit.test.ts';
@@ -29,8 +29,8 @@ const panel = 'server/test/panel/panel.test.ts';
 const signIn = 'server/test/panel/panel-sign-in.test.ts';
 const attacks = 'server/test/panel/panel-attacks.test.ts';
 const panelAccess = 'proof/access/panel.test.ts';
-const cursor = 'server/src/http/cursor.ts';
-const cursorTest = 'server/src/http/cursor.test.ts';
+const cursor = 'server/src/ground/cursor.ts';
+const cursorTest = 'server/src/ground/cursor.test.ts';
 const secrets = 'server/src/ground/secrets.ts';
 const secretsTest = 'server/src/ground/secrets.test.ts';
 const logo = 'server/src/panel/merchant/logo.ts';
@@ -79,23 +79,23 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '1.3.6',
-    'server/src/webhooks/address.ts',
+    'server/src/events/webhooks/address.ts',
     '!addresses.every((address)',
     '!addresses.some((address)',
-    'server/src/webhooks/address.test.ts',
+    'server/src/events/webhooks/address.test.ts',
     'one address that is not allowed refuses the name',
   ),
   of(
     '13.2.4',
-    'server/src/webhooks/address.ts',
+    'server/src/events/webhooks/address.ts',
     'if (holds(denied, address)) return false;',
     '',
-    'server/src/webhooks/address.test.ts',
+    'server/src/events/webhooks/address.test.ts',
     'what is denied stays denied where it is allowed as well',
   ),
   of(
     '2.2.3',
-    'server/src/transfers/pix-key.ts',
+    'server/src/api/transfers/pix-key.ts',
     ' || !formats[type].test(key)',
     '',
     http,
@@ -103,7 +103,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '2.4.1',
-    'server/src/http/connection-shares.ts',
+    'server/src/edge/connection-shares.ts',
     'if (others >= connectionsOfCaller) {',
     'if (others >= connectionsMost) {',
     edges,
@@ -111,7 +111,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '2.4.1',
-    'server/src/http/rate-limit.ts',
+    'server/src/edge/rate-limit.ts',
     "const one = bucket('auth', callerNetwork(request));",
     "const one = bucket('auth', request.ip);",
     limits,
@@ -160,7 +160,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '4.1.2',
-    'server/src/http/public-api.ts',
+    'server/src/api/public-api.ts',
     "if (behindProxy && request.headers['x-forwarded-proto'] === 'http') throw refuse('tls_required');",
     '',
     http,
@@ -168,7 +168,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '4.1.3',
-    'server/src/http/caller-address.ts',
+    'server/src/edge/caller-address.ts',
     "return address !== null && trusted.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');",
     'return true;',
     keys,
@@ -176,7 +176,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '15.3.4',
-    'server/src/http/caller-address.ts',
+    'server/src/edge/caller-address.ts',
     'plainAddress(request.ip) ??',
     'request.ip ??',
     limits,
@@ -216,7 +216,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '6.2.1',
-    'server/src/panel/auth/password-length.ts',
+    'server/src/panel/people/password-length.ts',
     'minimum: 12',
     'minimum: 1',
     signIn,
@@ -248,7 +248,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '6.2.9',
-    'server/src/panel/auth/password-length.ts',
+    'server/src/panel/people/password-length.ts',
     'maximum: 128',
     'maximum: 63',
     signIn,
@@ -353,7 +353,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '8.2.1',
-    'server/src/http/public-api.ts',
+    'server/src/api/public-api.ts',
     'requirePermission(key.permissions, facts.permissions);',
     '',
     'server/test/http/permissions.test.ts',
@@ -425,7 +425,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '14.2.1',
-    'server/src/http/bearer.ts',
+    'server/src/edge/bearer.ts',
     'const header = request.headers.authorization;',
     "const header = request.headers.authorization ?? new URL(request.url ?? '', 'http://x').search;",
     keys,
@@ -433,10 +433,10 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '16.2.5',
-    'server/src/request-log/redact.ts',
+    'server/src/edge/request-log/redact.ts',
     'shown.has(name) && isShort(value)',
     'isShort(value)',
-    'server/src/request-log/redact.test.ts',
+    'server/src/edge/request-log/redact.test.ts',
     'amounts, request keys and kinds of keys are kept',
   ),
   of(
@@ -449,7 +449,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '16.3.3',
-    'server/src/panel/auth/security-events.ts',
+    'server/src/panel/people/security-events.ts',
     'const keptMs = 365 * 86_400_000;',
     'const keptMs = 30 * 86_400_000;',
     attacks,

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 /** Processes of the program as a user starts them, which can be killed, stopped and started again. */
 
 /** The program of this tree. */
-const ownEntry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+const ownEntry = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import.meta.url));
 
 export const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 

@@ -5,13 +5,13 @@ import { freePort } from '@vintem/testkit/free-port.ts';
 import { childrenOf, findPostmaster, freezePostgres, killIfAlive } from '@vintem/testkit/processes.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { verifyTogether } from '@vintem/testkit/verified.ts';
-import { findEmbedded } from '../../server/src/db/embedded.ts';
-import { openPool } from '../../server/src/db/pool.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { simulatorDeskOf } from '../../server/src/provider/adapter.ts';
-import { adapterNames, adapters, isAdapter } from '../../server/src/provider/adapters.ts';
-import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { adapterNames, adapters, isAdapter } from '../../server/src/provider/registry/adapters.ts';
+import { findEmbedded } from '../../server/src/store/database/embedded.ts';
+import { openPool } from '../../server/src/store/database/pool.ts';
+import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import {
   counted,
   createGivingBack,

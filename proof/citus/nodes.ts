@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { ask, type CitusNode } from '@vintem/testkit/citus.ts';
 import { childrenOf } from '@vintem/testkit/processes.ts';
-import { processExists } from '../../server/src/db/lock.ts';
+import { processExists } from '../../server/src/store/database/lock.ts';
 import { pause } from '../processes/clients.ts';
 
 /** A node on this machine, which can be killed and started again as it was started. */

@@ -2,27 +2,44 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimUnusedKeys } from '../../server/src/api/keys/keys.sql.ts';
+import { lockMoving } from '../../server/src/api/test-mode/clock.sql.ts';
+import { becomePublisher } from '../../server/src/events/publish.sql.ts';
+import {
+  claimQueues,
+  leaveQueues,
+  noteHealth,
+  renewQueues,
+  wakeQueues,
+} from '../../server/src/events/webhooks/deliveries.sql.ts';
+import { claimUnwellEndpoints } from '../../server/src/events/webhooks/endpoints.sql.ts';
+import { prepareLimits, takeQuery, takeSend } from '../../server/src/flow/limit.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
+import { claimBalance } from '../../server/src/jobs/provider-balance.ts';
 import {
   claimDefenceAlerts,
   claimDisputeAlerts,
   claimIncidentAlerts,
   claimUnknownAlerts,
-} from '../../server/src/accounts/alerts.sql.ts';
-import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
-import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
-import { lockAccount as lockBinding, lockConnection } from '../../server/src/connections/connections.sql.ts';
-import { claimSecret } from '../../server/src/db/installation-secret.ts';
-import { openPool } from '../../server/src/db/pool.ts';
-import { sealAgain } from '../../server/src/db/sealed-columns.ts';
-import { becomePublisher } from '../../server/src/events/publish.sql.ts';
-import { createLog } from '../../server/src/ground/log.ts';
-import { createSecrets } from '../../server/src/ground/secrets.ts';
-import { claimUnusedKeys } from '../../server/src/keys/keys.sql.ts';
-import { lockBalances } from '../../server/src/ledger/ledger.sql.ts';
+} from '../../server/src/operate/accounts/alerts.sql.ts';
+import {
+  lockAccount as lockBinding,
+  lockConnection,
+} from '../../server/src/operate/connections/connections.sql.ts';
+import { createFirstTestAccount } from '../../server/src/operate/connections/directory.ts';
+import { endRestore, pauseAfterRestore } from '../../server/src/operate/pause.ts';
+import { stepRetention } from '../../server/src/operate/retention.ts';
 import { authStore } from '../../server/src/panel/auth/auth-store.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Queries, Sql, Statement, Transaction } from '../../server/src/ports/sql.ts';
+import { claimSecret } from '../../server/src/store/database/installation-secret.ts';
+import { openPool } from '../../server/src/store/database/pool.ts';
+import { sealAgain } from '../../server/src/store/database/sealed-columns.ts';
+import { lockBalances } from '../../server/src/store/ledger.sql.ts';
+import { claimDefence } from '../../server/src/store/rows/defences.sql.ts';
+import { pruneFiles } from '../../server/src/store/rows/files.sql.ts';
 import {
   claimDue,
   claimDueNeighbours,
@@ -31,25 +48,11 @@ import {
   claimOverdue,
   makeDue,
   renewClaims,
-} from '../../server/src/settlement/dispatch/intents.sql.ts';
-import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
-import { claimDefence } from '../../server/src/settlement/disputes/defences.sql.ts';
-import { pruneFiles } from '../../server/src/settlement/disputes/files.sql.ts';
-import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
-import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
-import { claimLateQueries } from '../../server/src/settlement/tracking/late-queries.sql.ts';
-import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
-import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
-import { claimUnread, keepRows } from '../../server/src/settlement/tracking/unread-items.sql.ts';
-import { lockMoving } from '../../server/src/test-mode/clock.sql.ts';
-import {
-  claimQueues,
-  leaveQueues,
-  noteHealth,
-  renewQueues,
-  wakeQueues,
-} from '../../server/src/webhooks/deliveries.sql.ts';
-import { claimUnwellEndpoints } from '../../server/src/webhooks/endpoints.sql.ts';
+} from '../../server/src/store/rows/intents.sql.ts';
+import { claimLateQueries } from '../../server/src/store/rows/late-queries.sql.ts';
+import { lockAccount } from '../../server/src/store/rows/lock.sql.ts';
+import { claimLines, setLinesAside } from '../../server/src/store/rows/statement-lines.sql.ts';
+import { claimUnread, keepRows } from '../../server/src/store/rows/unread-items.sql.ts';
 
 /**
  * What the row locks are for. Each lock of the service has a law here that two connections try: it must hold with the lock, and
@@ -273,29 +276,29 @@ const withDispute = `WITH d AS (INSERT INTO dispute (account_id, id, payment_id,
   VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))`;
 
 const laws: Record<string, [law: string, Law]> = {
-  'settlement/dispatch/intents.sql.ts intent_claim': [
+  'store/rows/intents.sql.ts intent_claim': [
     'two workers take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDue(tx, 'simulator', 1, now, now + 5_000, 1)),
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_neighbours': [
+  'store/rows/intents.sql.ts intent_claim_neighbours': [
     'two listings take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDueNeighbours(tx, 'simulator', 1, now, now + 5_000, 2)),
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_mentioned': [
+  'store/rows/intents.sql.ts intent_claim_mentioned': [
     'two listings that mention the same payments do not both hear of them, and neither waits',
     shared(intents, (tx, { now, account }) => {
       const payments = [first, last].map((id) => ({ accountId: account, id }));
       return claimMentioned(tx, 'simulator', 'transfer', now, now + 5_000, payments, 10);
     }),
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_one': [
+  'store/rows/intents.sql.ts intent_claim_one': [
     'who looks a payment up does not wait for the worker that has it',
     shared(intents, async (tx, { now, account }) => {
       const taken = await claimOverdue(tx, account, first, now, now + 5_000);
       return taken ? [taken] : [];
     }),
   ],
-  'settlement/dispatch/intents.sql.ts intent_give_back': [
+  'store/rows/intents.sql.ts intent_give_back': [
     'giving rows back does not wait for who has them locked',
     async (world) => {
       await intents(world);
@@ -309,25 +312,25 @@ const laws: Record<string, [law: string, Law]> = {
       );
     },
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_unlimited_sends': [
+  'store/rows/intents.sql.ts intent_claim_unlimited_sends': [
     'two workers take different charges, and neither waits',
     shared(sends('deposit'), (tx, { now }) =>
       claimDueSends(tx, 'simulator', 'unlimited', now, now + 5_000, 1),
     ),
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_abandoned_sends': [
+  'store/rows/intents.sql.ts intent_claim_abandoned_sends': [
     'two workers take over different transfers, and neither waits',
     shared(sends('transfer', 'sending'), (tx, { now }) =>
       claimDueSends(tx, 'simulator', 'abandoned', now, now + 5_000, 1),
     ),
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_transfer_sends': [
+  'store/rows/intents.sql.ts intent_claim_transfer_sends': [
     'two workers take different transfers, and neither waits',
     shared(sends('transfer'), (tx, { now }) =>
       claimDueSends(tx, 'simulator', 'limited', now, now + 5_000, 1),
     ),
   ],
-  'settlement/dispatch/intents.sql.ts intent_renew_claim': [
+  'store/rows/intents.sql.ts intent_renew_claim': [
     'renewing claims does not wait for a flush that has a row locked',
     async (world) => {
       await intents(world);
@@ -340,7 +343,7 @@ const laws: Record<string, [law: string, Law]> = {
       return renewed !== 'waits';
     },
   ],
-  'settlement/tracking/statement-lines.sql.ts statement_line_claim': [
+  'store/rows/statement-lines.sql.ts statement_line_claim': [
     'two processes look up different lines of the statement, and neither waits',
     shared(
       ({ db, now }) => {
@@ -355,7 +358,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimLines(tx, 'simulator', now, now + 5_000, 1),
     ),
   ],
-  'settlement/tracking/late-queries.sql.ts late_query_claim': [
+  'store/rows/late-queries.sql.ts late_query_claim': [
     'two processes query different expired charges, and neither waits',
     shared(
       ({ db, account }) =>
@@ -366,7 +369,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimLateQueries(tx, 'simulator', now, now + 5_000, 1),
     ),
   ],
-  'settlement/tracking/unread-items.sql.ts unread_claim': [
+  'store/rows/unread-items.sql.ts unread_claim': [
     'two processes ask for different unread items, and neither waits',
     shared(
       async ({ db, now }) => {
@@ -383,7 +386,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimUnread(tx, 'simulator', now, now + 5_000, 1),
     ),
   ],
-  'settlement/dispatch/limit.ts query_token': [
+  'flow/limit.ts query_token': [
     'two queries at once spend two tokens',
     async (world) => {
       await prepareLimits(world.db.sql, 'simulator', null);
@@ -399,7 +402,7 @@ const laws: Record<string, [law: string, Law]> = {
       return row?.at.getTime() === world.now - 1_800 + 2 * 200;
     },
   ],
-  'settlement/operator/retention.ts inbound_prune': [
+  'operate/retention.ts inbound_prune': [
     'who removes old deliveries does not wait for another that does',
     async (world) => {
       await world.db.admin(
@@ -410,7 +413,7 @@ const laws: Record<string, [law: string, Law]> = {
       return (await beside(world.sql, prune, prune)) !== 'waits';
     },
   ],
-  'settlement/disputes/files.sql.ts dispute_files_prune': [
+  'store/rows/files.sql.ts dispute_files_prune': [
     'two processes take the contents of different files away, and neither waits',
     shared(
       ({ db, account, operation }) =>
@@ -427,7 +430,7 @@ const laws: Record<string, [law: string, Law]> = {
         Array.from({ length: await pruneFiles(tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff', 10) }, () => first),
     ),
   ],
-  'settlement/dispatch/limit.ts ${table}_take': [
+  'flow/limit.ts ${table}_take': [
     'two that ask for a slot get two, at once',
     async (world) => {
       await prepareLimits(world.db.sql, 'simulator', 2);
@@ -436,7 +439,7 @@ const laws: Record<string, [law: string, Law]> = {
       return slot !== 'waits' && slot !== null;
     },
   ],
-  'settlement/operator/pause.ts pause_read': [
+  'operate/pause.ts pause_read': [
     'the end of a restore does not undo the pause that an operator has just begun',
     async (world) => {
       await world.db.sql.tx((tx) => pauseAfterRestore(tx, world.now));
@@ -457,14 +460,14 @@ const laws: Record<string, [law: string, Law]> = {
     'there is one publisher, and no other process waits to become it',
     async ({ sql }) => (await beside(sql, becomePublisher, becomePublisher)) === false,
   ],
-  'ledger/ledger.sql.ts balance_lock': [
+  'store/ledger.sql.ts balance_lock': [
     'one flush at a time has an operation',
     async ({ sql, account, operation }) => {
       const take = (tx: Transaction) => lockBalances(tx, [{ accountId: account, chainId: operation }]);
       return (await beside(sql, take, take)) === 'waits';
     },
   ],
-  'accounts/lock.sql.ts account_lock_balances': [
+  'store/rows/lock.sql.ts account_lock_balances': [
     'a change of an account blocks every batch of its operations',
     async ({ sql, account, operation }) =>
       (await beside(
@@ -473,7 +476,7 @@ const laws: Record<string, [law: string, Law]> = {
         (tx) => lockBalances(tx, [{ accountId: account, chainId: operation }]),
       )) === 'waits',
   ],
-  'accounts/lock.sql.ts account_lock': [
+  'store/rows/lock.sql.ts account_lock': [
     'a change of an account locks the account row before any balance row',
     async (world) => {
       const tx = await world.sql.begin();
@@ -485,7 +488,7 @@ const laws: Record<string, [law: string, Law]> = {
       return free.length === 0;
     },
   ],
-  'accounts/directory.ts account.first.lock': [
+  'operate/connections/directory.ts account.first.lock': [
     'of two first starts at once, one makes the test account',
     async (world) => {
       await world.db.admin(cleared);
@@ -495,7 +498,7 @@ const laws: Record<string, [law: string, Law]> = {
       return made.filter((one) => one.status === 'fulfilled' && one.value !== null).length === 1;
     },
   ],
-  'db/installation-secret.ts secret_installation': [
+  'store/database/installation-secret.ts secret_installation': [
     'of two machines with different secrets that start at once, one is refused',
     async (world) => {
       const secretOf = [1, 2].map((byte) => createSecrets(ids, Buffer.alloc(32, byte)));
@@ -505,7 +508,7 @@ const laws: Record<string, [law: string, Law]> = {
       return started.filter(({ status }) => status === 'fulfilled').length === 1;
     },
   ],
-  'db/sealed-columns.ts sealed_again_${name}_${column}': [
+  'store/database/sealed-columns.ts sealed_again_${name}_${column}': [
     'a rotation of the secret does not wait for one row while it holds others',
     async (world) => {
       const [old, current] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
@@ -534,11 +537,11 @@ const laws: Record<string, [law: string, Law]> = {
       return sealed;
     },
   ],
-  'webhooks/deliveries.sql.ts lane_claim': [
+  'events/webhooks/deliveries.sql.ts lane_claim': [
     'two processes take different queues, and neither waits',
     shared(lanes, (tx, { now }) => claimQueues(tx, first, now, now + 5_000, 1)),
   ],
-  'webhooks/deliveries.sql.ts lane_renew': [
+  'events/webhooks/deliveries.sql.ts lane_renew': [
     'a queue that another process has just taken is not renewed',
     async (world) => {
       await lanes(world, first);
@@ -548,7 +551,7 @@ const laws: Record<string, [law: string, Law]> = {
       return kept.length === 0;
     },
   ],
-  'webhooks/deliveries.sql.ts lane_leave': [
+  'events/webhooks/deliveries.sql.ts lane_leave': [
     'a queue that another process has just taken is not given back',
     async (world) => {
       await lanes(world, first);
@@ -558,11 +561,11 @@ const laws: Record<string, [law: string, Law]> = {
       return (await world.db.admin('SELECT FROM webhook_lane WHERE owner = $1', [last])).length === 2;
     },
   ],
-  'webhooks/deliveries.sql.ts lane_wake': [
+  'events/webhooks/deliveries.sql.ts lane_wake': [
     'queues are woken in key order',
     inOrder('webhook_lane', 'endpoint_id', (tx, { account, now }) => wakeQueues(tx, keysOf(account), now)),
   ],
-  'webhooks/deliveries.sql.ts webhook_note_health': [
+  'events/webhooks/deliveries.sql.ts webhook_note_health': [
     'the health of endpoints is noted in key order',
     inOrder('webhook_endpoint', 'id', (tx, { account, now }) =>
       noteHealth(
@@ -578,11 +581,11 @@ const laws: Record<string, [law: string, Law]> = {
       ),
     ),
   ],
-  'webhooks/endpoints.sql.ts webhook_claim_unwell': [
+  'events/webhooks/endpoints.sql.ts webhook_claim_unwell': [
     'two processes do not write the same mail, and neither waits',
     shared(lanes, (tx, { now }) => claimUnwellEndpoints(tx, now, now + day)),
   ],
-  'accounts/alerts.sql.ts alert_claim_unknown': [
+  'operate/accounts/alerts.sql.ts alert_claim_unknown': [
     'two processes do not mail of the same transfer, and neither waits',
     shared(
       async ({ db, account, operation }) => {
@@ -597,7 +600,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimUnknownAlerts(tx, now, now + 5_000, 10),
     ),
   ],
-  'accounts/alerts.sql.ts alert_claim_incidents': [
+  'operate/accounts/alerts.sql.ts alert_claim_incidents': [
     'two processes do not mail of the same incident, and neither waits',
     shared(
       ({ db, account }) =>
@@ -609,7 +612,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimIncidentAlerts(tx, now, now + 5_000, 10),
     ),
   ],
-  'settlement/tracking/provider-balance.ts balance_claim': [
+  'jobs/provider-balance.ts balance_claim': [
     'two processes do not ask for the balance of the same connection, and neither waits',
     shared(
       ({ db }) =>
@@ -617,7 +620,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimBalance(tx, 'simulator', now, now + 5_000),
     ),
   ],
-  'accounts/alerts.sql.ts alert_claim_disputes': [
+  'operate/accounts/alerts.sql.ts alert_claim_disputes': [
     'two processes do not mail of the same dispute, and neither waits',
     shared(
       ({ db, account, operation }) =>
@@ -630,7 +633,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimDisputeAlerts(tx, now, now + 5_000, 10),
     ),
   ],
-  'accounts/alerts.sql.ts alert_claim_defences': [
+  'operate/accounts/alerts.sql.ts alert_claim_defences': [
     'two processes do not mail of the same defence, and neither waits',
     shared(
       ({ db, account, operation }) =>
@@ -643,7 +646,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimDefenceAlerts(tx, now, now + 5_000, 10),
     ),
   ],
-  'settlement/disputes/defences.sql.ts defence_claim': [
+  'store/rows/defences.sql.ts defence_claim': [
     'two processes do not send the same defence, and neither waits',
     shared(
       ({ db, account, operation }) =>
@@ -658,21 +661,21 @@ const laws: Record<string, [law: string, Law]> = {
       },
     ),
   ],
-  'connections/connections.sql.ts connection_lock': [
+  'operate/connections/connections.sql.ts connection_lock': [
     'changes of a connection and bindings to it come one after the other',
     async ({ sql }) => {
       const take = (tx: Transaction) => lockConnection(tx, 'simulator');
       return (await beside(sql, take, take)) === 'waits';
     },
   ],
-  'connections/connections.sql.ts connection_account': [
+  'operate/connections/connections.sql.ts connection_account': [
     'an account is bound to one connection at a time',
     async ({ sql, account }) => {
       const take = (tx: Transaction) => lockBinding(tx, account);
       return (await beside(sql, take, take)) === 'waits';
     },
   ],
-  'test-mode/clock.sql.ts test_clock_lock': [
+  'api/test-mode/clock.sql.ts test_clock_lock': [
     'one process moves a test clock, and no other waits for it',
     shared(
       ({ db, account }) =>
@@ -686,7 +689,7 @@ const laws: Record<string, [law: string, Law]> = {
       },
     ),
   ],
-  'keys/keys.sql.ts key_claim_unused': [
+  'api/keys/keys.sql.ts key_claim_unused': [
     'two processes do not warn of the same key, and neither waits',
     shared(
       ({ db, account }) =>

@@ -40,11 +40,11 @@ const harmless = [
 describe('the lint rule of the ports', () => {
   it('stops every way to the world outside of them, and nothing else', async () => {
     const everything = worldly.map((_, index) => index + 1);
-    expect(await refusedLines('server/src/charges/probe.ts')).toEqual(everything);
+    expect(await refusedLines('server/src/api/charges/probe.ts')).toEqual(everything);
     expect(await refusedLines('server/src/probe.ts')).toEqual(everything);
     for (const file of [
       'server/src/ports/probe.ts',
-      'server/src/charges/probe.test.ts',
+      'server/src/api/charges/probe.test.ts',
       'server/test/probe.ts',
     ])
       expect(await refusedLines(file)).toEqual([]);

@@ -3,8 +3,8 @@ import { stripTypeScriptTypes } from 'node:module';
 import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
 import { expect, test } from 'vitest';
-import { panelDocument } from '../../server/src/compose/panel-contract.ts';
 import { printable } from '../../server/src/ground/printable.ts';
+import { panelDocument } from '../../server/src/main/panel-contract.ts';
 
 /**
  * A regular expression that backtracks lets one request stop the process: 7.5 kB took 12 s in a password once. So every expression of the
@@ -22,9 +22,9 @@ interface Found {
 /** Built from text at run time; each of these is checked by its source. */
 const builtAtRunTime: readonly string[] = [
   // The patterns of the schemas, which stand in the API documents.
-  'server/src/http/validation.ts',
+  'server/src/edge/validation.ts',
   // A pattern of the API document.
-  'server/src/payments/metadata.ts',
+  'server/src/money/metadata.ts',
   // `printable`.
   'server/src/ground/printable.ts',
 ];

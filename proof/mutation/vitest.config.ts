@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     include: [
       'server/src/{payments,ledger,request-keys,transfers}/*.test.ts',
-      'server/src/settlement/tracking/interpret-report.test.ts',
-      'server/src/webhooks/sign.test.ts',
+      'server/src/flow/interpret-report.test.ts',
+      'server/src/events/webhooks/sign.test.ts',
       'server/src/{money,hmac}.test.ts',
     ],
   },

@@ -10,67 +10,67 @@ export interface Bug {
   test?: string;
 }
 
-const state = 'server/src/payments/state.ts';
-const decide = 'server/src/ledger/decide.ts';
-const till = 'server/src/ledger/till.ts';
+const state = 'server/src/money/state.ts';
+const decide = 'server/src/money/decide.ts';
+const till = 'server/src/store/till.ts';
 
 /**
- * Not in the list, since nothing comes of it: leaving out the lock of the account's row (`accounts/lock.sql.ts`) alone. Every
+ * Not in the list, since nothing comes of it: leaving out the lock of the account's row (`store/rows/lock.sql.ts`) alone. Every
  * account has a balance row, so the locks of all of them, taken next, put creations and deletions in line as well.
  */
 export const bugs: Bug[] = [
   {
     name: 'release on "not found"',
-    file: 'server/src/settlement/tracking/interpret-report.ts',
+    file: 'server/src/flow/interpret-report.ts',
     line: `events: refusedForGood ? [{`,
     with: `events: refusedForGood || payment.kind === 'transfer' ? [{`,
     rig: 'search',
   },
   {
     name: 'money is booked on another connection than its payment is on',
-    file: 'server/src/settlement/tracking/outcome-command.ts',
+    file: 'server/src/flow/outcome-command.ts',
     line: 'step.postings.map((posting) => ({ ...posting, chain, subject, connection })),',
     with: "step.postings.map((posting) => ({ ...posting, chain, subject, connection: 'live' })),",
     rig: 'simulation',
   },
   {
     name: 'release on a refusal that answers a repeat',
-    file: 'server/src/settlement/tracking/interpret-report.ts',
+    file: 'server/src/flow/interpret-report.ts',
     line: 'return intent.attempt === 1',
     with: 'return intent.attempt >= 1',
     rig: 'search',
   },
   {
     name: 'release on no answer',
-    file: 'server/src/settlement/tracking/interpret-report.ts',
+    file: 'server/src/flow/interpret-report.ts',
     line: "      return nothingOf({ type: 'unclear',",
     with: "      return { ...nothingOf({ type: 'duplicate' }), events: [{ type: 'refused', reason: 'provider_refused' }] };\n      return nothingOf({ type: 'unclear',",
     rig: 'search',
   },
   {
     name: 'an overtaken owner may judge its attempt',
-    file: 'server/src/settlement/tracking/interpret-report.ts',
+    file: 'server/src/flow/interpret-report.ts',
     line: `if (intent?.state !== 'sending' || intent.fence !== fence) {`,
     with: `if (intent?.state !== 'sending') {`,
     rig: 'search',
   },
   {
     name: 'a lease without an end: a taken-over payment is sent again at once',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: `intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.state === 'awaiting';`,
     rig: 'search',
   },
   {
     name: 'repeats although the adapter does not call them safe',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: `intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.absences >= 2 && !intent.known;`,
     rig: 'search',
   },
   {
     name: 'no answer counts as "nothing was sent"',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: `return { ...ended, newsAt, dueAt: Math.max(`,
     with: `if (intent.attempt === 1) return { ...ended, priority: sendPriority, state: 'ready', attempt: 0, newsAt, dueAt: now };
       return { ...ended, newsAt, dueAt: Math.max(`,
@@ -78,7 +78,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'sent before it is committed',
-    file: 'server/src/settlement/dispatch/accept.ts',
+    file: 'server/src/flow/accept.ts',
     line: `  const { payment, replayed, fence, breakerOpen } = await withProbe(`,
     with: `  if (pixKey) void deps.providers.get(plan.connection)?.sendPayout({ providerId: paymentId.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: pixKey.key, pixKeyType: pixKey.type, description: '' });
   const { payment, replayed, fence, breakerOpen } = await withProbe(`,
@@ -86,7 +86,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeated request key makes another payment',
-    file: 'server/src/request-keys/idempotency.ts',
+    file: 'server/src/store/rows/idempotency.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
     line: '(`payment\\0${account.id}\\0${requestKey}`)',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
@@ -95,21 +95,21 @@ export const bugs: Bug[] = [
   },
   {
     name: 'another amount with a taken key is answered as a repeat',
-    file: 'server/src/request-keys/idempotency.ts',
+    file: 'server/src/store/rows/idempotency.ts',
     line: 'taken.length === repeated.length && timingSafeEqual(taken, repeated)',
     with: 'taken.length === repeated.length',
     rig: 'search',
   },
   {
     name: 'a second id on the second attempt',
-    file: 'server/src/settlement/dispatch/send.ts',
+    file: 'server/src/flow/send.ts',
     line: 'providerId: providerIdOf(id),',
     with: 'providerId: providerIdOf(deps.ids.uuid()),',
     rig: 'simulation',
   },
   {
     name: 'the gross is sent, fee included',
-    file: 'server/src/settlement/dispatch/send.ts',
+    file: 'server/src/flow/send.ts',
     line: 'amountCents: amountCents - feeCents,',
     with: 'amountCents,',
     rig: 'simulation',
@@ -144,21 +144,21 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return is identified by its id alone, whatever Pix it belongs to',
-    file: 'server/src/payments/returns.ts',
+    file: 'server/src/money/returns.ts',
     line: 'const ofPix = known.filter((one) => one.pix === null || one.pix === pix);',
     with: 'const ofPix = known;',
     rig: 'simulation',
   },
   {
     name: 'the two names of a return are not matched',
-    file: 'server/src/payments/returns.ts',
+    file: 'server/src/money/returns.ts',
     line: 'const same = found[at] ?? nearest(line, [...free]);',
     with: 'const same = found[at];',
     rig: 'search',
   },
   {
     name: 'a day of answered queries opens no incident unless a repeat was refused in words that are listed',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: `{ undecidedSince, answeredAt }: Intent,
 ): boolean {`,
     with: `{ undecidedSince, answeredAt, refused }: Intent,
@@ -247,28 +247,28 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an intent stays behind when its payment has ended',
-    file: 'server/src/settlement/tracking/outcome-command.ts',
+    file: 'server/src/flow/outcome-command.ts',
     line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
     with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
     rig: 'search',
   },
   {
     name: 'deliveries are believed unsigned',
-    file: 'server/src/provider/efi-webhooks.ts',
+    file: 'server/src/provider/efi/efi-webhooks.ts',
     line: "if (!matches) return 'the signature is not ours';",
     with: '',
     rig: 'simulation',
   },
   {
     name: 'an ended lease is taken over and the payment never queried',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: '  leaseUntil: null,\n  dueAt: now,',
     with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',
     rig: 'simulation',
   },
   {
     name: 'the balance row is not locked',
-    file: 'server/src/ledger/ledger.sql.ts',
+    file: 'server/src/store/ledger.sql.ts',
     line: '    FOR NO KEY UPDATE OF b`',
     with: '    `',
     rig: 'properties',
@@ -282,7 +282,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "the account's balance rows are not locked when operations come and go",
-    file: 'server/src/accounts/lock.sql.ts',
+    file: 'server/src/store/rows/lock.sql.ts',
     line: 'ORDER BY account_id, operation_id FOR NO KEY UPDATE',
     with: 'ORDER BY account_id, operation_id',
     rig: 'properties',
@@ -296,7 +296,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat is another payment when the process that took the first is gone',
-    file: 'server/src/request-keys/idempotency.ts',
+    file: 'server/src/store/rows/idempotency.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
     line: 'const digest = macOf(identity)(`payment\\0${account.id}\\0${requestKey}`);',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
@@ -305,14 +305,14 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a look-up goes back to what was before',
-    file: 'server/src/payments/view.ts',
+    file: 'server/src/kinds/payment/view.ts',
     line: '    status: payment.status,',
     with: "    status: payment.status === 'completed' && Math.random() < 0.2 ? 'pending' : payment.status,",
     rig: 'history',
   },
   {
     name: 'after a restore a refusal counts although no list says what was paid out',
-    file: 'server/src/admission/conditions.sql.ts',
+    file: 'server/src/store/rows/conditions.sql.ts',
     line: "|| (kind === 'transfer' && installation.uncompared.includes(connection))",
     with: '',
     rig: 'suite',
@@ -320,30 +320,30 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a defence is sent before its attempt is committed',
-    file: 'server/src/settlement/disputes/send-defence.ts',
+    file: 'server/src/flow/send-defence.ts',
     line: 'const attempts = await beginAttempt(sql, claimed, identity, clock.now());',
     with: 'const attempts = claimed.attempts + 1;',
     rig: 'simulation',
   },
   {
     name: 'a refusal after an unclear attempt fails a defence that may have arrived',
-    file: 'server/src/settlement/disputes/defence.ts',
+    file: 'server/src/money/defence.ts',
     line: "if (attempts === 1) return { status: 'failed', reason: outcome.reason, attempts };",
     with: "if (attempts >= 1) return { status: 'failed', reason: outcome.reason, attempts };",
     rig: 'suite',
-    test: 'server/src/settlement/disputes/defence.test.ts',
+    test: 'server/src/money/defence.test.ts',
   },
   {
     name: 'a defence whose answer was lost fails with the deadline',
-    file: 'server/src/settlement/disputes/defence.ts',
+    file: 'server/src/money/defence.ts',
     line: '  return mayHaveLeft\n    ? { status: ',
     with: '  return false\n    ? { status: ',
     rig: 'suite',
-    test: 'server/src/settlement/disputes/defence.test.ts',
+    test: 'server/src/money/defence.test.ts',
   },
   {
     name: "another account's dispute is answered",
-    file: 'server/src/settlement/disputes/disputes.sql.ts',
+    file: 'server/src/store/rows/disputes.sql.ts',
     line: 'FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.id = $3`',
     with: 'FROM dispute d WHERE (d.account_id = $1 OR true) AND (d.operation_id = $2 OR true) AND d.id = $3`',
     rig: 'suite',
@@ -351,23 +351,23 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute holds nothing',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: "return posted(eventKinds.hold, { kind: 'hold', amountCents: delta }, capturedCents);",
     with: "return posted(eventKinds.hold, { kind: 'hold', amountCents: 1 }, capturedCents);",
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'two disputes of one Pix hold more than the Pix',
-    file: 'server/src/settlement/disputes/dispute.ts',
+    file: 'server/src/money/dispute.ts',
     line: 'return Math.max(0, Math.min(disputed, leftCents));',
     with: 'return Math.max(0, disputed);',
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'a dispute holds what was refunded already',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;',
     with: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - 0 * refundedCents;',
     rig: 'suite',
@@ -375,7 +375,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund places the hold again that an operator released',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: 'if (held === null || target >= held.wantedCents) return null;',
     with: 'if (held !== null && target >= held.wantedCents) return null;',
     rig: 'suite',
@@ -383,7 +383,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute that is read before its payment holds nothing',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: 'if (posting.event === eventKinds.credit && endToEnd !== null) {',
     with: "if (posting.event === eventKinds.credit && endToEnd === '') {",
     rig: 'suite',
@@ -391,7 +391,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the posting of a Pix does not look whether it is disputed',
-    file: 'server/src/settlement/tracking/outcome-command.ts',
+    file: 'server/src/flow/outcome-command.ts',
     line: 'const needsHolds = payment.disputed && !readsHolds(scope, interpretation) && bringsPix(reading);',
     with: 'const needsHolds = false;',
     rig: 'suite',
@@ -399,7 +399,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what the provider took before its dispute was read counts for no dispute',
-    file: 'server/src/settlement/disputes/report-command.ts',
+    file: 'server/src/flow/report-command.ts',
     line: 'postedReturnsOf(endToEnd, returns),',
     with: 'postedReturnsOf(endToEnd, returns).slice(0, 0),',
     rig: 'suite',
@@ -407,7 +407,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "a person's release of a dispute's hold is forgotten",
-    file: 'server/src/accounts/holds.ts',
+    file: 'server/src/operate/accounts/holds.ts',
     line: 'one.holdId === id ? { ...one, releasedAt: now } : one,',
     with: 'one.holdId === id ? { ...one, updatedAt: one.updatedAt + 1 } : one,',
     rig: 'suite',
@@ -419,11 +419,11 @@ export const bugs: Bug[] = [
     line: 'if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(payment, event, facts);',
     with: "if (facts.bookedUnder(endToEnd) === '') return bookedElsewhere(payment, event, facts);",
     rig: 'suite',
-    test: 'server/src/payments/state.test.ts',
+    test: 'server/src/money/state.test.ts',
   },
   {
     name: 'the posting of a Pix does not say which Pix it books',
-    file: 'server/src/ledger/till.ts',
+    file: 'server/src/store/till.ts',
     line: 'pix: posting.pix ?? null,',
     with: 'pix: null,',
     rig: 'suite',
@@ -431,15 +431,15 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the answer about one charge is believed of a Pix that names another',
-    file: 'server/src/provider/woovi-bodies.ts',
+    file: 'server/src/provider/woovi/woovi-bodies.ts',
     line: 'if (txid !== null && charge !== null && charge !== txid) return',
     with: "if (txid === '' && charge !== null && charge !== txid) return",
     rig: 'suite',
-    test: 'server/src/provider/woovi-bodies.test.ts',
+    test: 'server/src/provider/woovi/woovi-bodies.test.ts',
   },
   {
     name: 'money in suspense that went back is credited',
-    file: 'server/src/settlement/incidents/endings.ts',
+    file: 'server/src/operate/incidents/endings.ts',
     line: 'const left = cents > 0 ? Math.min(cents, leftCents) : Math.max(cents, leftCents);',
     with: 'const left = cents > 0 ? cents : Math.max(cents, leftCents);',
     rig: 'suite',
@@ -447,27 +447,27 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a rejected dispute keeps its hold',
-    file: 'server/src/settlement/disputes/dispute.ts',
+    file: 'server/src/money/dispute.ts',
     line: "status !== 'rejected' && status !== 'cancelled';",
     with: "status !== 'cancelled';",
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'an accepted dispute frees its amount before the provider takes it',
-    file: 'server/src/settlement/disputes/dispute.ts',
+    file: 'server/src/money/dispute.ts',
     line: "status !== 'rejected' && status !== 'cancelled';",
     with: "status !== 'rejected' && status !== 'cancelled' && status !== 'accepted';",
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'a debit of a disputed Pix is taken beside its hold',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: 'const less = held.wantedCents - target;',
     with: 'const less = 0;',
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'a debit out of a hold forgets what the hold still wants',
@@ -475,61 +475,61 @@ export const bugs: Bug[] = [
     line: 'decision.balance.holdWanted -= wanted;',
     with: 'decision.balance.holdWanted -= 0;',
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'money that was taken back counts as left of the Pix',
-    file: 'server/src/payments/returns.ts',
+    file: 'server/src/money/returns.ts',
     line: '.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))',
     with: '.filter(({ posted, pix }) => !posted && (pix === null || pix === endToEnd))',
     rig: 'suite',
-    test: 'server/src/settlement/disputes/dispute.test.ts',
+    test: 'server/src/money/dispute.test.ts',
   },
   {
     name: 'a refund is released on "not found"',
-    file: 'server/src/settlement/tracking/refund-outcome.ts',
+    file: 'server/src/flow/refund-outcome.ts',
     line: "      return nothing(\n        outcome.outcome === 'unclear'",
     with: "      if (outcome.outcome === 'notFound') return { event: { type: 'refused', reason: 'provider_refused' }, ending: null, undecided: false };\n      return nothing(\n        outcome.outcome === 'unclear'",
     rig: 'search',
   },
   {
     name: 'a refund that is reported with another amount ends',
-    file: 'server/src/payments/refund.ts',
+    file: 'server/src/money/refund.ts',
     line: 'if (reported !== undefined && reported !== refund.amountCents) return',
     with: 'if (reported !== undefined && reported < 0) return',
     rig: 'search',
   },
   {
     name: 'a return that failed is taken for the completed refund of its amount',
-    file: 'server/src/settlement/tracking/refund-lines.ts',
+    file: 'server/src/flow/refund-lines.ts',
     line: "if (line.id !== null || line.status !== 'settled') return true;",
     with: 'if (line.id !== null) return true;',
     rig: 'search',
   },
   {
     name: 'of two refunds of one amount the completed one takes the line of the other',
-    file: 'server/src/settlement/tracking/refund-lines.ts',
+    file: 'server/src/flow/refund-lines.ts',
     line: 'if (open.length > 0) return false;',
     with: 'if (open.length > 0 && open.length === same.length) return false;',
     rig: 'search',
   },
   {
     name: 'what is known as taken back is taken for a refund',
-    file: 'server/src/settlement/tracking/refund-lines.ts',
+    file: 'server/src/flow/refund-lines.ts',
     line: 'if (known.some(({ rtrId }) => rtrId === line.rtrId)) return true;',
     with: '',
     rig: 'search',
   },
   {
     name: 'what is reserved for a return to the payer still stands in suspense',
-    file: 'server/src/ledger/decide.ts',
+    file: 'server/src/money/decide.ts',
     line: "    case 'suspenseRelease':\n      lines.reserved = -cents(movement.amountCents);\n      lines.suspense = movement.amountCents;",
     with: "    case 'suspenseRelease':\n      lines.reserved = -cents(movement.amountCents);\n      lines.available = movement.amountCents;",
     rig: 'search',
   },
   {
     name: 'refunds of a charge may add up to more than was received',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: 'if (amountCents <= 0 || amountCents > leftCents)',
     with: 'if (amountCents <= 0 || amountCents > received)',
     rig: 'suite',
@@ -537,7 +537,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund has no last day',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: 'if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)',
     with: 'if (clockMovedMs < 0)',
     rig: 'suite',
@@ -545,7 +545,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund that a restore has lost is begun again',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: 'if (known.some(({ id }) => id === providerIdOf(refundId)))',
     with: 'if (known.some(({ id }) => id === refundId))',
     rig: 'suite',
@@ -553,7 +553,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a charge of another operation is refunded',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: "if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');",
     with: "if (!charge) throw refuse('payment_not_found');",
     rig: 'suite',
@@ -561,7 +561,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat of a refund does not ask whether it is the same',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: 'if (earlier && sameRequest(earlier.fingerprint, fingerprint)) return earlier;',
     with: 'if (earlier) return earlier;',
     rig: 'suite',
@@ -569,15 +569,15 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the return of a refund is posted as money that the provider took back',
-    file: 'server/src/settlement/tracking/refund-lines.ts',
+    file: 'server/src/flow/refund-lines.ts',
     line: 'const refund = refunds.find((one) => isNamed(one, line));',
     with: "const refund = refunds.find((one) => one.status === 'failed' && isNamed(one, line));",
     rig: 'suite',
-    test: 'server/src/settlement/tracking/refund-lines.test.ts',
+    test: 'server/src/flow/refund-lines.test.ts',
   },
   {
     name: 'who may create charges may refund them',
-    file: 'server/src/refunds/routes.ts',
+    file: 'server/src/api/refunds/routes.ts',
     line: "permissions: ['refunds']",
     with: "permissions: ['charges']",
     rig: 'suite',
@@ -585,7 +585,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a disputed Pix that a person credits is not held',
-    file: 'server/src/settlement/incidents/resolution.ts',
+    file: 'server/src/operate/incidents/resolution.ts',
     line: "if (action !== 'credit' || endToEnd === null || !suspended) return null;",
     with: 'if (endToEnd !== null) return null;',
     rig: 'suite',
@@ -593,7 +593,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a report of a dispute frees what is held of a second Pix that a person credited',
-    file: 'server/src/settlement/disputes/hold-of-pix.ts',
+    file: 'server/src/flow/hold-of-pix.ts',
     line: 'return view.get(creditedPix, accountId + id)?.pix.find((one) => one.endToEnd === pix)?.cents ?? 0;',
     with: 'return 0;',
     rig: 'suite',
@@ -609,7 +609,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund that a person ends leaves the hold of its disputed Pix as it was',
-    file: 'server/src/settlement/incidents/resolution.ts',
+    file: 'server/src/operate/incidents/resolution.ts',
     line: 'if (refund) return heldLess(view, chargeAfter(refund, payment, now), token, now);',
     with: 'if (refund) return null;',
     rig: 'suite',
@@ -617,21 +617,21 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund completes without the fee that it brings back',
-    file: 'server/src/payments/refund.ts',
+    file: 'server/src/money/refund.ts',
     line: "movement: { kind: 'refundComplete', amountCents, feeCents: refund.feeBackCents ?? 0 },",
     with: "movement: { kind: 'refundComplete', amountCents, feeCents: 0 },",
     rig: 'search',
   },
   {
     name: 'each refund brings back the fee of all refunds before it as well',
-    file: 'server/src/payments/refund.ts',
+    file: 'server/src/money/refund.ts',
     line: 'return Math.max(0, Number(inAll) - earlier.feeBackCents);',
     with: 'return Number(inAll);',
     rig: 'search',
   },
   {
     name: 'a refund brings back a fee that is kept',
-    file: 'server/src/settlement/dispatch/refund-admission.ts',
+    file: 'server/src/flow/refund-admission.ts',
     line: 'const feeBackCents = returnsFee ? feeBackOf(charge, sum, amountCents) : null;',
     with: 'const feeBackCents = feeBackOf(charge, sum, amountCents);',
     rig: 'suite',
@@ -639,7 +639,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a fee that comes back fills a hold before the refund has made it smaller',
-    file: 'server/src/settlement/tracking/refund-outcome.ts',
+    file: 'server/src/flow/refund-outcome.ts',
     line: 'postings: [...(freed?.postings ?? []), ...ended],',
     with: 'postings: [...ended, ...(freed?.postings ?? [])],',
     rig: 'suite',
@@ -647,7 +647,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return to the payer that is refused goes to the merchant',
-    file: 'server/src/payments/refund.ts',
+    file: 'server/src/money/refund.ts',
     line: "movement: { kind: isReturn ? 'suspenseRelease' : 'refundRelease', amountCents },",
     with: "movement: { kind: 'refundRelease', amountCents },",
     rig: 'suite',
@@ -655,7 +655,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back although the payer disputes the Pix',
-    file: 'server/src/settlement/incidents/pix-claims.ts',
+    file: 'server/src/flow/pix-claims.ts',
     line: '(one) => one.endToEnd === endToEnd && ongoing.has(one.status) && one.debitedCents < one.amountCents,',
     with: '(one) => one.endToEnd === endToEnd && one.debitedCents > one.amountCents,',
     rig: 'suite',
@@ -663,7 +663,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back again although the provider reports the return that failed here',
-    file: 'server/src/settlement/incidents/pix-claims.ts',
+    file: 'server/src/flow/pix-claims.ts',
     line: 'if (ofPix.some(({ id }) => reportedGone.includes(id)))',
     with: 'if (ofPix.some(({ id }) => reportedGone.length > 9 && reportedGone.includes(id)))',
     rig: 'suite',
@@ -671,7 +671,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return to the payer is sent although the provider took the Pix back while it waited',
-    file: 'server/src/settlement/dispatch/send-refund.ts',
+    file: 'server/src/flow/send-refund.ts',
     line: "if (reason !== 'odd_money') return null;",
     with: "if (reason !== 'odd_money' || paymentId !== '') return null;",
     rig: 'suite',
@@ -679,7 +679,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the rule of an account returns money before its time',
-    file: 'server/src/settlement/incidents/incidents.sql.ts',
+    file: 'server/src/store/rows/incidents.sql.ts',
     line: 'AND i.opened_at <= $1::timestamptz - make_interval(mins => a.return_odd_money_after_minutes)',
     with: 'AND i.opened_at <= $1::timestamptz',
     rig: 'suite',
@@ -687,7 +687,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'returning money in suspense cancels a transfer whose report does not match',
-    file: 'server/src/settlement/incidents/endings.ts',
+    file: 'server/src/operate/incidents/endings.ts',
     line: 'if (!returnable.has(incident.kind)) throw unfit(one);',
     with: 'if (!returnable.has(incident.kind)) return cancel(one);',
     rig: 'suite',
@@ -695,7 +695,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a rotation drops the old secret while a process still seals under it',
-    file: 'server/src/db/installation-secret.ts',
+    file: 'server/src/store/database/installation-secret.ts',
     line: 'if (inUse.length === 0) break;',
     with: 'break;',
     rig: 'suite',
@@ -703,7 +703,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a secret that is in use is not renewed, and counts as gone',
-    file: 'server/src/db/installation-secret.ts',
+    file: 'server/src/store/database/installation-secret.ts',
     line: 'WHERE id <> $1 AND cleared_at IS NULL AND used_at',
     with: 'WHERE id <> $1 AND cleared_at IS NOT NULL AND used_at',
     rig: 'suite',
@@ -711,7 +711,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker claims although its clock has jumped',
-    file: 'server/src/compose/worker.ts',
+    file: 'server/src/main/worker.ts',
     line: 'const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
     with: 'const mayRun = true;',
     rig: 'suite',
@@ -719,7 +719,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a jump of the clock is noticed with the next measurement only',
-    file: 'server/src/db/clock-offset.ts',
+    file: 'server/src/store/database/clock-offset.ts',
     line: 'nowMs - last.beforeMs > staleMs || Math.abs(wallOf(clock) - last.wallMs) > jumpMs',
     with: 'nowMs - last.beforeMs > staleMs',
     rig: 'suite',
@@ -727,7 +727,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a late process renews a claim that another one has taken',
-    file: 'server/src/settlement/dispatch/intents.sql.ts',
+    file: 'server/src/store/rows/intents.sql.ts',
     line: 'WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine',
     with: 'WHERE $3::timestamptz IS NOT NULL FOR UPDATE OF i SKIP LOCKED) AS mine',
     rig: 'suite',
@@ -735,7 +735,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'costs and own money are posted again with each turn',
-    file: 'server/src/settlement/tracking/connection-movements.sql.ts',
+    file: 'server/src/store/rows/connection-movements.sql.ts',
     line: 'WHERE m.connection = k.connection AND m.posted_as IS NULL\n        ORDER BY',
     with: 'WHERE m.connection = k.connection\n        ORDER BY',
     rig: 'suite',
@@ -743,7 +743,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money that the provider gives back of a cost is charged',
-    file: 'server/src/settlement/tracking/connection-movements.ts',
+    file: 'server/src/flow/connection-movements.ts',
     line: "movement: { kind: movementOf[kind], amountCents: kind === 'cost' ? 0 - sum : sum },",
     with: "movement: { kind: movementOf[kind], amountCents: kind === 'cost' ? Math.abs(sum) : sum },",
     rig: 'suite',
@@ -751,7 +751,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what is under way at the provider counts as gone',
-    file: 'server/src/closes/transits.ts',
+    file: 'server/src/operate/closes/transits.ts',
     line: "return status === 'completed' ? 'settled'",
     with: "return status !== 'refused' ? 'settled'",
     rig: 'suite',
@@ -759,7 +759,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what the installation itself moved is in no close',
-    file: 'server/src/closes/connection-closes.sql.ts',
+    file: 'server/src/operate/closes/connection-closes.sql.ts',
     line: 'AND ($5 OR (account_id, operation_id) <> ($2, $3))',
     with: 'AND ($5 IS NULL OR (account_id, operation_id) <> ($2, $3))',
     rig: 'suite',
@@ -767,7 +767,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "the company's own Pix opens an incident",
-    file: 'server/src/settlement/incidents/unmatched.ts',
+    file: 'server/src/flow/unmatched.ts',
     line: 'if (!own.includes(one)) return [one];',
     with: 'return [one];',
     rig: 'suite',
@@ -775,7 +775,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a late line changes what the close of its day says',
-    file: 'server/src/closes/read-day.ts',
+    file: 'server/src/operate/closes/read-day.ts',
     line: 'const openingSeq = chain.lastSeq ??',
     with: 'const openingSeq =',
     rig: 'suite',
@@ -783,7 +783,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a difference of one cent is none',
-    file: 'server/src/closes/close-connection.ts',
+    file: 'server/src/operate/closes/close-connection.ts',
     line: 'differenceCents !== null && differenceCents !== 0 &&',
     with: 'differenceCents !== null && Math.abs(differenceCents) > 1 &&',
     rig: 'suite',
@@ -791,7 +791,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a process with a clock that is ahead closes days that are not over',
-    file: 'server/src/closes/step.ts',
+    file: 'server/src/operate/closes/step.ts',
     line: 'Math.min(now, turn.databaseNow)',
     with: 'now',
     rig: 'suite',
@@ -799,7 +799,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout goes over another connection while the breaker is open',
-    file: 'server/src/settlement/dispatch/accept.ts',
+    file: 'server/src/flow/accept.ts',
     line: "order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];",
     with: 'caller.chargeFallback ?? [];',
     rig: 'suite',
@@ -807,7 +807,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a charge moves to another connection although it may have been sent',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: "kind === 'deposit' && state === 'ready' && attempt === 0 && !known && !refused;",
     with: "kind === 'deposit' && state !== 'sending';",
     rig: 'suite',
@@ -815,7 +815,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker sends a charge that has moved over the connection where it found it',
-    file: 'server/src/settlement/dispatch/send-commands.ts',
+    file: 'server/src/flow/send-commands.ts',
     line: '      if (stored.connection !== intent.connection) return { answer: answer(null) };',
     with: '',
     rig: 'suite',
@@ -823,7 +823,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout at Inter gets another idempotency key with each send',
-    file: 'server/src/provider/inter.ts',
+    file: 'server/src/provider/inter/inter.ts',
     line: "'x-id-idempotente': keyOf(providerId)",
     with: "'x-id-idempotente': crypto.randomUUID()",
     rig: 'suite',
@@ -831,7 +831,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat at Inter goes out after its key may have expired',
-    file: 'server/src/provider/inter.ts',
+    file: 'server/src/provider/inter/inter.ts',
     line: 'clock.now() - repeatOf > repeatsWithinMs',
     with: 'clock.now() < repeatOf',
     rig: 'suite',
@@ -839,7 +839,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a status of Inter that is new refuses',
-    file: 'server/src/provider/inter-bodies.ts',
+    file: 'server/src/provider/inter/inter-bodies.ts',
     line: "refused.has(wire) ? 'refused' : 'pending'",
     with: "pending.has(wire) ? 'pending' : 'refused'",
     rig: 'suite',
@@ -847,7 +847,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the share of a cell says what the first cell moved',
-    file: 'server/src/closes/step.ts',
+    file: 'server/src/operate/closes/step.ts',
     line: '...(await findMovedAt(sql, connection, afterDay, day)),',
     with: '...(await findMovedAt(deps.sql, connection, afterDay, day)),',
     rig: 'suite',
@@ -855,7 +855,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'verify believes the share of a cell',
-    file: 'server/src/ledger/invariants.ts',
+    file: 'server/src/operate/verify/invariants.ts',
     line: 'if (shares.length === 0 && cell === homeCell) return null;',
     with: 'if (shares.length === 0 || cell !== homeCell) return null;',
     rig: 'suite',
@@ -863,7 +863,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'verify looks for chains outside the cell of their account behind the installation’s own alone',
-    file: 'server/src/ledger/verify.sql.ts',
+    file: 'server/src/operate/verify/verify.sql.ts',
     line: 'AND ($4 OR (account_id, operation_id) <> ($1, $2))',
     with: 'AND ($4 IS DISTINCT FROM NULL::boolean AND (account_id, operation_id) <> ($1, $2))',
     rig: 'suite',
@@ -871,7 +871,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'verify takes a chain in another cell for that of its account',
-    file: 'server/src/ledger/verify.sql.ts',
+    file: 'server/src/operate/verify/verify.sql.ts',
     line: 'coalesce(a.cell = $5, false) AS own',
     with: 'a.cell IS NOT NULL AS own',
     rig: 'suite',
@@ -879,7 +879,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'days are closed after a restore before it is compared',
-    file: 'server/src/closes/closes.sql.ts',
+    file: 'server/src/operate/closes/closes.sql.ts',
     line: '(close_due_at IS NULL OR close_due_at <= $1) AND restored_at IS NULL',
     with: '(close_due_at IS NULL OR close_due_at <= $1)',
     rig: 'suite',
@@ -887,7 +887,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a process opens a connection beside those of its budget that rest',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: 'if (hasRoom(member)) return connect();',
     with: 'if (member.pool.idle() > 0 || open() + owed < most() + 1) return connect();',
     rig: 'suite',
@@ -895,7 +895,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'one connection that rests is promised to every call that waits for it',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: 'pool.idle() > promised ||',
     with: 'pool.idle() > 0 * promised ||',
     rig: 'suite',
@@ -903,7 +903,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a busy cell takes the connection of another busy one',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: '(hasRoom(member) || someRest(members, member) || isUrgent(member, waitedMs))',
     with: '(hasRoom(member) || someRest(members, member) || waitedMs >= 0)',
     rig: 'suite',
@@ -911,7 +911,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the calls of each cell have a budget of their own',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: 'taken < most() &&\n    member.taken < member.pool.size',
     with: 'member.taken < Math.min(most(), member.pool.size)',
     rig: 'suite',
@@ -919,7 +919,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'of cells that have the same number of places always the same one is next',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: '(one.taken === other.taken && waitsSince(one) < waitsSince(other))',
     with: 'false',
     rig: 'suite',
@@ -927,7 +927,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a place is free before the connection that came late for it is back',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: 'connecting.then(giveBack, () => {}).finally(() => give(member));',
     with: 'connecting.then(giveBack, () => {});\n    give(member);',
     rig: 'suite',
@@ -935,7 +935,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a connection that came too late is kept by its place',
-    file: 'server/src/db/connection-budget.ts',
+    file: 'server/src/store/database/connection-budget.ts',
     line: 'connecting.then(giveBack, () => {}).finally(() => give(member));',
     with: 'connecting.catch(() => {}).finally(() => give(member));',
     rig: 'suite',
@@ -943,7 +943,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'two workers have one cell although there are enough cells',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'cell % workers.length === at);',
     with: 'cell % workers.length === at || cell === 0);',
     rig: 'suite',
@@ -951,7 +951,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'with more workers than cells, a cell has none',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'cell === at % cells.length',
     with: 'cell === at',
     rig: 'suite',
@@ -959,7 +959,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the cells of a worker that died are never taken over',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'SELECT id FROM worker WHERE alive_until > clock_timestamp() ORDER BY id',
     with: 'SELECT id FROM worker ORDER BY id',
     rig: 'suite',
@@ -967,7 +967,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'calls of a process that stood still say that the provider is down',
-    file: 'server/src/settlement/dispatch/breaker.ts',
+    file: 'server/src/flow/breaker.ts',
     line: "if (result === 'network' && stoodStill) {",
     with: "if (result === 'network' && stoodStill && false) {",
     rig: 'suite',
@@ -975,7 +975,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the few of a crowd that hang say that the provider is down',
-    file: 'server/src/settlement/dispatch/breaker.ts',
+    file: 'server/src/flow/breaker.ts',
     line: 'calls.toSorted((one, other) => one.beganMs - other.beganMs).slice(-networkFailuresToOpen)',
     with: 'calls.slice(-networkFailuresToOpen)',
     rig: 'suite',
@@ -983,7 +983,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker that stands still has its cells as before',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'has: (cell) => isAlive() && share.includes(cell),',
     with: 'has: (cell) => share.includes(cell),',
     rig: 'suite',
@@ -991,7 +991,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker whose clock is wrong keeps its cells from the others',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'if (!clockOffset.isTolerable()) return;',
     with: '',
     rig: 'suite',
@@ -999,7 +999,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker that stops does not leave',
-    file: 'server/src/compose/shares.ts',
+    file: 'server/src/main/shares.ts',
     line: 'await sql.run(leave, [id]).catch(failed);',
     with: '',
     rig: 'suite',
@@ -1007,7 +1007,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a worker works in the cells of the others',
-    file: 'server/src/compose/worker.ts',
+    file: 'server/src/main/worker.ts',
     line: 'const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
     with: 'const mayRun = clockOffset.isTolerable();',
     rig: 'suite',
@@ -1015,7 +1015,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a command on a copied data folder works on the server of the original',
-    file: 'server/src/db/embedded.ts',
+    file: 'server/src/store/database/embedded.ts',
     line: 'if (!(await isSameFile(await servedBy(client), clusterOf(dataDir, info)))) {',
     with: 'if (false) {',
     rig: 'suite',
@@ -1023,7 +1023,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a copied data folder keeps the path of the database of the original',
-    file: 'server/src/db/cluster-home.ts',
+    file: 'server/src/store/database/cluster-home.ts',
     line: "return isAbsolute(path) || path.split(sep)[0] === '..' ? cluster : path;",
     with: 'return cluster || path;',
     rig: 'suite',
@@ -1031,7 +1031,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a copy without its database works on that of the original',
-    file: 'server/src/db/cluster-home.ts',
+    file: 'server/src/store/database/cluster-home.ts',
     line: 'if (note.home === home) return { copyOf: null };',
     with: 'return { copyOf: null };',
     rig: 'suite',
@@ -1071,7 +1071,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what cannot be read becomes no incident',
-    file: 'server/src/settlement/tracking/unread-items.ts',
+    file: 'server/src/operate/unread/unread-items.ts',
     line: 'await openIncidents(deps, connection, open);',
     with: '',
     rig: 'suite',
@@ -1079,7 +1079,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an incident about what cannot be read stays when it can be',
-    file: 'server/src/settlement/tracking/unread-items.ts',
+    file: 'server/src/operate/unread/unread-items.ts',
     line: 'if (open.length > 0) await endIncidents(deps, connection, open);',
     with: '',
     rig: 'suite',
@@ -1087,7 +1087,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a second of the statement with more than can be read is skipped',
-    file: 'server/src/settlement/tracking/statement.ts',
+    file: 'server/src/jobs/statement.ts',
     line: 'await keepUnread(deps, connection, [...lines.unread, ...returns.unread, ...span]);',
     with: 'await keepUnread(deps, connection, [...lines.unread, ...returns.unread]);',
     rig: 'suite',
@@ -1095,7 +1095,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute that cannot be read holds nothing',
-    file: 'server/src/settlement/disputes/poll.ts',
+    file: 'server/src/jobs/poll.ts',
     line: 'if (name === null || endToEnd === null || name === endToEnd) return false;',
     with: 'if (name !== undefined) return false;',
     rig: 'suite',
@@ -1103,15 +1103,15 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payment whose answers cannot be read waits without end',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: "answered: cause === 'unreadable' || cause === 'unknownRefusal',",
     with: 'answered: false,',
     rig: 'suite',
-    test: 'server/src/settlement/dispatch/intent.test.ts',
+    test: 'server/src/money/intent.test.ts',
   },
   {
     name: 'the second reading of the lists reads what the first one reads',
-    file: 'server/src/settlement/tracking/statement.ts',
+    file: 'server/src/jobs/statement.ts',
     line: 'const lateForMs = 48 * 3_600_000;',
     with: 'const lateForMs = 0;',
     rig: 'suite',
@@ -1119,7 +1119,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an expired charge is never queried again',
-    file: 'server/src/settlement/tracking/outcome-command.ts',
+    file: 'server/src/flow/outcome-command.ts',
     line: "if (last.status === 'expired' && payment.status !== 'expired') {",
     with: 'if (false) {',
     rig: 'suite',
@@ -1151,7 +1151,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what was sent to one account at a provider is repeated at the one that is behind the connection now',
-    file: 'server/src/settlement/dispatch/intent.ts',
+    file: 'server/src/money/intent.ts',
     line: 'provider.identity === null || (identity !== null && identity !== provider.identity);',
     with: 'identity === undefined || provider.identity === undefined;',
     rig: 'suite',
@@ -1159,7 +1159,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'another account comes behind a connection while a payment on it is unfinished',
-    file: 'server/src/connections/identity.ts',
+    file: 'server/src/operate/connections/identity.ts',
     line: 'if (await hasOpenPayments(tx, name))',
     with: "if (name === '' && (await hasOpenPayments(tx, name)))",
     rig: 'suite',
@@ -1167,7 +1167,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an account that came behind a connection is asked about the payments of the one before',
-    file: 'server/src/connections/keep.ts',
+    file: 'server/src/operate/connections/keep.ts',
     line: 'held.has(provider.connection) ? heldProvider(provider) : provider;',
     with: 'held.has(provider.connection) ? { ...provider, identity: null } : heldProvider && provider;',
     rig: 'suite',
@@ -1175,7 +1175,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a process that starts sends over a connection that another process holds',
-    file: 'server/src/connections/keep.ts',
+    file: 'server/src/operate/connections/keep.ts',
     line: 'if (row.heldSince !== null && !held.has(name))',
     with: 'if (row.heldSince === 0 && !held.has(name))',
     rig: 'suite',
@@ -1183,7 +1183,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'nothing says that a connection is held',
-    file: 'server/src/connections/held.ts',
+    file: 'server/src/operate/connections/held.ts',
     line: 'if (since !== undefined) await openIncident(deps, { connection, reason, since });',
     with: 'if (since === 0) await openIncident(deps, { connection, reason, since });',
     rig: 'suite',
@@ -1191,7 +1191,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense counts as posted by the payment of the other side',
-    file: 'server/src/settlement/incidents/incidents.sql.ts',
+    file: 'server/src/store/rows/incidents.sql.ts',
     line: "WHERE p.status IN ('paid', 'completed') AND p.kind = $3 AND coalesce",
     with: "WHERE p.status IN ('paid', 'completed') AND p.kind IN ($3::text, 'transfer') AND coalesce",
     rig: 'suite',
@@ -1207,7 +1207,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'what a provider signed for another of its customers is believed',
-    file: 'server/src/provider/woovi-webhooks.ts',
+    file: 'server/src/provider/woovi/woovi-webhooks.ts',
     line: 'if (named.length > 0) return named.every((id) => id === own.accountId);',
     with: 'if (named.length > 0) return true;',
     rig: 'suite',
@@ -1215,7 +1215,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'lists in which known settled payments are missing end the pause',
-    file: 'server/src/settlement/operator/reconcile.ts',
+    file: 'server/src/operate/reconcile.ts',
     line: `...(absent > 0 ? (['absent'] as const) : []),`,
     with: '',
     rig: 'suite',
@@ -1223,7 +1223,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout that the books lack and that is under way does not keep the pause',
-    file: 'server/src/settlement/operator/reconcile.ts',
+    file: 'server/src/operate/reconcile.ts',
     line: `if (stray.status === 'pending' && known === 'open') result.underWay++;`,
     with: 'void known;',
     rig: 'suite',
@@ -1231,7 +1231,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an item that names nothing and cannot be read does not keep the pause',
-    file: 'server/src/settlement/operator/reconcile.ts',
+    file: 'server/src/operate/reconcile.ts',
     line: '      result.unread++;',
     with: '',
     rig: 'suite',
@@ -1239,7 +1239,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a payout that the books lack stops no account',
-    file: 'server/src/settlement/dispatch/admission.ts',
+    file: 'server/src/flow/admission.ts',
     line: 'if (account.lostPayouts && !repeatsLost)',
     with: 'if (false as boolean)',
     rig: 'suite',
@@ -1247,7 +1247,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the repeat of a payment that a provider has is sent anew',
-    file: 'server/src/settlement/dispatch/admission.ts',
+    file: 'server/src/flow/admission.ts',
     line: '  if (lost) {',
     with: '  if (lost && (false as boolean)) {',
     rig: 'suite',
@@ -1255,7 +1255,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a line of the statement with an id of ours that the books lack is left alone',
-    file: 'server/src/settlement/tracking/statement.ts',
+    file: 'server/src/jobs/statement.ts',
     line: 'for (const line of strays) await takeStray(deps, provider, line);',
     with: 'void strays;',
     rig: 'suite',
@@ -1263,7 +1263,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a first send of the lost time is asked for nowhere else',
-    file: 'server/src/settlement/dispatch/ask-first.ts',
+    file: 'server/src/flow/ask-first.ts',
     line: "if (kind === 'deposit') return restoredAt === null ? [] :",
     with: "if (kind === 'deposit') return (true as boolean) ? [] :",
     rig: 'suite',
@@ -1271,7 +1271,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the mark of the database is not compared',
-    file: 'server/src/db/mark.ts',
+    file: 'server/src/store/database/mark.ts',
     line: 'if (look.installation !== mark.installation || look.noted) return null;',
     with: 'return null;',
     rig: 'suite',
@@ -1279,7 +1279,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an answer about one mark of the database is compared with a newer one',
-    file: 'server/src/db/mark.ts',
+    file: 'server/src/store/database/mark.ts',
     line: 'const loss = lossOf(known, look);\n      if (loss === null) return;\n      await client',
     with: 'const loss = mark && lossOf(mark, look);\n      if (loss === null) return;\n      await client',
     rig: 'suite',
@@ -1287,7 +1287,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a new connection is used before it is compared',
-    file: 'server/src/db/mark.ts',
+    file: 'server/src/store/database/mark.ts',
     line: '      if (known === null) return;',
     with: '      return;',
     rig: 'suite',

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
-import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { command, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { findPostmaster, killIfAlive } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
-import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, restAndCheck, startClients } from './clients.ts';
@@ -30,7 +30,7 @@ export interface KillFigures {
   seconds: number;
 }
 
-const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import.meta.url));
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function killLoop(options: {

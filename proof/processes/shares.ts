@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
-import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { command, commandsWith, endAll, newFolder, type Part, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients.ts';

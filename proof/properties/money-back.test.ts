@@ -3,10 +3,10 @@ import { fillQueryLimit, journalsOf, statusOf } from '@vintem/testkit/settlement
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayAfter, endsAt } from '../../server/src/closes/day.ts';
-import { closeDays } from '../../server/src/closes/step.ts';
-import { stepDisputes } from '../../server/src/settlement/disputes/poll.ts';
-import { dayOf } from '../../server/src/statement/period.ts';
+import { stepDisputes } from '../../server/src/jobs/poll.ts';
+import { dayAfter, endsAt } from '../../server/src/operate/closes/day.ts';
+import { closeDays } from '../../server/src/operate/closes/step.ts';
+import { dayOf } from '../../server/src/operate/statement/period.ts';
 import {
   type Columns,
   commands,

@@ -9,12 +9,12 @@ import {
 } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, runApi } from '../../server/src/compose/api.ts';
-import { openRuntime } from '../../server/src/compose/runtime.ts';
-import { openPool } from '../../server/src/db/pool.ts';
+import { revokeKey } from '../../server/src/api/keys/keys.ts';
 import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { revokeKey } from '../../server/src/keys/keys.ts';
+import { type Api, runApi } from '../../server/src/main/api.ts';
+import { openRuntime } from '../../server/src/main/runtime.ts';
+import { openPool } from '../../server/src/store/database/pool.ts';
 import { commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import { deliverAgain } from './old-deliveries.ts';
 

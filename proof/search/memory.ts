@@ -1,28 +1,24 @@
-import type { Conditions } from '../../server/src/admission/conditions.sql.ts';
+import type { AcceptDeps } from '../../server/src/flow/accept.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
 import { createSignal } from '../../server/src/ground/signal.ts';
-import { accounts, type Balance, decide } from '../../server/src/ledger/decide.ts';
-import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
-import type { Command, Till, View } from '../../server/src/ledger/till.ts';
-import type { Payment } from '../../server/src/payments/payment.ts';
-import type { Refund } from '../../server/src/payments/refund.ts';
-import type { RefundSum } from '../../server/src/payments/refunds.sql.ts';
-import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
-import type { KnownReturn } from '../../server/src/payments/returns.ts';
+import { accounts, type Balance, decide } from '../../server/src/money/decide.ts';
+import type { Dispute } from '../../server/src/money/dispute.ts';
+import type { Intent } from '../../server/src/money/intent.ts';
+import type { Payment } from '../../server/src/money/payment.ts';
+import type { Refund } from '../../server/src/money/refund.ts';
+import type { KnownReturn } from '../../server/src/money/returns.ts';
 import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
-import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
-import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import type { Dispute } from '../../server/src/settlement/disputes/dispute.ts';
-import type { PaymentDisputes } from '../../server/src/settlement/disputes/disputes.sql.ts';
-import type { Hold } from '../../server/src/settlement/holds/holds.sql.ts';
-import type {
-  CreditedPix,
-  Incident,
-  IncidentCase,
-} from '../../server/src/settlement/incidents/incidents.sql.ts';
+import type { BalanceRow, EventRef } from '../../server/src/store/ledger.sql.ts';
+import type { Conditions } from '../../server/src/store/rows/conditions.sql.ts';
+import type { PaymentDisputes } from '../../server/src/store/rows/disputes.sql.ts';
+import type { Hold } from '../../server/src/store/rows/holds.sql.ts';
+import type { CreditedPix, Incident, IncidentCase } from '../../server/src/store/rows/incidents.sql.ts';
+import type { RefundSum } from '../../server/src/store/rows/refunds.sql.ts';
+import type { KnownReturns } from '../../server/src/store/rows/returns.sql.ts';
+import type { Command, Till, View } from '../../server/src/store/till.ts';
 
 /**
  * A runtime of one payment and its refunds without a database: the production commands (accept, start, take over, apply an

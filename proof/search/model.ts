@@ -1,12 +1,17 @@
-import { createCharge } from '../../server/src/charges/create.ts';
+import { createCharge } from '../../server/src/api/charges/create.ts';
+import { createTransfer } from '../../server/src/api/transfers/create.ts';
+import { applyOutcome } from '../../server/src/flow/apply-outcome.ts';
+import type { Observation } from '../../server/src/flow/interpret-report.ts';
+import { startSend, takeOverSend } from '../../server/src/flow/send.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
+import type { Intent } from '../../server/src/money/intent.ts';
 import {
   isTerminal,
   type Payment,
   type PaymentStatus,
   providerIdOf,
-} from '../../server/src/payments/payment.ts';
+} from '../../server/src/money/payment.ts';
 import type {
   Capabilities,
   ChargeReport,
@@ -16,11 +21,6 @@ import type {
   ReceivedPix,
   SendOutcome,
 } from '../../server/src/provider/provider.ts';
-import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import { startSend, takeOverSend } from '../../server/src/settlement/dispatch/send.ts';
-import { applyOutcome } from '../../server/src/settlement/tracking/apply-outcome.ts';
-import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
-import { createTransfer } from '../../server/src/transfers/create.ts';
 import {
   accountId,
   type Columns,

@@ -1,12 +1,12 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
 import { describe, expect, it } from 'vitest';
-import { buildHold, buildHoldRelease } from '../../server/src/accounts/holds.ts';
-import { newPayment, providerIdOf } from '../../server/src/payments/payment.ts';
-import { newRefund } from '../../server/src/payments/refund.ts';
+import { applyOutcome } from '../../server/src/flow/apply-outcome.ts';
+import { applyRefund } from '../../server/src/flow/apply-refund.ts';
+import { buildDisputeReport } from '../../server/src/flow/report-command.ts';
+import { newPayment, providerIdOf } from '../../server/src/money/payment.ts';
+import { newRefund } from '../../server/src/money/refund.ts';
+import { buildHold, buildHoldRelease } from '../../server/src/operate/accounts/holds.ts';
 import type { DisputeStatus, PixReturn } from '../../server/src/provider/provider.ts';
-import { buildDisputeReport } from '../../server/src/settlement/disputes/report-command.ts';
-import { applyOutcome } from '../../server/src/settlement/tracking/apply-outcome.ts';
-import { applyRefund } from '../../server/src/settlement/tracking/apply-refund.ts';
 import { accountId, type Columns, connection, Memory, nothingStored, operationId } from './memory.ts';
 import { start } from './model.ts';
 

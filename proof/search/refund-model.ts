@@ -1,25 +1,25 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
-import type { Conditions } from '../../server/src/admission/conditions.sql.ts';
-import { createCharge } from '../../server/src/charges/create.ts';
-import { always } from '../../server/src/events/subscribed-types.ts';
+import { createCharge } from '../../server/src/api/charges/create.ts';
+import { applyOutcome, ReturnUndecided } from '../../server/src/flow/apply-outcome.ts';
+import { applyRefund } from '../../server/src/flow/apply-refund.ts';
+import { takeOverSend } from '../../server/src/flow/send.ts';
+import { acceptRefund, startRefund } from '../../server/src/flow/send-refund.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
-import { providerIdOf } from '../../server/src/payments/payment.ts';
-import { isRefundOpen, type Refund } from '../../server/src/payments/refund.ts';
+import type { Intent } from '../../server/src/money/intent.ts';
+import { providerIdOf } from '../../server/src/money/payment.ts';
+import { isRefundOpen, type Refund } from '../../server/src/money/refund.ts';
+import type { Action as Decided } from '../../server/src/operate/incidents/endings.ts';
+import { buildResolution } from '../../server/src/operate/incidents/resolution.ts';
 import type {
   PixReturn,
   QueryOutcome,
   RefundReport,
   SendOutcome,
 } from '../../server/src/provider/provider.ts';
-import { fingerprintOf, paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
-import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import { takeOverSend } from '../../server/src/settlement/dispatch/send.ts';
-import { acceptRefund, startRefund } from '../../server/src/settlement/dispatch/send-refund.ts';
-import type { Action as Decided } from '../../server/src/settlement/incidents/endings.ts';
-import { buildResolution } from '../../server/src/settlement/incidents/resolution.ts';
-import { OperatorRefused } from '../../server/src/settlement/operator/operator.ts';
-import { applyOutcome, ReturnUndecided } from '../../server/src/settlement/tracking/apply-outcome.ts';
-import { applyRefund } from '../../server/src/settlement/tracking/apply-refund.ts';
+import { always } from '../../server/src/store/events/subscribed-types.ts';
+import { OperatorRefused } from '../../server/src/store/operator.ts';
+import type { Conditions } from '../../server/src/store/rows/conditions.sql.ts';
+import { fingerprintOf, paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import {
   accountId,
   type Columns,

@@ -1,6 +1,6 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
+import type { Observation } from '../../server/src/flow/interpret-report.ts';
 import type { PayoutReport } from '../../server/src/provider/provider.ts';
-import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
 import type { Setting } from './explore.ts';
 import type { Rules } from './model.ts';
 

@@ -23,13 +23,13 @@ const tooRare: Readonly<Record<string, string>> = {
   'a disputed payment cannot be queried':
     'the database fails in the one query between a report and its record',
   'a probe was not given back': 'the database fails between a refused command and what it gives back',
-  'settlement/incidents/unreadable.ts':
+  'store/rows/unreadable.ts':
     'a stored value that cannot be opened: no story loses a secret, the rotations do',
-  'settlement/tracking/outcome-command.ts': 'the same of the Pix key that a report is compared with',
-  'settlement/disputes/defend.ts': 'the same of a defence that is shown',
+  'flow/outcome-command.ts': 'the same of the Pix key that a report is compared with',
+  'flow/defend.ts': 'the same of a defence that is shown',
   'awaited outcomes could not be read':
     'a caller waits for what a worker sends: only where a connection limits parallel sends, as this one does not',
-  'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
+  'operate/verify/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 
 const server = new URL('../../server/src/', import.meta.url);

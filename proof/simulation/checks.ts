@@ -1,14 +1,14 @@
+import { isTerminal, paymentIdOf } from '../../server/src/money/payment.ts';
 import {
   type ChargeTruth,
   type Check,
   examine,
   type PayoutTruth,
   type World,
-} from '../../server/src/ledger/invariants.ts';
-import { verify } from '../../server/src/ledger/verify.ts';
-import { isTerminal, paymentIdOf } from '../../server/src/payments/payment.ts';
+} from '../../server/src/operate/verify/invariants.ts';
+import { verify } from '../../server/src/operate/verify/verify.ts';
 import type { Sql } from '../../server/src/ports/sql.ts';
-import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import type { Database } from './database.ts';
 import type { Mirror } from './evidence.ts';

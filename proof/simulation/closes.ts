@@ -1,4 +1,4 @@
-import { stepCloses } from '../../server/src/closes/step.ts';
+import { stepCloses } from '../../server/src/operate/closes/step.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
 import type pg from 'pg';
-import { directoryTables, homeCell, makeCellWithin } from '../../server/src/db/cells.ts';
-import { parseTimestamp } from '../../server/src/db/pool.ts';
+import { directoryTables, homeCell, makeCellWithin } from '../../server/src/store/database/cells.ts';
+import { parseTimestamp } from '../../server/src/store/database/pool.ts';
 import { openSession, type Session } from './wire.ts';
 
 /**

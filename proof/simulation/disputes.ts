@@ -1,5 +1,5 @@
-import { stepDisputes } from '../../server/src/settlement/disputes/poll.ts';
-import { stepDefences } from '../../server/src/settlement/disputes/send-defence.ts';
+import { stepDefences } from '../../server/src/flow/send-defence.ts';
+import { stepDisputes } from '../../server/src/jobs/poll.ts';
 import { type Bank, moveDispute, openDispute, returnPayment } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';

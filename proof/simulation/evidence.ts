@@ -1,4 +1,4 @@
-import type { accounts as lineAccounts } from '../../server/src/ledger/decide.ts';
+import type { accounts as lineAccounts } from '../../server/src/money/decide.ts';
 import {
   type Chain,
   type Evidence,
@@ -8,7 +8,7 @@ import {
   type StoredOperation,
   type StoredPayment,
   type World,
-} from '../../server/src/ledger/invariants.ts';
+} from '../../server/src/operate/verify/invariants.ts';
 import type { Database } from './database.ts';
 
 /**

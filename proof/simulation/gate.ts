@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { invariants } from '../../server/src/ledger/invariants.ts';
+import { invariants } from '../../server/src/operate/verify/invariants.ts';
 import type { SimulationFigures } from './simulate.ts';
 
 /** What one process of the simulation printed, with the catches that it never entered. */

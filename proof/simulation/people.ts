@@ -1,8 +1,8 @@
+import { findOwner } from '../../server/src/api/transfers/draft.sql.ts';
+import { createDraft, resendCode } from '../../server/src/api/transfers/draft.ts';
 import type { Letter, Mail } from '../../server/src/ground/mail.ts';
-import type { Action } from '../../server/src/settlement/incidents/endings.ts';
-import { listIncidents, resolveIncident } from '../../server/src/settlement/incidents/incident.ts';
-import { findOwner } from '../../server/src/transfers/draft.sql.ts';
-import { createDraft, resendCode } from '../../server/src/transfers/draft.ts';
+import type { Action } from '../../server/src/operate/incidents/endings.ts';
+import { listIncidents, resolveIncident } from '../../server/src/operate/incidents/incident.ts';
 import type { Finding, Rows } from './checks.ts';
 import type { Random } from './random.ts';
 import type { Life } from './service.ts';

@@ -1,7 +1,7 @@
-import { createAccount } from '../../server/src/accounts/directory.ts';
-import { prepareInstallation } from '../../server/src/db/migrate.ts';
+import { createKey } from '../../server/src/api/keys/keys.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
+import { createAccount } from '../../server/src/operate/connections/directory.ts';
+import { prepareInstallation } from '../../server/src/store/database/migrate.ts';
 import {
   type Bank,
   emptyBank,

@@ -1,4 +1,3 @@
-import { homeCell } from '../../server/src/db/cells.ts';
 import type { Clock } from '../../server/src/ports/clock.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
 import { type Net, type NetAnswer, NetFailure } from '../../server/src/ports/net.ts';
@@ -10,6 +9,7 @@ import {
   type Statement,
   type Transaction,
 } from '../../server/src/ports/sql.ts';
+import { homeCell } from '../../server/src/store/database/cells.ts';
 import type { Database } from './database.ts';
 import type { Random } from './random.ts';
 import { DatabaseError, type Session } from './wire.ts';

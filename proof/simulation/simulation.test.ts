@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { invariants } from '../../server/src/ledger/invariants.ts';
+import { invariants } from '../../server/src/operate/verify/invariants.ts';
 import { faultsOfPart, runParts } from './gate.ts';
 
 /** The short part of the gate: see `gate.ts`; the whole of it belongs to `npm run proof`. */

@@ -1,4 +1,4 @@
-import { placeHold, releaseHold } from '../../server/src/accounts/holds.ts';
+import { placeHold, releaseHold } from '../../server/src/operate/accounts/holds.ts';
 import type { Database } from './database.ts';
 import type { Base } from './prelude.ts';
 import { type Faults, noFaults } from './provider.ts';

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { type Balance, decide, emptyBalance, type Movement } from '../../server/src/ledger/decide.ts';
+import { type Balance, decide, emptyBalance, type Movement } from '../../server/src/money/decide.ts';
 import {
   canonicalVersion,
   chainStart,
   type EventKind,
   eventKinds,
   hashOf,
-} from '../../server/src/ledger/journal.ts';
+} from '../../server/src/money/journal.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
-import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import { eventOf, type World } from './world.ts';
 
 /** One account of ten operations as it grows while payments are written. */

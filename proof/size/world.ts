@@ -1,5 +1,4 @@
-import { eventBody } from '../../server/src/events/event.ts';
-import { providerIdOf } from '../../server/src/payments/payment.ts';
+import { providerIdOf } from '../../server/src/money/payment.ts';
 import type {
   ChargeReport,
   ListOutcome,
@@ -8,6 +7,7 @@ import type {
   Provider,
   StatementLine,
 } from '../../server/src/provider/provider.ts';
+import { eventBody } from '../../server/src/store/events/event.ts';
 
 /**
  * What is stored, as a function of a payment's number: the seeds write it, and the provider of the rig lists the same, so neither keeps

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import { startEmbedded } from '../../server/src/db/embedded.ts';
-import { migrate, planMigrations, readMigrations } from '../../server/src/db/migrate.ts';
-import type { Migration } from '../../server/src/db/migration-file.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock as clock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
+import { startEmbedded } from '../../server/src/store/database/embedded.ts';
+import { migrate, planMigrations, readMigrations } from '../../server/src/store/database/migrate.ts';
+import type { Migration } from '../../server/src/store/database/migration-file.ts';
 import { newFolder, sleep } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { seed } from '../size/seed.ts';

@@ -43,7 +43,7 @@ export function unpackRelease(revision: string, folder: string): string {
     if (existsSync(own) && !existsSync(join(folder, name, 'node_modules')))
       symlinkSync(own, join(folder, name, 'node_modules'));
   }
-  return join(folder, 'server/src/cli/launch.js');
+  return join(folder, 'server/src/main/cli/launch.js');
 }
 
 function linkAll(from: string, to: string, except: readonly string[]): void {

@@ -3,8 +3,8 @@ import { newDraft } from '@vintem/testkit/draft.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { disputeActs } from '../../server/src/api/test-mode/simulate.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
-import { disputeActs } from '../../server/src/test-mode/simulate.ts';
 import * as sdk from '../src/index.ts';
 import * as testing from '../src/testing.ts';
 

@@ -67,10 +67,10 @@ const mail = 'server/test/panel/mail.test.ts';
 const net = 'server/test/provider/net.test.ts';
 const outages = 'server/test/database/database-trouble.test.ts';
 const panel = 'server/test/panel/panel.test.ts';
-const passwords = 'server/src/panel/auth/password.test.ts';
+const passwords = 'server/src/panel/people/password.test.ts';
 const permissions = 'server/test/http/permissions.test.ts';
 const processes = 'server/test/program/processes.test.ts';
-const redact = 'server/src/request-log/redact.test.ts';
+const redact = 'server/src/edge/request-log/redact.test.ts';
 const regular = 'proof/foreign/regular-expressions.test.ts';
 const requestLog = 'server/test/http/request-log.test.ts';
 const secrets = 'server/src/ground/secrets.test.ts';
@@ -79,13 +79,13 @@ const simulator = 'simulator/test/access.test.ts';
 const start = 'server/test/program/start.test.ts';
 const till = 'server/test/ledger/till.test.ts';
 const webhooks = 'server/test/webhooks/webhooks.test.ts';
-const cursor = 'server/src/http/cursor.test.ts';
+const cursor = 'server/src/ground/cursor.test.ts';
 const ids = 'server/src/ports/ids.test.ts';
 const mailAttacks = 'server/test/panel/mail-attacks.test.ts';
 const panelBrowser = 'server/test/panel/panel-browser.test.ts';
 const tillFailures = 'server/test/ledger/till-failures.test.ts';
-const addresses = 'server/src/webhooks/address.test.ts';
-const sdkSign = 'server/src/webhooks/sign.test.ts';
+const addresses = 'server/src/events/webhooks/address.test.ts';
+const sdkSign = 'server/src/events/webhooks/sign.test.ts';
 const model = 'docs/security/threat-model.md';
 const operations = 'server/test/program/operations.test.ts';
 const policy = 'SECURITY.md';
@@ -132,7 +132,7 @@ const reasons: Readonly<Record<string, string>> = {
   '1.2.1':
     'React and the JSON serializer encode; payers and names with markup were put into every page of the panel in a browser, and nothing ran',
   '1.4.3':
-    '`http/server.ts`, `db/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time, and `http/connection-shares.ts` each caller a tenth of the connections',
+    '`api/server.ts`, `store/database/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time, and `edge/connection-shares.ts` each caller a tenth of the connections',
   '2.1.2': 'the guide says what a Pix key of each type looks like; the test checks the same rules',
   '3.2.2': 'React encodes text, and the panel sets HTML nowhere',
   '6.2.6': '`panel/src/pages/sign-in.tsx` uses a password field; no test reads its type',
@@ -154,11 +154,11 @@ const reasons: Readonly<Record<string, string>> = {
   '13.4.2': 'no setting switches on anything that answers more; errors have a catalogue',
   '13.4.3': '`panel/site/assets.ts` serves files of a list, and no folder; folders were asked for by hand',
   '15.2.2':
-    '`http/costs.ts` gives every route a cost and a policy; hashing, drawing and searching have places of their own in a process. No test keeps them all up under load',
+    '`edge/costs.ts` gives every route a cost and a policy; hashing, drawing and searching have places of their own in a process. No test keeps them all up under load',
   '16.2.2':
     'pino writes milliseconds since 1970, and `at` of security events is RFC 3339 in UTC; no test compares them',
   '16.2.4': 'every line is one JSON object of pino; no test parses them all',
-  '16.3.4': '`http/answers.ts` logs what no code names; the tests count retries',
+  '16.3.4': '`edge/answers.ts` logs what no code names; the tests count retries',
   '16.4.1': 'pino writes JSON, in which a line end is escaped; no test sends one',
 };
 
@@ -235,7 +235,7 @@ export const asvsTable: readonly Requirement[] = [
   }),
   met('1.4.3', 2, 'Release memory and resources', {
     'server/src/ground/places.test.ts': ['Work that fails gives its place back'],
-    'server/src/ground/papers.test.ts': [
+    'server/src/ground/paper/papers.test.ts': [
       'An account draws three files at once and a fourth is refused; the file that is given up makes room',
     ],
     [edges]: ['of all callers are bounded for the process', 'of one caller have a share of the process'],
@@ -812,7 +812,7 @@ export const asvsTable: readonly Requirement[] = [
       'A search counts as twenty reads, the page itself as one',
       'count as files, for each person and for the account over all of its people',
     ],
-    'server/src/ground/papers.test.ts': [
+    'server/src/ground/paper/papers.test.ts': [
       'A statement of 4,000 lines is drawn off the thread that serves requests',
     ],
     [regular]: ['no pattern of the API documents needs more than linear steps'],

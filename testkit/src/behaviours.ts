@@ -1,5 +1,5 @@
+import { createFollowUp } from '../../server/src/flow/follow-up.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
-import { createFollowUp } from '../../server/src/settlement/tracking/follow-up.ts';
 import { type Answer, type Dialect, type Merchant, type Service, until } from './service.ts';
 import { fillQueryLimit, journalsOf, later, providerIdOf, statusOf } from './settlement.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import type { Runtime } from '../../server/src/compose/runtime.ts';
-import { directoryTables, homeCell, makeCell } from '../../server/src/db/cells.ts';
+import type { Runtime } from '../../server/src/main/runtime.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
+import { directoryTables, homeCell, makeCell } from '../../server/src/store/database/cells.ts';
 import type { Service } from './service.ts';
 
 /** How many cells the databases of a run have: `TEST_CELLS=3` runs the suites over three, with the merchants of each service spread over them. */

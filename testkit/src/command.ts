@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endWithRun } from './run.ts';
 
-const MAIN = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import.meta.url));
 
 export interface Running {
   pid: number;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { ConnectionBudget } from '../../server/src/db/connection-budget.ts';
-import { migrate, prepareInstallation } from '../../server/src/db/migrate.ts';
-import { openPool, type Pool } from '../../server/src/db/pool.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
+import type { ConnectionBudget } from '../../server/src/store/database/connection-budget.ts';
+import { migrate, prepareInstallation } from '../../server/src/store/database/migrate.ts';
+import { openPool, type Pool } from '../../server/src/store/database/pool.ts';
 import { lookAtCells, makeCells, showCellsAsOne, testCells } from './cells.ts';
 import { createCitusDatabase } from './citus.ts';
 

@@ -1,4 +1,4 @@
-import { createDraft } from '../../server/src/transfers/draft.ts';
+import { createDraft } from '../../server/src/api/transfers/draft.ts';
 import type { Merchant, Service } from './service.ts';
 
 /** A transfer that a person of the merchant's began in the panel and has not confirmed. @returns its id */

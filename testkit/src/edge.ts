@@ -1,15 +1,15 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { createAccount } from '../../server/src/accounts/directory.ts';
-import { subscribedTypes } from '../../server/src/events/subscribed-types.ts';
+import { createKey } from '../../server/src/api/keys/keys.ts';
+import { buildServer, type EdgeParts } from '../../server/src/api/server.ts';
+import { createAddresses } from '../../server/src/events/webhooks/address.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { createPapers } from '../../server/src/ground/papers.ts';
+import { createPapers } from '../../server/src/ground/paper/papers.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
 import { createSecrets } from '../../server/src/ground/secrets.ts';
-import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
+import { createAccount } from '../../server/src/operate/connections/directory.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
-import { createAddresses } from '../../server/src/webhooks/address.ts';
+import { subscribedTypes } from '../../server/src/store/events/subscribed-types.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export const base = '/api/v1/public';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { acceptInvitation, invite } from '../../server/src/panel/members/members.ts';
-import type { Role } from '../../server/src/panel/members/roles.ts';
+import { acceptInvitation, invite } from '../../server/src/panel/people/members.ts';
+import type { Role } from '../../server/src/panel/people/roles.ts';
 import type { Service } from './service.ts';
 
 export const password = 'girafa azul de patins';

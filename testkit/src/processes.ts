@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { processExists } from '../../server/src/db/lock.ts';
+import { processExists } from '../../server/src/store/database/lock.ts';
 
 /** Processes of this machine, by their ids. */
 

@@ -8,7 +8,7 @@ import { findPostmaster, killIfAlive } from './processes.ts';
 import { endWithRun } from './run.ts';
 import { callWith, type Merchant, merchantOf, type Simulator, simulatorAt } from './service.ts';
 
-const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import.meta.url));
 
 /** The program as a user starts it: processes of its own, on a folder of its own. */
 export interface Program {

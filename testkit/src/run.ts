@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processExists } from '../../server/src/db/lock.ts';
+import { processExists } from '../../server/src/store/database/lock.ts';
 import { killIfAlive } from './processes.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import type { Runtime } from '../../server/src/compose/runtime.ts';
+import { createTransfer } from '../../server/src/api/transfers/create.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
-import type { Till } from '../../server/src/ledger/till.ts';
+import type { Runtime } from '../../server/src/main/runtime.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
-import { createTransfer } from '../../server/src/transfers/create.ts';
+import type { Till } from '../../server/src/store/till.ts';
 import type { Merchant, Service } from './service.ts';
 
 /** What the provider knows a payment by. */

@@ -1,16 +1,21 @@
 import net from 'node:net';
 import { expect } from 'vitest';
-import { createAccount } from '../../server/src/accounts/directory.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import type { Movement } from '../../server/src/ledger/decide.ts';
+import type { Movement } from '../../server/src/money/decide.ts';
 import {
   chainStart,
   type EventKind,
   eventKinds,
   hashOf,
   type Journal,
-} from '../../server/src/ledger/journal.ts';
-import type { BalanceRow } from '../../server/src/ledger/ledger.sql.ts';
+} from '../../server/src/money/journal.ts';
+import { newPayment } from '../../server/src/money/payment.ts';
+import { createAccount } from '../../server/src/operate/connections/directory.ts';
+import { systemClock as clock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import type { Sql, Statement } from '../../server/src/ports/sql.ts';
+import type { BalanceRow } from '../../server/src/store/ledger.sql.ts';
+import { paymentKey, payments } from '../../server/src/store/rows/payments.sql.ts';
 import {
   type ChainKey,
   type Command,
@@ -18,12 +23,7 @@ import {
   put,
   read,
   type Till,
-} from '../../server/src/ledger/till.ts';
-import { newPayment } from '../../server/src/payments/payment.ts';
-import { paymentKey, payments } from '../../server/src/payments/payments.sql.ts';
-import { systemClock as clock } from '../../server/src/ports/clock.ts';
-import { systemIds } from '../../server/src/ports/ids.ts';
-import type { Sql, Statement } from '../../server/src/ports/sql.ts';
+} from '../../server/src/store/till.ts';
 import type { TestDatabase } from './database.ts';
 
 /** What the laws of the till are made of: commands, ways to stand between it and PostgreSQL, and an audit of what it wrote. */

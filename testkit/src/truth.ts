@@ -1,4 +1,4 @@
-import type { ChargeTruth, PayoutTruth } from '../../server/src/ledger/invariants.ts';
+import type { ChargeTruth, PayoutTruth } from '../../server/src/operate/verify/invariants.ts';
 import type { Simulator } from './service.ts';
 
 type Returns = { amountCents: number; endToEnd?: string }[];

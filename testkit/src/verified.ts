@@ -1,15 +1,15 @@
-import type { Runtime } from '../../server/src/compose/runtime.ts';
-import { type Check, type Evidence, examine } from '../../server/src/ledger/invariants.ts';
+import type { Runtime } from '../../server/src/main/runtime.ts';
+import { type Check, type Evidence, examine } from '../../server/src/operate/verify/invariants.ts';
 import {
   storedEvidence,
   type Verified,
   type VerifyOptions,
   verify,
   verifyCells,
-} from '../../server/src/ledger/verify.ts';
+} from '../../server/src/operate/verify/verify.ts';
 import type { Clock } from '../../server/src/ports/clock.ts';
 import type { Sql } from '../../server/src/ports/sql.ts';
-import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import type { Service } from './service.ts';
 import { truthOf } from './truth.ts';
 

@@ -1,6 +1,6 @@
-import { timestamp } from '../db/pool.ts';
 import type { Permission } from '../ground/permissions.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import { timestamp } from '../store/database/pool.ts';
 
 export interface LoggedEvent {
   id: string;

@@ -1,6 +1,6 @@
 import type { KeyHolder } from '../ground/caller.ts';
+import { cursorOf, placeOf } from '../ground/cursor.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import { cursorOf, placeOf } from '../http/cursor.ts';
 import type { Clock } from '../ports/clock.ts';
 import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';

@@ -1,5 +1,5 @@
-import { timestamps } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import { timestamps } from '../store/database/pool.ts';
 
 /** A committed event without its place in the log. */
 export interface FreshEvent {

@@ -25,7 +25,7 @@ export const defaultQuotas = {
   auth: { perSecond: 20 / 60, burst: 20 },
   /** Calls of the panel, before anything is looked up; an office may share an address. */
   visits: { perSecond: 50, burst: 500 },
-  /** Counted in the database, before the send (`transfers/key-places.ts`). Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
+  /** Counted in the database, before the send (`api/transfers/key-places.ts`). Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
   'refused-keys': { perSecond: 30 / 3600, burst: 30 },
 } as const satisfies Record<string, Quota>;
 

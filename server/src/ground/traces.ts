@@ -1,5 +1,5 @@
 /**
- * Spans over what a process does (OpenTelemetry), as far as the modules know them: `compose/tracing.ts` makes them where they are switched on.
+ * Spans over what a process does (OpenTelemetry), as far as the modules know them: `main/tracing.ts` makes them where they are switched on.
  * Elsewhere there are none, and a caller asks nothing but whether there are. No attribute names an account, a person, a key or an amount.
  */
 export interface Traces {
@@ -29,5 +29,5 @@ export interface RequestSpan {
   end(attributes: { route: string; status: number; requestId: string }): void;
 }
 
-/** Whose inside only `compose/tracing.ts` knows. */
+/** Whose inside only `main/tracing.ts` knows. */
 export type TraceSpan = object;

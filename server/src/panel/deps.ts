@@ -1,11 +1,11 @@
+import type { KeyPlaces } from '../api/transfers/key-places.ts';
+import type { Load } from '../edge/load.ts';
+import type { Addresses } from '../events/webhooks/address.ts';
+import type { AcceptDeps } from '../flow/accept.ts';
 import type { Config } from '../ground/config.ts';
 import type { Mail } from '../ground/mail.ts';
-import type { Papers } from '../ground/papers.ts';
+import type { Papers } from '../ground/paper/papers.ts';
 import type { Places } from '../ground/places.ts';
-import type { Load } from '../http/load.ts';
-import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
-import type { KeyPlaces } from '../transfers/key-places.ts';
-import type { Addresses } from '../webhooks/address.ts';
 
 /** What the panel's back end needs. */
 export interface PanelDeps extends AcceptDeps {

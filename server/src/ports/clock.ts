@@ -2,7 +2,7 @@
  * The only source of time. Instants are milliseconds since 1970 (UTC), durations are milliseconds.
  */
 export interface Clock {
-  /** The time for what is stored, shared and shown; in a running service the database's (`db/clock-offset.ts`). It may jump. */
+  /** The time for what is stored, shared and shown; in a running service the database's (`store/database/clock-offset.ts`). It may jump. */
   now(): number;
   /** The machine's own wall clock. Only to be compared: a machine whose clock is wrong takes part in no shared work. */
   machineMs(): number;

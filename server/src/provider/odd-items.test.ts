@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Net, NetRequest } from '../ports/net.ts';
-import { createEfiProvider } from './efi.ts';
+import { createEfiProvider } from './efi/efi.ts';
 import type { ListOutcome, ListWindow, Provider } from './provider.ts';
-import { createWooviProvider } from './woovi.ts';
+import { createWooviProvider } from './woovi/woovi.ts';
 
 /** Any item of any list replaced by an odd form: the others are read, and the odd one is named or is none of ours. */
 

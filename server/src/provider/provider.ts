@@ -237,7 +237,7 @@ export interface RefundReport {
   reason: ReasonCode | null;
 }
 
-/** A return under the names of API Pix; at least one is given. `payments/returns.ts` says how they identify it. */
+/** A return under the names of API Pix; at least one is given. `money/returns.ts` says how they identify it. */
 export interface NamedReturn {
   /** Chosen by the party that returns the Pix, unique only within one Pix. */
   id: string | null;

@@ -15,14 +15,14 @@ import {
 } from '@vintem/testkit/service.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { leftOut } from '../../src/db/backup.ts';
-import { type Block, openBackupFile, purposeOfBackup } from '../../src/db/backup-file.ts';
-import { findEmbedded } from '../../src/db/embedded.ts';
-import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import { leftOut } from '../../src/store/database/backup.ts';
+import { type Block, openBackupFile, purposeOfBackup } from '../../src/store/database/backup-file.ts';
+import { findEmbedded } from '../../src/store/database/embedded.ts';
+import { migrate, readMigrations } from '../../src/store/database/migrate.ts';
 
 /** The real program: a copy made while money moves, and the state of that money after a restore from the copy alone. */
 

@@ -7,9 +7,9 @@ import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { makeCell } from '../../src/db/cells.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
 import { systemClock } from '../../src/ports/clock.ts';
+import { makeCell } from '../../src/store/database/cells.ts';
 
 /** What is kept of three cells: the copy of them, the anchor of their chains, and what is sealed in them. */
 

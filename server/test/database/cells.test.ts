@@ -1,14 +1,14 @@
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { directoryTables, makeCell } from '../../src/db/cells.ts';
-import { migrate, readMigrations } from '../../src/db/migrate.ts';
-import { headerOf, locksOf } from '../../src/db/migration-file.ts';
-import { openPool } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import { directoryTables, makeCell } from '../../src/store/database/cells.ts';
+import { migrate, readMigrations } from '../../src/store/database/migrate.ts';
+import { headerOf, locksOf } from '../../src/store/database/migration-file.ts';
+import { openPool } from '../../src/store/database/pool.ts';
 
 /** Cells: schemas with every table of some accounts, beside one directory. */
 

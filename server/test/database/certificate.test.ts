@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { openPool } from '../../src/store/database/pool.ts';
 import { certificate, passphrase, pfx } from '../program/certificate.ts';
 
 /** Whom the service tells its login: a server that speaks TLS, up to the first message that names a login. */

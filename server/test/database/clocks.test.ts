@@ -3,17 +3,17 @@ import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { fillQueryLimit, intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runApi } from '../../src/compose/api.ts';
-import { runWorker } from '../../src/compose/worker.ts';
-import { databaseClock, watchClock } from '../../src/db/clock-offset.ts';
+import { spendShared } from '../../src/edge/rate-limit.sql.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { prepareLimits, takeQuery, takeSend } from '../../src/flow/limit.ts';
 import { readConfig } from '../../src/ground/config.ts';
-import { spendShared } from '../../src/http/rate-limit.sql.ts';
+import { runApi } from '../../src/main/api.ts';
+import { runWorker } from '../../src/main/worker.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Queries } from '../../src/ports/sql.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { renewClaims } from '../../src/settlement/dispatch/intents.sql.ts';
-import { prepareLimits, takeQuery, takeSend } from '../../src/settlement/dispatch/limit.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { databaseClock, watchClock } from '../../src/store/database/clock-offset.ts';
+import { renewClaims } from '../../src/store/rows/intents.sql.ts';
 
 /** Processes whose clocks differ from the database's, and so from each other's. */
 

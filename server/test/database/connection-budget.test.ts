@@ -2,10 +2,10 @@ import { addCells } from '@vintem/testkit/cells.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { openService, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connectionBudget } from '../../src/db/connection-budget.ts';
-import { openPool } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { ConnectionLost } from '../../src/ports/sql.ts';
+import { connectionBudget } from '../../src/store/database/connection-budget.ts';
+import { openPool } from '../../src/store/database/pool.ts';
 
 /** The pools of a process share a bound on their connections, whatever the number of cells. */
 

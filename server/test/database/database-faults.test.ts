@@ -3,11 +3,11 @@ import { freePort } from '@vintem/testkit/free-port.ts';
 import { newPerson, openTab, password, type Tab } from '@vintem/testkit/panel.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runApi } from '../../src/compose/api.ts';
-import { openRuntime } from '../../src/compose/runtime.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
 import { readConfig } from '../../src/ground/config.ts';
+import { runApi } from '../../src/main/api.ts';
+import { openRuntime } from '../../src/main/runtime.ts';
 import { authCalls } from '../../src/panel/auth/auth-calls.ts';
+import { openPool, type Pool } from '../../src/store/database/pool.ts';
 
 /**
  * Every route of the public document and of the panel × everything that can be wrong with the database: the answer is 503 with

@@ -11,7 +11,7 @@ import {
 import { intentOf, journalsOf, reservedCents } from '@vintem/testkit/settlement.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEmbedded } from '../../src/db/embedded.ts';
+import { findEmbedded } from '../../src/store/database/embedded.ts';
 
 /** What callers see while the database fails, and that the service recovers by itself afterwards. */
 

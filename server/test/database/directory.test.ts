@@ -1,8 +1,8 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { intentOf, leave } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { directoryTables as directory } from '../../src/db/cells.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { directoryTables as directory } from '../../src/store/database/cells.ts';
 
 /**
  * The directory is what all accounts share: the installation, accounts, keys, people, connections with their limits and breakers, and what

@@ -19,13 +19,13 @@ import { promisify } from 'node:util';
 import { freezePostgres, postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedPostgres, findEmbedded, startEmbedded } from '../../src/db/embedded.ts';
-import { LockHeld, takeLock, waitForLock } from '../../src/db/lock.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { openPool } from '../../src/db/pool.ts';
-import { checkServiceRole } from '../../src/db/roles.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
+import { type EmbeddedPostgres, findEmbedded, startEmbedded } from '../../src/store/database/embedded.ts';
+import { LockHeld, takeLock, waitForLock } from '../../src/store/database/lock.ts';
+import { migrate } from '../../src/store/database/migrate.ts';
+import { openPool } from '../../src/store/database/pool.ts';
+import { checkServiceRole } from '../../src/store/database/roles.ts';
 
 let dataDir: string;
 let server: EmbeddedPostgres | null = null;

@@ -4,13 +4,19 @@ import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { until } from '@vintem/testkit/service.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createMarkWatch, type Look, lossOf, type Mark, type MarkWatch } from '../../src/db/mark.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { listIncidents } from '../../src/operate/incidents/incident.ts';
+import { noteDatabaseLoss } from '../../src/operate/lost-time.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { listIncidents } from '../../src/settlement/incidents/incident.ts';
-import { noteDatabaseLoss } from '../../src/settlement/operator/lost-time.ts';
+import {
+  createMarkWatch,
+  type Look,
+  lossOf,
+  type Mark,
+  type MarkWatch,
+} from '../../src/store/database/mark.ts';
+import { openPool, type Pool } from '../../src/store/database/pool.ts';
 
 let database: TestDatabase;
 let folder: string;

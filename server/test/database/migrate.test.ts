@@ -1,15 +1,24 @@
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAccount, createFirstTestAccount, listAccounts } from '../../src/accounts/directory.ts';
-import { migrate, planMigrations, prepareInstallation, readMigrations } from '../../src/db/migrate.ts';
-import { headerOf, indexStatementsOf, locksOf } from '../../src/db/migration-file.ts';
-import { openPool } from '../../src/db/pool.ts';
-import { checkServiceRole } from '../../src/db/roles.ts';
 import { SettingFault } from '../../src/ground/config.ts';
 import { createLog } from '../../src/ground/log.ts';
+import {
+  createAccount,
+  createFirstTestAccount,
+  listAccounts,
+} from '../../src/operate/connections/directory.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
+import {
+  migrate,
+  planMigrations,
+  prepareInstallation,
+  readMigrations,
+} from '../../src/store/database/migrate.ts';
+import { headerOf, indexStatementsOf, locksOf } from '../../src/store/database/migration-file.ts';
+import { openPool } from '../../src/store/database/pool.ts';
+import { checkServiceRole } from '../../src/store/database/roles.ts';
 
 const clock = systemClock;
 const log = createLog('silent');

@@ -1,10 +1,10 @@
 import net from 'node:net';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPool, parseTimestamp, timestamp, timestamps } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { findOwners } from '../../src/payments/payments.sql.ts';
 import { CommitUnknown, ConnectionLost, type Statement, sqlState } from '../../src/ports/sql.ts';
+import { openPool, parseTimestamp, timestamp, timestamps } from '../../src/store/database/pool.ts';
+import { findOwners } from '../../src/store/rows/payments.sql.ts';
 
 let db: TestDatabase;
 let names = 0;

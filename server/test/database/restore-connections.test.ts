@@ -8,9 +8,9 @@ import { callWith, type Merchant, merchantOf, simulatorAt, until } from '@vintem
 import { truthOf } from '@vintem/testkit/truth.ts';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { findEmbedded } from '../../src/db/embedded.ts';
 import { simulatorDeskOf } from '../../src/provider/adapter.ts';
-import { adapters } from '../../src/provider/adapters.ts';
+import { adapters } from '../../src/provider/registry/adapters.ts';
+import { findEmbedded } from '../../src/store/database/embedded.ts';
 
 /**
  * The real program, restored from a copy that is older than the last payments, with merchants on connections of several protocols: what

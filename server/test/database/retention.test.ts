@@ -1,6 +1,6 @@
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { retention, stepCellRetention, stepDirectoryRetention } from '../../src/compose/retention.ts';
+import { retention, stepCellRetention, stepDirectoryRetention } from '../../src/main/retention.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Queries, Sql } from '../../src/ports/sql.ts';
 

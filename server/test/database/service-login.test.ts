@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Context, type Edge, migrateAlone, onDatabase } from '../../src/compose/start.ts';
-import { dropRetiredLogins } from '../../src/db/service-login.ts';
 import { readConfig, SettingFault } from '../../src/ground/config.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
+import { type Context, type Edge, migrateAlone, onDatabase } from '../../src/main/start.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import { dropRetiredLogins } from '../../src/store/database/service-login.ts';
 
 /** The login that the service makes for itself where `DATABASE_URL` names one that can do more than it should. */
 

@@ -2,13 +2,17 @@ import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
 import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { countSealed } from '../../src/db/sealed-columns.ts';
+import { deleteOperation, operationDirectory } from '../../src/api/operations/operations.ts';
 import { pruneBelow } from '../../src/events/log.sql.ts';
+import { createOutcomeWatch } from '../../src/flow/outcome-watch.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { eventKinds } from '../../src/ledger/journal.ts';
-import type { ChainKey } from '../../src/ledger/till.ts';
-import { deleteOperation, operationDirectory } from '../../src/operations/operations.ts';
+import { findByEndToEnd } from '../../src/kinds/payment/lookup.sql.ts';
+import { eventKinds } from '../../src/money/journal.ts';
+import type { Payment } from '../../src/money/payment.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { findOldestOpen, findSettled } from '../../src/operate/reconcile.sql.ts';
+import { createSeen, forgetAbandoned } from '../../src/operate/reconcile-seen.sql.ts';
+import { findEntries, findNewestEntries, findPlaces } from '../../src/operate/statement/statement.sql.ts';
 import { createCashDays } from '../../src/panel/views/cash-days.ts';
 import {
   findFirstSteps,
@@ -25,17 +29,13 @@ import {
   type RecordSearch,
 } from '../../src/panel/views/records.sql.ts';
 import { findPage } from '../../src/panel/views/records.ts';
-import { findByEndToEnd } from '../../src/payments/lookup.sql.ts';
-import type { Payment } from '../../src/payments/payment.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { lowestIdAt, systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
-import { claimDueSends, type SendClass } from '../../src/settlement/dispatch/intents.sql.ts';
-import { installationId } from '../../src/settlement/operator/audit.sql.ts';
-import { findOldestOpen, findSettled } from '../../src/settlement/operator/reconcile.sql.ts';
-import { createSeen, forgetAbandoned } from '../../src/settlement/operator/reconcile-seen.sql.ts';
-import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
-import { findEntries, findNewestEntries, findPlaces } from '../../src/statement/statement.sql.ts';
+import { countSealed } from '../../src/store/database/sealed-columns.ts';
+import { installationId } from '../../src/store/rows/audit.sql.ts';
+import { claimDueSends, type SendClass } from '../../src/store/rows/intents.sql.ts';
+import type { ChainKey } from '../../src/store/till.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
 const count = 3_000;

@@ -2,12 +2,12 @@ import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Run, recordedBy, rowsVisited } from '@vintem/testkit/rows-visited.ts';
 import { type Answer, openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { setRates } from '../../src/accounts/rates.ts';
-import { type CostKind, costs, searchUnits } from '../../src/http/costs.ts';
-import { buildServer, type EdgeParts } from '../../src/http/server.ts';
-import { makeKey } from '../../src/keys/key.ts';
-import { mountPanel } from '../../src/panel/panel.ts';
+import { makeKey } from '../../src/api/keys/key.ts';
+import { buildServer, type EdgeParts } from '../../src/api/server.ts';
+import { type CostKind, costs, searchUnits } from '../../src/edge/costs.ts';
+import { mountPanel } from '../../src/main/panel.ts';
+import { setRates } from '../../src/operate/accounts/rates.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** What strangers, keys and people ask of the whole program, with its limits on, to have more than their share of it. */
 

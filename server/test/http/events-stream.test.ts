@@ -1,7 +1,7 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keyIdOf } from '../../src/keys/key.ts';
-import { revokeKey } from '../../src/keys/keys.ts';
+import { keyIdOf } from '../../src/api/keys/key.ts';
+import { revokeKey } from '../../src/api/keys/keys.ts';
 
 let service: Service;
 beforeAll(async () => {

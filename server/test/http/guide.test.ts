@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDraft } from '../../src/api/transfers/draft.ts';
 import { catalogue, fieldCodes } from '../../src/ground/errors.ts';
 import { defaultQuotas } from '../../src/ground/quotas.ts';
-import { reasonCodes } from '../../src/payments/payment.ts';
-import { createDraft } from '../../src/transfers/draft.ts';
+import { reasonCodes } from '../../src/money/payment.ts';
 
 /** The merchants' guide: its requests are sent to the real service, in order, and its answers are what comes back. */
 

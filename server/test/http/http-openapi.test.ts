@@ -3,11 +3,11 @@ import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { committedDocument } from '../../src/compose/public-contract.ts';
-import { eventTypes } from '../../src/events/event.ts';
 import { catalogue } from '../../src/ground/errors.ts';
+import { committedDocument } from '../../src/main/public-contract.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import { eventTypes } from '../../src/store/events/event.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, looked at by the tests
 type Json = any;

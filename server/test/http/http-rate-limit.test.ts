@@ -1,11 +1,11 @@
 import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
-import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
+import { makeKey } from '../../src/api/keys/key.ts';
+import { buildServer } from '../../src/api/server.ts';
+import { shareEveryMs } from '../../src/edge/rate-limit.ts';
 import { addressQuotas, quotaNames } from '../../src/ground/quotas.ts';
-import { shareEveryMs } from '../../src/http/rate-limit.ts';
-import { buildServer } from '../../src/http/server.ts';
-import { makeKey } from '../../src/keys/key.ts';
-import type { Payment } from '../../src/payments/payment.ts';
+import type { Payment } from '../../src/money/payment.ts';
+import { ratesOf, setRates, withDefaults } from '../../src/operate/accounts/rates.ts';
 import { type Clock, systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 

@@ -2,9 +2,9 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildServer } from '../../src/api/server.ts';
+import type { HookDelivery } from '../../src/flow/inbound.ts';
 import { refuse } from '../../src/ground/errors.ts';
-import { buildServer } from '../../src/http/server.ts';
-import type { HookDelivery } from '../../src/settlement/tracking/inbound.ts';
 
 let edge: Edge;
 let key: string;

@@ -12,11 +12,11 @@ import {
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { waitForTurn } from '../../src/compose/api.ts';
-import { createPapers } from '../../src/ground/papers.ts';
-import { createLoad } from '../../src/http/load.ts';
-import { buildServer } from '../../src/http/server.ts';
-import { createTransfer } from '../../src/transfers/create.ts';
+import { buildServer } from '../../src/api/server.ts';
+import { createTransfer } from '../../src/api/transfers/create.ts';
+import { createLoad } from '../../src/edge/load.ts';
+import { createPapers } from '../../src/ground/paper/papers.ts';
+import { waitForTurn } from '../../src/main/api.ts';
 
 let service: Service;
 let merchant: Merchant;

@@ -1,8 +1,8 @@
 import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeKey } from '../../src/api/keys/key.ts';
+import { revokeKey } from '../../src/api/keys/keys.ts';
 import { type Permission, permissions } from '../../src/ground/permissions.ts';
-import { makeKey } from '../../src/keys/key.ts';
-import { revokeKey } from '../../src/keys/keys.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 

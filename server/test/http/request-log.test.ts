@@ -2,7 +2,7 @@ import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { later } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stepRequestPruning } from '../../src/request-log/request-log.ts';
+import { stepRequestPruning } from '../../src/edge/request-log/request-log.ts';
 
 /** What a merchant sees of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
 

@@ -16,11 +16,15 @@ import {
 } from '@vintem/testkit/till.ts';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
-import type { Table } from '../../src/db/table.ts';
 import type { ApiError } from '../../src/ground/errors.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { eventKinds } from '../../src/ledger/journal.ts';
+import { eventKinds } from '../../src/money/journal.ts';
+import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import type { Sql, Statement } from '../../src/ports/sql.ts';
+import { openPool } from '../../src/store/database/pool.ts';
+import type { Table } from '../../src/store/database/table.ts';
+import { paymentKey, payments } from '../../src/store/rows/payments.sql.ts';
 import {
   type ChainKey,
   type Command,
@@ -31,11 +35,7 @@ import {
   remove,
   type Till,
   type Write,
-} from '../../src/ledger/till.ts';
-import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
-import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
-import type { Sql, Statement } from '../../src/ports/sql.ts';
+} from '../../src/store/till.ts';
 
 /** What the till does, statement by statement, when things go as they should, and exactly what when they do not. */
 

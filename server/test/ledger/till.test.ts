@@ -15,16 +15,16 @@ import {
 } from '@vintem/testkit/till.ts';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
 import { refuse } from '../../src/ground/errors.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { eventKinds } from '../../src/ledger/journal.ts';
-import { type ChainKey, type Command, createTill, put, type Till } from '../../src/ledger/till.ts';
-import type { Payment } from '../../src/payments/payment.ts';
-import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
+import { eventKinds } from '../../src/money/journal.ts';
+import type { Payment } from '../../src/money/payment.ts';
 import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { sqlState } from '../../src/ports/sql.ts';
+import { openPool } from '../../src/store/database/pool.ts';
+import { paymentKey, payments } from '../../src/store/rows/payments.sql.ts';
+import { type ChainKey, type Command, createTill, put, type Till } from '../../src/store/till.ts';
 
 const ids = systemIds(clock);
 const silent = createLog('silent');

@@ -2,13 +2,13 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { truthOf } from '@vintem/testkit/truth.ts';
 import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { invariants, type StoredJournal } from '../../src/ledger/invariants.ts';
-import { hashOf } from '../../src/ledger/journal.ts';
-import { findJournals, findStoredBooks } from '../../src/ledger/verify.sql.ts';
-import type { Verified, VerifyOptions } from '../../src/ledger/verify.ts';
-import { divergencesOf, recordDivergences } from '../../src/settlement/incidents/divergences.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { divergencesOf, recordDivergences } from '../../src/flow/divergences.ts';
+import { hashOf } from '../../src/money/journal.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { invariants, type StoredJournal } from '../../src/operate/verify/invariants.ts';
+import { findJournals, findStoredBooks } from '../../src/operate/verify/verify.sql.ts';
+import type { Verified, VerifyOptions } from '../../src/operate/verify/verify.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 let service: Service;
 let merchant: Merchant;

@@ -3,10 +3,10 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { deliver, later, leave, receivedItem } from '@vintem/testkit/settlement.ts';
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAlerts } from '../../src/accounts/alerts.ts';
 import { createLog } from '../../src/ground/log.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
-import { createUnknownTransferAlerts } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
+import { createUnknownTransferAlerts } from '../../src/jobs/unknown-transfer-alerts.ts';
+import { createAlerts } from '../../src/operate/accounts/alerts.ts';
 
 /** Who gets mails about money that needs a person. The test runs each step by hand. */
 

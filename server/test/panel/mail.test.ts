@@ -4,15 +4,15 @@ import { callerOf } from '@vintem/testkit/settlement.ts';
 import { openSmtp, partsOf, type SmtpServer, textIn } from '@vintem/testkit/smtp.ts';
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { putLogo, putProfile } from '../../src/accounts/profile.sql.ts';
+import { createDraft, resendCode } from '../../src/api/transfers/draft.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createMail } from '../../src/ground/mail.ts';
 import { mailHtml } from '../../src/ground/mail-html.ts';
 import type { PanelDeps } from '../../src/panel/deps.ts';
-import { panelMails } from '../../src/panel/members/mails.ts';
+import { panelMails } from '../../src/panel/people/mails.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { createDraft, resendCode } from '../../src/transfers/draft.ts';
+import { putLogo, putProfile } from '../../src/store/rows/profile.sql.ts';
 
 /** Codes over a mail server that takes, refuses, hangs, or is not there. */
 

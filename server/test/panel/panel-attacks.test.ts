@@ -4,12 +4,12 @@ import { mailsTo, newPerson, openTab, passCodes, password, type Tab, totpOf } fr
 import { authenticator } from '@vintem/testkit/passkey.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 import { attempts, stepAttemptPruning } from '../../src/panel/auth/attempts.ts';
 import { authCalls } from '../../src/panel/auth/auth-calls.ts';
 import { stepExpiredPruning } from '../../src/panel/auth/expired-rows.ts';
-import { stepSecurityEventPruning } from '../../src/panel/auth/security-events.ts';
-import { invite } from '../../src/panel/members/members.ts';
+import { invite } from '../../src/panel/people/members.ts';
+import { stepSecurityEventPruning } from '../../src/panel/people/security-events.ts';
 
 /** What a thief with a mailbox, a password, a session or many addresses tries against people's accounts. */
 

@@ -5,7 +5,7 @@ import { newPerson, passCodes, password, totpOf } from '@vintem/testkit/panel.ts
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 import { mailboxLink } from '../../src/panel/site/mailbox.ts';
 
 // A page, two widths and two passes of axe: on a busy machine that is more than the usual time.

@@ -4,11 +4,11 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayAfter, endsAt } from '../../src/closes/day.ts';
-import { closeDays } from '../../src/closes/step.ts';
-import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import { stepDefences } from '../../src/settlement/disputes/send-defence.ts';
-import { dayOf } from '../../src/statement/period.ts';
+import { stepDefences } from '../../src/flow/send-defence.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
+import { dayAfter, endsAt } from '../../src/operate/closes/day.ts';
+import { closeDays } from '../../src/operate/closes/step.ts';
+import { dayOf } from '../../src/operate/statement/period.ts';
 
 /** What a merchant sees of closed days and of disputes, in a real browser. */
 

@@ -4,9 +4,9 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stepDefences } from '../../src/flow/send-defence.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import { stepDefences } from '../../src/settlement/disputes/send-defence.ts';
 
 /** A dispute is answered with files, in a real browser, where the provider takes files alone. */
 

@@ -11,7 +11,7 @@ import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { invite } from '../../src/panel/members/members.ts';
+import { invite } from '../../src/panel/people/members.ts';
 
 /** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
 

@@ -3,7 +3,7 @@ import { mailsTo, newPerson, openTab, passCodes, password, totpOf } from '@vinte
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** What protects the people of an account, as they see it. */
 

@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** How people prove who they are, and what follows when that changes. */
 

@@ -2,9 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { acceptInvitation, invite } from '../../src/panel/members/members.ts';
-import type { Role } from '../../src/panel/members/roles.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { acceptInvitation, invite } from '../../src/panel/people/members.ts';
+import type { Role } from '../../src/panel/people/roles.ts';
 
 const password = 'girafa azul de patins';
 

@@ -1,13 +1,13 @@
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { setConditions } from '../../src/accounts/conditions.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import {
   endRestore,
   pauseAfterRestore,
   pauseWithdrawals,
   resumeWithdrawals,
-} from '../../src/settlement/operator/pause.ts';
+} from '../../src/operate/pause.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 let service: Service;
 

@@ -7,9 +7,9 @@ import { callWith, type Merchant, openService, type Service, until } from '@vint
 import { callerOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDraft } from '../../src/api/transfers/draft.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { createDraft } from '../../src/transfers/draft.ts';
 
 /** kill -9 of the process that confirms a draft, at any moment between the request and its answer. */
 

@@ -5,11 +5,11 @@ import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDraft, expireDrafts, resendCode } from '../../src/api/transfers/draft.ts';
+import { sixDigits } from '../../src/api/transfers/draft-code.ts';
 import type { Caller } from '../../src/ground/caller.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { createDraft, expireDrafts, resendCode } from '../../src/transfers/draft.ts';
-import { sixDigits } from '../../src/transfers/draft-code.ts';
 
 /** Transfers that a person confirms with a code from their mail. */
 

@@ -1,8 +1,8 @@
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listHolds, placeHold, releaseHold } from '../../src/accounts/holds.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { listHolds, placeHold, releaseHold } from '../../src/operate/accounts/holds.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 let service: Service;
 

@@ -3,7 +3,7 @@ import { PNG } from 'pngjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../src/store/rows/idempotency.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;

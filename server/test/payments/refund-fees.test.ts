@@ -2,8 +2,8 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { journalsOf, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setConditions } from '../../src/accounts/conditions.ts';
-import type { RefundFees } from '../../src/payments/refund.ts';
+import type { RefundFees } from '../../src/money/refund.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
 
 /** What of a charge's fee comes back with its refunds. */
 

@@ -2,7 +2,7 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { deliver, receivedItem, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../src/store/rows/idempotency.ts';
 
 /** A received Pix goes back to its payer, whatever the provider does with the request. Steered by message, so that all run side by side. */
 

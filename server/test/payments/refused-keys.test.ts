@@ -2,7 +2,7 @@ import { newDraft } from '@vintem/testkit/draft.ts';
 import { newPerson, openTab } from '@vintem/testkit/panel.ts';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { setRates } from '../../src/accounts/rates.ts';
+import { setRates } from '../../src/operate/accounts/rates.ts';
 
 /**
  * A merchant that names Pix keys which do not exist: each costs the directory tokens of the connection that all merchants share. Thirty an

@@ -3,14 +3,14 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { keyIdOf } from '../../src/keys/key.ts';
-import { narrowKey } from '../../src/keys/keys.ts';
-import { findPayment } from '../../src/payments/lookup.sql.ts';
-import type { Payment } from '../../src/payments/payment.ts';
+import { keyIdOf } from '../../src/api/keys/key.ts';
+import { narrowKey } from '../../src/api/keys/keys.ts';
+import { refreshIfOverdue } from '../../src/flow/refresh.ts';
+import { findPayment } from '../../src/kinds/payment/lookup.sql.ts';
+import type { Payment } from '../../src/money/payment.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { refreshIfOverdue } from '../../src/settlement/tracking/refresh.ts';
 
 /** Rules of the interface that need the whole service: who may have what said, and what is never done. */
 

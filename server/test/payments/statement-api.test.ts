@@ -3,10 +3,10 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { Ofx } from 'ofx-data-extractor';
 import { parseSync } from 'ofx-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placeHold, releaseHold } from '../../src/accounts/holds.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { dayOf, localTimeOf } from '../../src/statement/period.ts';
-import { mostJournals } from '../../src/statement/statement.ts';
+import { placeHold, releaseHold } from '../../src/operate/accounts/holds.ts';
+import { dayOf, localTimeOf } from '../../src/operate/statement/period.ts';
+import { mostJournals } from '../../src/operate/statement/statement.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 /** The statement of an operation over HTTP. It only reads: the books are checked at the end as after every other test. */
 

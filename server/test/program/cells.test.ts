@@ -4,11 +4,11 @@ import { type Run, recordedBy } from '@vintem/testkit/rows-visited.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMetrics } from '../../src/compose/metrics.ts';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { hasOpenPayments } from '../../src/connections/connections.sql.ts';
-import { makeKey } from '../../src/keys/key.ts';
-import { keyring } from '../../src/keys/keys.ts';
+import { makeKey } from '../../src/api/keys/key.ts';
+import { keyring } from '../../src/api/keys/keys.ts';
+import { createMetrics } from '../../src/main/metrics.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
+import { hasOpenPayments } from '../../src/operate/connections/connections.sql.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { finish } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Command } from '../../src/cli/command.ts';
-import { commands } from '../../src/cli/commands.ts';
-import { findCommand, help, overview, parseWords } from '../../src/cli/words.ts';
+import type { Command } from '../../src/main/cli/command.ts';
+import { commands } from '../../src/main/cli/commands.ts';
+import { findCommand, help, overview, parseWords } from '../../src/main/cli/words.ts';
 
 let db: TestDatabase;
 let env: Record<string, string>;

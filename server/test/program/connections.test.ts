@@ -15,7 +15,8 @@ import {
 import { truthOf } from '@vintem/testkit/truth.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { planDispatch } from '../../src/flow/dispatch-plan.ts';
+import type { Caller } from '../../src/ground/caller.ts';
 import {
   type ConnectionDeps,
   createConnection,
@@ -28,16 +29,15 @@ import {
   showConnection,
   testConnection,
   type Wanted,
-} from '../../src/connections/connections.ts';
-import { examineConnections } from '../../src/connections/doctor.ts';
-import { createHoldNotes, stepHolds } from '../../src/connections/held.ts';
-import { keepConnections } from '../../src/connections/keep.ts';
-import type { Caller } from '../../src/ground/caller.ts';
+} from '../../src/operate/connections/connections.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { examineConnections } from '../../src/operate/connections/doctor.ts';
+import { createHoldNotes, stepHolds } from '../../src/operate/connections/held.ts';
+import { keepConnections } from '../../src/operate/connections/keep.ts';
+import { resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import { identityOf } from '../../src/provider/identity.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { planDispatch } from '../../src/settlement/dispatch/dispatch-plan.ts';
-import { resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { certificate, passphrase, pfx } from './certificate.ts';
 
 /** Two merchants with a provider account of their own beside a shared one. Each provider account is a simulator of its own. */

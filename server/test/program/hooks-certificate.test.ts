@@ -1,6 +1,6 @@
 import { openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, expect, test } from 'vitest';
-import type { HookDelivery } from '../../src/settlement/tracking/inbound.ts';
+import type { HookDelivery } from '../../src/flow/inbound.ts';
 
 /** Whether a proxy has verified the provider's certificate is believed of trusted proxies only: anyone can send the header. */
 

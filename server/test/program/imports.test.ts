@@ -59,7 +59,7 @@ const layers: readonly (readonly string[])[] = [
 ];
 
 /** Files that mount the routes of every module stand above all modules. */
-const mountsRoutes = new Set(['http/server.ts', 'http/public-api.ts', 'http/openapi.ts', 'panel/panel.ts']);
+const mountsRoutes = new Set(['api/server.ts', 'api/public-api.ts', 'api/openapi.ts', 'main/panel.ts']);
 
 const moduleOf = (file: string): string => file.split('/')[0] as string;
 
@@ -114,28 +114,23 @@ describe('imports', () => {
   });
 
   it('of the pure core reach nothing that touches the world', () => {
-    const pure = [
-      'ledger/decide.ts',
-      'ledger/journal.ts',
-      'payments/state.ts',
-      'settlement/dispatch/intent.ts',
-    ];
+    const pure = ['money/decide.ts', 'money/journal.ts', 'money/state.ts', 'money/intent.ts'];
     const values = imports.filter(({ from, typeOnly }) => pure.includes(from) && !typeOnly);
     expect(named(values.filter(({ to }) => !pure.includes(to)))).toEqual([]);
   });
 
   it('of the command builders reach no clock, no log and no connection', () => {
     const builders = [
-      'closes/close-chain.ts',
-      'closes/close-connection.ts',
-      'settlement/dispatch/admission.ts',
-      'settlement/dispatch/refund-admission.ts',
-      'settlement/dispatch/send-commands.ts',
-      'settlement/incidents/endings.ts',
-      'settlement/incidents/resolution.ts',
-      'settlement/tracking/outcome-command.ts',
-      'settlement/tracking/refund-outcome.ts',
-      'transfers/draft-transitions.ts',
+      'operate/closes/close-chain.ts',
+      'operate/closes/close-connection.ts',
+      'flow/admission.ts',
+      'flow/refund-admission.ts',
+      'flow/send-commands.ts',
+      'operate/incidents/endings.ts',
+      'operate/incidents/resolution.ts',
+      'flow/outcome-command.ts',
+      'flow/refund-outcome.ts',
+      'api/transfers/draft-transitions.ts',
     ];
     expect(builders.filter((file) => !files.includes(file))).toEqual([]);
     const effects = ['ports/clock.ts', 'ports/sql.ts', 'ports/net.ts', 'ground/log.ts', 'ground/signal.ts'];
@@ -157,7 +152,7 @@ describe('imports', () => {
       return /\b(?:request|req)\.ips?\b|\.remoteAddress\b|x-forwarded-for'\]/.test(text);
     });
     // Two read no address: the limiter sees that a header came and warns, the mailbox refuses connections from other machines.
-    expect(reading).toEqual(['http/caller-address.ts', 'http/rate-limit.ts', 'panel/site/mailbox.ts']);
+    expect(reading).toEqual(['edge/caller-address.ts', 'edge/rate-limit.ts', 'panel/site/mailbox.ts']);
   });
 
   it('never go in a circle, types included', () => {

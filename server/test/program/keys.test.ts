@@ -3,12 +3,8 @@ import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { until } from '@vintem/testkit/service.ts';
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLog } from '../../src/ground/log.ts';
-import type { Letter } from '../../src/ground/mail.ts';
-import { createSecrets } from '../../src/ground/secrets.ts';
-import { buildServer } from '../../src/http/server.ts';
-import { makeKey } from '../../src/keys/key.ts';
-import { touchKey } from '../../src/keys/keys.sql.ts';
+import { makeKey } from '../../src/api/keys/key.ts';
+import { touchKey } from '../../src/api/keys/keys.sql.ts';
 import {
   createKey,
   keyring,
@@ -18,8 +14,12 @@ import {
   rollKey,
   rollKeyById,
   wakeKey,
-} from '../../src/keys/keys.ts';
-import { createUnusedKeys } from '../../src/keys/unused.ts';
+} from '../../src/api/keys/keys.ts';
+import { createUnusedKeys } from '../../src/api/keys/unused.ts';
+import { buildServer } from '../../src/api/server.ts';
+import { createLog } from '../../src/ground/log.ts';
+import type { Letter } from '../../src/ground/mail.ts';
+import { createSecrets } from '../../src/ground/secrets.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';

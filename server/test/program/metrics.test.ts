@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMetrics } from '../../src/compose/metrics.ts';
-import { serveMonitoring } from '../../src/compose/monitoring.ts';
-import { createReadiness } from '../../src/compose/readiness.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { createMetrics } from '../../src/main/metrics.ts';
+import { serveMonitoring } from '../../src/main/monitoring.ts';
+import { createReadiness } from '../../src/main/readiness.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 
 let service: Service;

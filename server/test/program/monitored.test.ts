@@ -2,8 +2,8 @@ import { openService, type Service } from '@vintem/testkit/service.ts';
 import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { openFakeStandby } from '@vintem/testkit/standby.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMetrics } from '../../src/compose/metrics.ts';
-import { stepProviderBalance } from '../../src/settlement/tracking/provider-balance.ts';
+import { stepProviderBalance } from '../../src/jobs/provider-balance.ts';
+import { createMetrics } from '../../src/main/metrics.ts';
 
 /** What alerts ask about that somebody or something has to write down first. */
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics } from '../../src/compose/metrics.ts';
+import { createMetrics } from '../../src/main/metrics.ts';
 
 /** The alert rules, their pages and the dashboards speak of metrics that a running service has. */
 

@@ -1,11 +1,11 @@
 import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildServer } from '../../src/api/server.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { buildServer } from '../../src/http/server.ts';
-import { type Command, createTill, type Posting } from '../../src/ledger/till.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
+import { paymentIdFor } from '../../src/store/rows/idempotency.ts';
+import { type Command, createTill, type Posting } from '../../src/store/till.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;

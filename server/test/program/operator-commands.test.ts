@@ -5,7 +5,7 @@ import { type Program, programOn, testMerchant } from '@vintem/testkit/program.t
 import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findEmbedded } from '../../src/db/embedded.ts';
+import { findEmbedded } from '../../src/store/database/embedded.ts';
 
 let program: Program;
 let simulator: Simulator;

@@ -2,12 +2,12 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { truthOf } from '@vintem/testkit/truth.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { setConditions } from '../../src/accounts/conditions.ts';
-import { placeHold, releaseHold } from '../../src/accounts/holds.ts';
-import { actions } from '../../src/settlement/incidents/endings.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { type Operator, OperatorRefused } from '../../src/settlement/operator/operator.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { placeHold, releaseHold } from '../../src/operate/accounts/holds.ts';
+import { actions } from '../../src/operate/incidents/endings.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
+import { type Operator, OperatorRefused } from '../../src/store/operator.ts';
 
 /** Merchants, payers, the provider and operators, all at once and in any order; `verify` looks all the while. */
 const mixMs = Number(process.env.MIX_MS ?? 8_000);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { quoted, tableRows } from '@vintem/testkit/outside.ts';
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/commands.ts';
+import { commands } from '../../src/main/cli/commands.ts';
 
 const root = new URL('../../../', import.meta.url);
 

@@ -3,18 +3,18 @@ import { mailsTo, newPerson, openTab, passCodes, password, totpOf } from '@vinte
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { claimSecret, rotateSecrets, statusOfSecrets } from '../../src/db/installation-secret.ts';
-import { countSealed } from '../../src/db/sealed-columns.ts';
+import { confirmDraft, createDraft } from '../../src/api/transfers/draft.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
 import type { Caller } from '../../src/ground/caller.ts';
 import { SettingFault } from '../../src/ground/config.ts';
 import { createSecrets, type Secrets } from '../../src/ground/secrets.ts';
+import { listIncidents } from '../../src/operate/incidents/incident.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 import type { PayoutReport, PixReturn } from '../../src/provider/provider.ts';
-import { listIncidents } from '../../src/settlement/incidents/incident.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { confirmDraft, createDraft } from '../../src/transfers/draft.ts';
+import { claimSecret, rotateSecrets, statusOfSecrets } from '../../src/store/database/installation-secret.ts';
+import { countSealed } from '../../src/store/database/sealed-columns.ts';
 
 const ids = systemIds(systemClock);
 const [a, b, c] = [randomBytes(32), randomBytes(32), randomBytes(32)] as [Buffer, Buffer, Buffer];

@@ -2,9 +2,9 @@ import { addCells } from '@vintem/testkit/cells.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { joinWorkers, shareOf } from '../../src/compose/shares.ts';
-import { runWorker } from '../../src/compose/worker.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
+import { joinWorkers, shareOf } from '../../src/main/shares.ts';
+import { runWorker } from '../../src/main/worker.ts';
 
 /** Workers share the cells among them: a matter of load alone, since two in one cell do no harm. */
 

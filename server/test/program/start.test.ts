@@ -8,7 +8,7 @@ import { endPrograms, finish, type Running, run } from '@vintem/testkit/command.
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { childrenOf, postmasterOf } from '@vintem/testkit/processes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processExists } from '../../src/db/lock.ts';
+import { processExists } from '../../src/store/database/lock.ts';
 
 let dataDir: string;
 let env: Record<string, string>;

@@ -2,9 +2,9 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { incidentsOf, later, providerIdOf, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import type { Observation } from '../../src/settlement/tracking/interpret-report.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import type { Observation } from '../../src/flow/interpret-report.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 
 /** Payments that the provider does not end, and money that it reports oddly: a person hears of each, and the merchant too. */
 

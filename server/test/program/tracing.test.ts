@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTraces } from '../../src/compose/tracing.ts';
+import { createTraces } from '../../src/main/tracing.ts';
 
 /** What a collector gets: real OTLP over HTTP, of the real service. */
 

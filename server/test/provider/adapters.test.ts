@@ -1,8 +1,8 @@
 import { adapterKit } from '../../../testkit/src/adapter-kit.ts';
-import { createApiPixProvider } from '../../src/provider/api-pix.ts';
-import { createEfiProvider } from '../../src/provider/efi.ts';
-import { createInterProvider } from '../../src/provider/inter.ts';
-import { createWooviProvider } from '../../src/provider/woovi.ts';
+import { createApiPixProvider } from '../../src/provider/api-pix/api-pix.ts';
+import { createEfiProvider } from '../../src/provider/efi/efi.ts';
+import { createInterProvider } from '../../src/provider/inter/inter.ts';
+import { createWooviProvider } from '../../src/provider/woovi/woovi.ts';
 
 /** Every adapter against the simulator's dialect of its protocol. */
 

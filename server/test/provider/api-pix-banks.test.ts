@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Net, NetRequest } from '../../src/ports/net.ts';
-import { apiPixAdapters } from '../../src/provider/api-pix.ts';
-import { banks } from '../../src/provider/api-pix-banks.ts';
+import { apiPixAdapters } from '../../src/provider/api-pix/api-pix.ts';
+import { banks } from '../../src/provider/api-pix/api-pix-banks.ts';
 
 /** How each bank of the table is asked: its own addresses, form of tokens, headers and texts of the QR. */
 

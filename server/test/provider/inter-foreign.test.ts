@@ -3,7 +3,7 @@ import { foreign } from '../../../simulator/test/foreign.ts';
 import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type Net, type NetAnswer, type NetRequest, NotSent } from '../../src/ports/net.ts';
-import { interAdapter, interScopes } from '../../src/provider/inter.ts';
+import { interAdapter, interScopes } from '../../src/provider/inter/inter.ts';
 
 /** The adapter reads what Inter documents: every body here comes from outside (`contract/provider-bodies/inter`). */
 

@@ -5,7 +5,7 @@ import { createLog } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { parseBrCode } from '../../src/provider/br-code.ts';
-import { createEfiProvider, type EfiOptions, simulatorLimits } from '../../src/provider/efi.ts';
+import { createEfiProvider, type EfiOptions, simulatorLimits } from '../../src/provider/efi/efi.ts';
 
 /** What no well-behaved provider answers, said by a bare server. */
 

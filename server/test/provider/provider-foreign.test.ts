@@ -5,9 +5,9 @@ import { differences, type Foreign, foreign } from '../../../simulator/test/fore
 import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
-import { createEfiProvider } from '../../src/provider/efi.ts';
-import { readReport } from '../../src/provider/efi-account.ts';
-import { readDispute } from '../../src/provider/efi-disputes.ts';
+import { readReport } from '../../src/provider/api-pix/efi-account.ts';
+import { createEfiProvider } from '../../src/provider/efi/efi.ts';
+import { readDispute } from '../../src/provider/efi/efi-disputes.ts';
 
 /** The adapter reads what providers really send: every body here comes from outside (`contract/provider-bodies`). */
 

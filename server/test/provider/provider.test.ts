@@ -9,7 +9,7 @@ import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { parseBrCode } from '../../src/provider/br-code.ts';
-import { createEfiProvider, type EfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
+import { createEfiProvider, type EfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
 import type { Provider, WebhookDelivery } from '../../src/provider/provider.ts';
 
 /** The adapter against the simulator, which behaves as the provider does: what each ending of a call is taken for. */

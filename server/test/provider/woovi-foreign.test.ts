@@ -4,7 +4,7 @@ import { foreign } from '../../../simulator/test/foreign.ts';
 import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
-import { createWooviProvider } from '../../src/provider/woovi.ts';
+import { createWooviProvider } from '../../src/provider/woovi/woovi.ts';
 
 /** The adapter reads what Woovi really sends: every body here comes from outside (`contract/provider-bodies/woovi`). */
 

@@ -3,20 +3,20 @@ import { type Merchant, openService, type Service, simulatorAt, until } from '@v
 import { intentOf, journalsOf, providerIdOf, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { providersOf as providersWith } from '../../src/compose/runtime.ts';
+import { startSend } from '../../src/flow/send.ts';
+import { buildMove } from '../../src/flow/send-commands.ts';
+import { readConfig } from '../../src/ground/config.ts';
+import { providersOf as providersWith } from '../../src/main/runtime.ts';
+import type { Intent } from '../../src/money/intent.ts';
 import {
   type ConnectionDeps,
   createConnection,
   retireConnection,
   routeCharges,
   setConnection,
-} from '../../src/connections/connections.ts';
-import { readConfig } from '../../src/ground/config.ts';
+} from '../../src/operate/connections/connections.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import type { Intent } from '../../src/settlement/dispatch/intent.ts';
-import { intents } from '../../src/settlement/dispatch/intents.sql.ts';
-import { startSend } from '../../src/settlement/dispatch/send.ts';
-import { buildMove } from '../../src/settlement/dispatch/send-commands.ts';
+import { intents } from '../../src/store/rows/intents.sql.ts';
 
 /**
  * A charge goes to the next connection of its account's list only where its creation was certainly not sent: while the breaker is open,

@@ -2,10 +2,10 @@ import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { endsAt } from '../../src/closes/day.ts';
-import { closeDays } from '../../src/closes/step.ts';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { dayOf } from '../../src/statement/period.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
+import { endsAt } from '../../src/operate/closes/day.ts';
+import { closeDays } from '../../src/operate/closes/step.ts';
+import { dayOf } from '../../src/operate/statement/period.ts';
 
 /** The daily close over three cells: each operation's in its cell, and one sum for the connection. */
 

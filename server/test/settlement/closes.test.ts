@@ -4,16 +4,16 @@ import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { posting } from '@vintem/testkit/till.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAlerts } from '../../src/accounts/alerts.ts';
-import { buildClose } from '../../src/closes/close-chain.ts';
-import { closeNow } from '../../src/closes/close-now.ts';
-import { type ChainToClose, findChainsToClose } from '../../src/closes/closes.sql.ts';
-import { dayAfter, endsAt, startsAt } from '../../src/closes/day.ts';
-import { readDay } from '../../src/closes/read-day.ts';
-import { closeDays, lastDayOver, stepCloses } from '../../src/closes/step.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
-import { createTill } from '../../src/ledger/till.ts';
-import { dayOf } from '../../src/statement/period.ts';
+import { createAlerts } from '../../src/operate/accounts/alerts.ts';
+import { buildClose } from '../../src/operate/closes/close-chain.ts';
+import { closeNow } from '../../src/operate/closes/close-now.ts';
+import { type ChainToClose, findChainsToClose } from '../../src/operate/closes/closes.sql.ts';
+import { dayAfter, endsAt, startsAt } from '../../src/operate/closes/day.ts';
+import { readDay } from '../../src/operate/closes/read-day.ts';
+import { closeDays, lastDayOver, stepCloses } from '../../src/operate/closes/step.ts';
+import { dayOf } from '../../src/operate/statement/period.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** The daily close: each day of São Paulo, once, in order, beside the provider's account. */
 

@@ -2,24 +2,24 @@ import { type Dialect, type Merchant, openService, type Service, until } from '@
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { endsAt } from '../../src/closes/day.ts';
-import { closeDays } from '../../src/closes/step.ts';
-import { findForeignAccounts, setHolder } from '../../src/connections/holders.ts';
-import { createTill } from '../../src/ledger/till.ts';
-import type { Provider } from '../../src/provider/provider.ts';
-import { bookUnmatched } from '../../src/settlement/incidents/unmatched.ts';
-import { bookMovement, listMovements } from '../../src/settlement/operator/book-movement.ts';
-import { resolveOwnIncidents } from '../../src/settlement/operator/own-incidents.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import {
   keepMovements,
   movementsOfCosts,
   postMovements,
   stepConnectionMovements,
-} from '../../src/settlement/tracking/connection-movements.ts';
-import { stepStatement } from '../../src/settlement/tracking/statement.ts';
-import { dayOf } from '../../src/statement/period.ts';
+} from '../../src/flow/connection-movements.ts';
+import { bookUnmatched } from '../../src/flow/unmatched.ts';
+import { stepStatement } from '../../src/jobs/statement.ts';
+import { bookMovement, listMovements } from '../../src/operate/book-movement.ts';
+import { endsAt } from '../../src/operate/closes/day.ts';
+import { closeDays } from '../../src/operate/closes/step.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { findForeignAccounts, setHolder } from '../../src/operate/connections/holders.ts';
+import { resolveOwnIncidents } from '../../src/operate/own-incidents.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
+import { dayOf } from '../../src/operate/statement/period.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** What the provider charges, and what the company moves itself: booked once, so that each day closes with nothing unexplained. */
 

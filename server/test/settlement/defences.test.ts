@@ -1,13 +1,13 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAlerts } from '../../src/accounts/alerts.ts';
-import { countSealed, sealAgain } from '../../src/db/sealed-columns.ts';
+import { stepDefences } from '../../src/flow/send-defence.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
+import { createAlerts } from '../../src/operate/accounts/alerts.ts';
 import type { DefenceInstruction, DefenceOutcome, Provider } from '../../src/provider/provider.ts';
-import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import { stepDefences } from '../../src/settlement/disputes/send-defence.ts';
+import { countSealed, sealAgain } from '../../src/store/database/sealed-columns.ts';
 
 /** Defences of disputes (MED): committed before they are sent, sent once as far as anyone can know, and never taken for refused in doubt. */
 

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { countSealed, sealAgain } from '../../src/db/sealed-columns.ts';
+import { stepDisputeFiles } from '../../src/flow/files.ts';
+import { stepDefences } from '../../src/flow/send-defence.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
+import { accountMostBytes, fileMostBytes, filesMost } from '../../src/money/evidence.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { accountMostBytes, fileMostBytes, filesMost } from '../../src/settlement/disputes/evidence.ts';
-import { stepDisputeFiles } from '../../src/settlement/disputes/files.ts';
-import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import { stepDefences } from '../../src/settlement/disputes/send-defence.ts';
+import { countSealed, sealAgain } from '../../src/store/database/sealed-columns.ts';
 
 /** Files of a defence: taken within their limits, kept sealed, and sent to a provider that takes files. */
 

@@ -2,18 +2,14 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setConditions } from '../../src/accounts/conditions.ts';
-import { listHolds, releaseHold } from '../../src/accounts/holds.ts';
+import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { queryOne } from '../../src/flow/query.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { listHolds, releaseHold } from '../../src/operate/accounts/holds.ts';
+import { type IncidentView, listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import {
-  type IncidentView,
-  listIncidents,
-  resolveIncident,
-} from '../../src/settlement/incidents/incident.ts';
-import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
-import { queryOne } from '../../src/settlement/tracking/query.ts';
-import { stepUnread } from '../../src/settlement/tracking/unread-items.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
 

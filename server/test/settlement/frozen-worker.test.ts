@@ -8,8 +8,8 @@ import { endPrograms, type Running, run } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { intentOf, journalsOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
  * A real worker process is stopped in the middle of a send for longer than its lease, and then continues. A relay between it and

@@ -17,13 +17,13 @@ import {
 } from '@vintem/testkit/settlement.ts';
 import { violations, violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTill } from '../../src/ledger/till.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /**
- * Rows of the table in `settlement/incidents/endings.ts` from the first odd word of the provider to the operator's command: what comes in comes
+ * Rows of the table in `operate/incidents/endings.ts` from the first odd word of the provider to the operator's command: what comes in comes
  * over HTTP, and every incident is listed and resolved by `vintem`.
  */
 

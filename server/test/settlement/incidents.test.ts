@@ -1,19 +1,19 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PayoutReport, PixReturn, ReceivedPix } from '../../src/provider/provider.ts';
-import { findWords } from '../../src/settlement/dispatch/provider-words.sql.ts';
-import type { Action } from '../../src/settlement/incidents/endings.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import type { Observed } from '../../src/flow/outcome-command.ts';
+import { findWords } from '../../src/flow/provider-words.sql.ts';
+import { postUnmatched } from '../../src/flow/unmatched.ts';
+import type { Action } from '../../src/operate/incidents/endings.ts';
 import {
   type IncidentView,
   listIncidents,
   resolveIncident,
   showIncident,
-} from '../../src/settlement/incidents/incident.ts';
-import { postUnmatched } from '../../src/settlement/incidents/unmatched.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import type { Observed } from '../../src/settlement/tracking/outcome-command.ts';
+} from '../../src/operate/incidents/incident.ts';
+import type { PayoutReport, PixReturn, ReceivedPix } from '../../src/provider/provider.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 let service: Service;
 

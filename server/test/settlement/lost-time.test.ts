@@ -1,20 +1,20 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ListWindow, Provider, UnreadItem } from '../../src/provider/provider.ts';
-import { createDueSends } from '../../src/settlement/dispatch/due-sends.ts';
-import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { markLostTime } from '../../src/settlement/operator/after-restore.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { createDueSends } from '../../src/flow/due-sends.ts';
+import { prepareLimits } from '../../src/flow/limit.ts';
+import { stepStatement } from '../../src/jobs/statement.ts';
+import { markLostTime } from '../../src/operate/after-restore.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import {
   askAtNewConnection,
   markCompared,
   pauseAfterRestore,
   resumeWithdrawals,
-} from '../../src/settlement/operator/pause.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+} from '../../src/operate/pause.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
+import type { ListWindow, Provider, UnreadItem } from '../../src/provider/provider.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 // Without a worker nothing is followed up: what a comparison finds, it finds itself.
 let service: Service;

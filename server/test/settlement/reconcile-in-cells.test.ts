@@ -3,12 +3,12 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { postUnmatched } from '../../src/settlement/incidents/unmatched.ts';
-import { installationId } from '../../src/settlement/operator/audit.sql.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { postUnmatched } from '../../src/flow/unmatched.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
+import type { Operator } from '../../src/store/operator.ts';
+import { installationId } from '../../src/store/rows/audit.sql.ts';
 
 /** What the provider lists is compared with the cell of each payment's account; what is nobody's stands in the first cell. */
 

@@ -2,14 +2,14 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { reservedCents } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
+import { prepareLimits } from '../../src/flow/limit.ts';
+import { listOpenLines, stepStatementLines } from '../../src/jobs/statement-lines.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { markCompared, pauseAfterRestore, resumeWithdrawals } from '../../src/operate/pause.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import type { DayReportOutcome, Provider } from '../../src/provider/provider.ts';
-import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { markCompared, pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
+import type { Operator } from '../../src/store/operator.ts';
 
 // Without a worker nothing is followed up: what a comparison finds, it finds itself.
 let service: Service;

@@ -2,11 +2,11 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { incidentsOf, journalsOf, later, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConditionChange, setConditions } from '../../src/accounts/conditions.ts';
+import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { type ConditionChange, setConditions } from '../../src/operate/accounts/conditions.ts';
+import { type Action, actions } from '../../src/operate/incidents/endings.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import type { RefundReport } from '../../src/provider/provider.ts';
-import { type Action, actions } from '../../src/settlement/incidents/endings.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 
 /** How a person resolves an incident of a refund: every action that fits, and that every other one changes nothing. */
 

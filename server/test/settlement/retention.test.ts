@@ -1,7 +1,7 @@
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stepRetention } from '../../src/settlement/operator/retention.ts';
-import { insertDeliveries, markApplied } from '../../src/settlement/tracking/inbound.sql.ts';
+import { stepRetention } from '../../src/operate/retention.ts';
+import { insertDeliveries, markApplied } from '../../src/store/rows/inbound.sql.ts';
 
 let service: Service;
 

@@ -2,19 +2,19 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { incidentsOf, journalsOf, later, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ReturnRule, setReturnRule } from '../../src/accounts/return-rule.ts';
-import type { RefundReport } from '../../src/provider/provider.ts';
-import type { Action } from '../../src/settlement/incidents/endings.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { type ReturnRule, setReturnRule } from '../../src/operate/accounts/return-rule.ts';
+import type { Action } from '../../src/operate/incidents/endings.ts';
 import {
   type IncidentView,
   keepIncident,
   listIncidents,
   resolveIncident,
-} from '../../src/settlement/incidents/incident.ts';
-import { stepPayerReturns } from '../../src/settlement/incidents/return-rule.ts';
-import { pauseWithdrawals, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
+} from '../../src/operate/incidents/incident.ts';
+import { stepPayerReturns } from '../../src/operate/incidents/return-rule.ts';
+import { pauseWithdrawals, resumeWithdrawals } from '../../src/operate/pause.ts';
+import type { RefundReport } from '../../src/provider/provider.ts';
 
 /** Money in suspense goes back to its payer: by a person's decision, or by the account's rule. */
 

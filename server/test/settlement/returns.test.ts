@@ -11,7 +11,7 @@ import {
 } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 
 /** Money that comes back or is taken back: each return is posted once, under whatever names the provider reports it. */
 

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createEfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /** The breaker, seen by those who call: nothing is committed while it is open, and one call in thirty seconds tries. */
 

@@ -15,10 +15,10 @@ import { intentOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runApi } from '../../src/compose/api.ts';
 import { readConfig } from '../../src/ground/config.ts';
-import { createTill } from '../../src/ledger/till.ts';
+import { runApi } from '../../src/main/api.ts';
 import type { Sql } from '../../src/ports/sql.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** A caller is answered within the time of one request, whatever hangs, one after the other. */
 

@@ -16,12 +16,12 @@ import {
 } from '@vintem/testkit/settlement.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { createEfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { createInbound } from '../../src/flow/inbound.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { changeWebhookAddress } from '../../src/operate/webhook-address.ts';
+import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { changeWebhookAddress } from '../../src/settlement/operator/webhook-address.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { createInbound } from '../../src/settlement/tracking/inbound.ts';
 
 /** What comes in at our address: what it may do, and what it may not. Nothing else works here: no worker asks meanwhile. */
 

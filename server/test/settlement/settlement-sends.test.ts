@@ -15,17 +15,17 @@ import {
   tillAt,
 } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { createTill } from '../../src/ledger/till.ts';
+import { createTransfer } from '../../src/api/transfers/create.ts';
+import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { createBreakers } from '../../src/flow/breaker.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { prepareLimits } from '../../src/flow/limit.ts';
+import { takeAllowedQuery } from '../../src/flow/query.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
 import { CommitUnknown, type Sql } from '../../src/ports/sql.ts';
-import { createEfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
+import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
 import type { PayoutInstruction, Provider } from '../../src/provider/provider.ts';
-import { createBreakers } from '../../src/settlement/dispatch/breaker.ts';
-import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { takeAllowedQuery } from '../../src/settlement/tracking/query.ts';
-import { createTransfer } from '../../src/transfers/create.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** How payments go out and are followed when owners die, freeze, hang or meet each other. Each step is made by hand here. */
 

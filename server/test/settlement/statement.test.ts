@@ -3,28 +3,23 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keepUnread } from '../../src/flow/keep-unread.ts';
 import { createLog } from '../../src/ground/log.ts';
-import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
-import { listIncidents } from '../../src/settlement/incidents/incident.ts';
-import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
-import { keepUnread } from '../../src/settlement/tracking/keep-unread.ts';
-import { stepLateQueries } from '../../src/settlement/tracking/late-queries.ts';
-import { stepLateStatement, stepStatement } from '../../src/settlement/tracking/statement.ts';
-import {
-  dismissLine,
-  listOpenLines,
-  setAside,
-  stepStatementLines,
-} from '../../src/settlement/tracking/statement-lines.ts';
+import { stepDayReport } from '../../src/jobs/day-reports.ts';
+import { stepLateQueries } from '../../src/jobs/late-queries.ts';
+import { stepLateStatement, stepStatement } from '../../src/jobs/statement.ts';
+import { dismissLine, listOpenLines, setAside, stepStatementLines } from '../../src/jobs/statement-lines.ts';
+import { listIncidents } from '../../src/operate/incidents/incident.ts';
+import { pauseAfterRestore } from '../../src/operate/pause.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import {
   dismissUnread,
   listUnread,
   showUnread,
   stepUnread,
   stepUnreadPruning,
-} from '../../src/settlement/tracking/unread-items.ts';
+} from '../../src/operate/unread/unread-items.ts';
+import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
 
 // Without a worker nothing is followed up: what the statement tells, it tells alone.
 let service: Service;

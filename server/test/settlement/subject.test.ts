@@ -1,11 +1,7 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  anonymiseSubject,
-  exportSubject,
-  type SubjectOperator,
-} from '../../src/settlement/operator/subject.ts';
+import { anonymiseSubject, exportSubject, type SubjectOperator } from '../../src/operate/subject.ts';
 
 /** What is stored about a person is found, given out, and taken away when its time is over; money does not change by it. */
 

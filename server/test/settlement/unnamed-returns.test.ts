@@ -2,12 +2,12 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, journalsOf, later, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { createInbound } from '../../src/flow/inbound.ts';
+import { stepStatement } from '../../src/jobs/statement.ts';
+import { listOpenLines, stepStatementLines } from '../../src/jobs/statement-lines.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { createInbound } from '../../src/settlement/tracking/inbound.ts';
-import { stepStatement } from '../../src/settlement/tracking/statement.ts';
-import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
 
 /**
  * A provider that lists returns without the Pix that went back (Woovi): the delivery alone says whose money it is. Where it was lost, the

@@ -1,6 +1,6 @@
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runWorker } from '../../src/compose/worker.ts';
+import { runWorker } from '../../src/main/worker.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Queries, Sql } from '../../src/ports/sql.ts';
 

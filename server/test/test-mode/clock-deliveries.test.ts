@@ -2,11 +2,11 @@ import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { gate } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stepTestClocks } from '../../src/api/test-mode/clock.ts';
 import { createPublisher } from '../../src/events/publish.ts';
+import { createDeliverer } from '../../src/events/webhooks/deliver.ts';
+import { fanOutTo } from '../../src/events/webhooks/fan-out.ts';
 import type { Sql } from '../../src/ports/sql.ts';
-import { stepTestClocks } from '../../src/test-mode/clock.ts';
-import { createDeliverer } from '../../src/webhooks/deliver.ts';
-import { fanOutTo } from '../../src/webhooks/fan-out.ts';
 
 /** What deliveries and a test clock do to each other. */
 

@@ -2,8 +2,8 @@ import { newDraft } from '@vintem/testkit/draft.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { createClock, setTarget } from '../../src/test-mode/clock.sql.ts';
+import { createClock, setTarget } from '../../src/api/test-mode/clock.sql.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** A test clock takes everything of an account that waits to its end: charges, drafts, deliveries. */
 

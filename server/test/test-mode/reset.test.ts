@@ -1,7 +1,7 @@
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { copiedColumns, ownColumns } from '../../src/test-mode/reset.ts';
+import { copiedColumns, ownColumns } from '../../src/api/test-mode/reset.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** POST /api/v1/test/reset: another account under the same keys. */
 

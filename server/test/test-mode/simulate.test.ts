@@ -1,11 +1,11 @@
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { paymentSystemCodes } from '../../../simulator/src/behaviour.ts';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { createConnection } from '../../src/connections/connections.ts';
+import { createKey } from '../../src/api/keys/keys.ts';
+import { acts, disputeActs } from '../../src/api/test-mode/simulate.ts';
 import { permissions } from '../../src/ground/permissions.ts';
-import { createKey } from '../../src/keys/keys.ts';
-import { acts, disputeActs } from '../../src/test-mode/simulate.ts';
+import { createConnection } from '../../src/operate/connections/connections.ts';
+import { createAccount } from '../../src/operate/connections/directory.ts';
 
 /** The calls under /api/v1/test: what a merchant plays in a test account. */
 

@@ -1,9 +1,9 @@
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventRow, events } from '../../src/events/event.ts';
+import { runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { runDeliveries } from '../../src/webhooks/delivery-loop.ts';
+import { eventRow, events } from '../../src/store/events/event.ts';
 
 let service: Service;
 let receiver: Receiver;

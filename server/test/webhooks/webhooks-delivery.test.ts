@@ -6,12 +6,12 @@ import { openReceiver, type Received, type Receiver } from '@vintem/testkit/rece
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { type ShiftedClock, shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
+import type { Addresses } from '../../src/events/webhooks/address.ts';
+import { type Outgoing, runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
+import { keyOfSecret, signatureHeaders } from '../../src/events/webhooks/sign.ts';
 import { createMail } from '../../src/ground/mail.ts';
-import { createUnknownTransferAlerts } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
-import type { Addresses } from '../../src/webhooks/address.ts';
-import { type Outgoing, runDeliveries } from '../../src/webhooks/delivery-loop.ts';
-import { keyOfSecret, signatureHeaders } from '../../src/webhooks/sign.ts';
+import { createUnknownTransferAlerts } from '../../src/jobs/unknown-transfer-alerts.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
 
 const hour = 3600_000;
 const day = 24 * hour;

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Runtime } from '../../src/compose/runtime.ts';
-import { createAddresses } from '../../src/webhooks/address.ts';
-import { type Outgoing, runDeliveries } from '../../src/webhooks/delivery-loop.ts';
+import { createAddresses } from '../../src/events/webhooks/address.ts';
+import { type Outgoing, runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
 import { certificate, passphrase, pfx } from '../program/certificate.ts';
 
 /**

@@ -6,11 +6,11 @@ import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.
 import { endWithRun } from '@vintem/testkit/run.ts';
 import { type Call, callWith, type Merchant, until } from '@vintem/testkit/service.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startDeliveryThread } from '../../src/compose/delivery-thread.ts';
+import { startDeliveryThread } from '../../src/main/delivery-thread.ts';
 
 /** Webhooks of the whole program, in processes of its own: killed and started again. */
 
-const entry = fileURLToPath(new URL('../../src/cli/launch.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../src/main/cli/launch.js', import.meta.url));
 
 let program: Program;
 let merchant: Merchant;
@@ -105,7 +105,7 @@ test('an endpoint that hangs does not hold up the end, and its event goes out ag
 });
 
 test('a thread of the deliveries that breaks ends its process', async () => {
-  const outgoing = JSON.stringify(new URL('../../src/compose/delivery-thread.ts', import.meta.url).href);
+  const outgoing = JSON.stringify(new URL('../../src/main/delivery-thread.ts', import.meta.url).href);
   const start = `import(${outgoing}).then(({ startDeliveryThread }) => startDeliveryThread({ databaseUrl: 'no address' }));
     setInterval(() => {}, 1_000);`;
   const child = spawn(process.execPath, ['--eval', start], {

@@ -1,5 +1,5 @@
-import { timestamp } from '../../db/pool.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
 
 /**
  * One statement counts and decides, so parallel attempts cannot share a place. A value written by a process with a wrong clock ($2 is the

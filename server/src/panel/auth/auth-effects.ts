@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
+import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../members/mails.ts';
+import { panelMails } from '../people/mails.ts';
 import {
   deleteNewEmailOf,
   endOtherSessions,
@@ -9,13 +9,13 @@ import {
   freezeUser,
   markSecondFactor,
   type User,
-} from '../members/members.sql.ts';
+} from '../people/members.sql.ts';
+import { recordSecurityEvent, type SecurityEvent } from '../people/security-events.ts';
 import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, freezeMs } from './auth-calls.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 import type { KnownDevices } from './known-device.ts';
-import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 import type { Person, Sessions } from './session.ts';
 import { noticeSignIn } from './sign-in-notice.ts';
 

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callerNetwork } from '../../edge/caller-address.ts';
 import { refuse } from '../../ground/errors.ts';
-import { callerNetwork } from '../../http/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { endSession } from '../members/members.sql.ts';
-import { emailMost, emailOf, isEmail } from '../members/members.ts';
+import { endSession } from '../people/members.sql.ts';
+import { emailMost, emailOf, isEmail } from '../people/members.ts';
+import { passwordLength } from '../people/password-length.ts';
 import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
 import { authEffects } from './auth-effects.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 import type { KnownDevices } from './known-device.ts';
-import { passwordLength } from './password-length.ts';
 import { type Person, requireOwnFactor, type Sessions } from './session.ts';
 
 export interface SignInParts {

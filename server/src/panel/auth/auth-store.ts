@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { type CleanedWhere, createAdapterFactory } from 'better-auth/adapters';
-import { timestamp } from '../../db/pool.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
 
 /**
  * better-auth's storage over our own port, so that there is one pool, one role and one set of time limits. Its names become

@@ -1,17 +1,17 @@
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { panelMails } from '../members/mails.ts';
+import { panelMails } from '../people/mails.ts';
 import {
   cancelNewEmail,
   findUser,
   replaceNewEmail,
   takeNewEmail,
   updateEmail,
-} from '../members/members.sql.ts';
-import { emailOf, tokenHash } from '../members/members.ts';
+} from '../people/members.sql.ts';
+import { emailOf, tokenHash } from '../people/members.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
 import type { Attempts } from './attempts.ts';
 import { freezeMs } from './auth-calls.ts';
-import { recordSecurityEvent } from './security-events.ts';
 import type { Person } from './session.ts';
 
 const linkLivesMs = 60 * 60_000;

@@ -1,5 +1,5 @@
-import { timestamp } from '../../db/pool.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
 
 const pruneVerifications: Statement = {
   name: 'panel_verification_prune',

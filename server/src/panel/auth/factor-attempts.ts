@@ -1,6 +1,6 @@
-import { countedBy } from '../../http/caller-address.ts';
+import { countedBy } from '../../edge/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../members/mails.ts';
+import { panelMails } from '../people/mails.ts';
 import type { Attempts } from './attempts.ts';
 import type { KnownDevices } from './known-device.ts';
 

@@ -1,8 +1,8 @@
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { findInForce } from '../members/members.sql.ts';
-import type { Role } from '../members/roles.ts';
+import { findInForce } from '../people/members.sql.ts';
+import type { Role } from '../people/roles.ts';
 
 /** What a stream of the panel was let through for. */
 interface Holder {

@@ -4,7 +4,7 @@ import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { symmetricDecrypt } from 'better-auth/crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { useTotpStep } from '../members/members.sql.ts';
+import { useTotpStep } from '../people/members.sql.ts';
 import { addressHeader } from './auth-calls.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 

@@ -1,4 +1,4 @@
-import type { Membership } from '../members/members.sql.ts';
+import type { Membership } from '../people/members.sql.ts';
 
 const dayMs = 24 * 3600 * 1000;
 

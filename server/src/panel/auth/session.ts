@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { OperationDirectory } from '../../api/operations/operations.ts';
+import { callerAddress } from '../../edge/caller-address.ts';
+import { namedOperationOf } from '../../edge/operation-header.ts';
+import { uuidOf } from '../../edge/validation.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
 import { isPermission, type Permission } from '../../ground/permissions.ts';
-import { callerAddress } from '../../http/caller-address.ts';
-import { namedOperationOf } from '../../http/operation-header.ts';
-import { uuidOf } from '../../http/validation.ts';
-import type { OperationDirectory } from '../../operations/operations.ts';
 import { isUnavailable } from '../../ports/sql.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
@@ -18,13 +18,13 @@ import {
   touchAccess,
   touchSession,
   writeAudit,
-} from '../members/members.sql.ts';
-import { type Ability, abilitiesOf, may } from '../members/roles.ts';
+} from '../people/members.sql.ts';
+import { type Ability, abilitiesOf, may } from '../people/roles.ts';
+import { recordSecurityEvent, type SecurityEvent } from '../people/security-events.ts';
 import type { Auth } from './auth.ts';
 import { addressHeader } from './auth-calls.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { secondFactorDueAt } from './second-factor.ts';
-import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 
 /** A person who is signed in. */
 export interface Person extends SessionRow {

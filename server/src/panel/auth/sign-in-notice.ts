@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
+import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../members/mails.ts';
-import { isStrangePlace } from '../members/members.sql.ts';
+import { panelMails } from '../people/mails.ts';
+import { isStrangePlace } from '../people/members.sql.ts';
 
 /**
  * Mails the person about a sign-in from an address or a browser that they never came from before. Not the first time, which is right

@@ -1,13 +1,13 @@
+import { pixKeyTypeNames } from '../../api/transfers/pix-key.ts';
+import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
 import { type Permission, permissionNames } from '../../ground/permissions.ts';
-import type { Movement } from '../../ledger/decide.ts';
-import type { PaymentKind, PaymentReason, PaymentStatus } from '../../payments/payment.ts';
-import type { Action } from '../../settlement/incidents/endings.ts';
-import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
-import { pixKeyTypeNames } from '../../transfers/pix-key.ts';
-import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
-import type { SecurityEventKind } from '../auth/security-events.ts';
-import type { Role } from '../members/roles.ts';
+import type { Movement } from '../../money/decide.ts';
+import type { PaymentKind, PaymentReason, PaymentStatus } from '../../money/payment.ts';
+import type { Action } from '../../operate/incidents/endings.ts';
+import type { Incident } from '../../store/rows/incidents.sql.ts';
+import type { Role } from '../people/roles.ts';
+import type { SecurityEventKind } from '../people/security-events.ts';
 
 /**
  * Files in English have the names, codes and times of the API. Files in Portuguese are for people: these headers, words in place of

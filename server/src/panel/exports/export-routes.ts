@@ -1,21 +1,27 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
+import type { ListedKey } from '../../api/keys/keys.sql.ts';
+import { listKeys } from '../../api/keys/keys.ts';
+import { listDeliveries } from '../../api/webhooks/deliveries.ts';
+import type { WebhooksDeps } from '../../api/webhooks/endpoints.ts';
+import { WebhookParams } from '../../api/webhooks/schema.ts';
+import type { ApiScope } from '../../edge/edge.ts';
+import { listRequests } from '../../edge/request-log/list.ts';
+import type { ShownRequest } from '../../edge/request-log/request-log.sql.ts';
 import { listEvents } from '../../events/log.ts';
+import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
-import type { ApiScope } from '../../http/edge.ts';
-import type { ListedKey } from '../../keys/keys.sql.ts';
-import { listKeys } from '../../keys/keys.ts';
-import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../payments/payment.ts';
-import { listRequests } from '../../request-log/list.ts';
-import type { ShownRequest } from '../../request-log/request-log.sql.ts';
-import { type IncidentView, listIncidents } from '../../settlement/incidents/incident.ts';
-import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
-import { listDeliveries } from '../../webhooks/deliveries.ts';
-import type { WebhooksDeps } from '../../webhooks/endpoints.ts';
-import { WebhookParams } from '../../webhooks/schema.ts';
+import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
+import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
 import type { PanelDeps } from '../deps.ts';
-import { findMembers, type ListedMember } from '../members/members.sql.ts';
-import { CsvQuery, EventCsvQuery, JournalCsvQuery, RecordCsvQuery, RequestCsvQuery } from '../schema.ts';
+import { findMembers, type ListedMember } from '../people/members.sql.ts';
+import {
+  CsvQuery,
+  EventCsvQuery,
+  JournalCsvQuery,
+  RecordCsvQuery,
+  RequestCsvQuery,
+} from '../schema/schema.ts';
 import { type BalanceRow, findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
 import { findJournal, highestSeq } from '../views/records.sql.ts';

@@ -1,5 +1,5 @@
 import type { Language } from '../../ground/errors.ts';
-import { dayOf } from '../../statement/period.ts';
+import { dayOf } from '../../operate/statement/period.ts';
 
 const kinds = {
   charges: 'cobrancas',

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { findLetterhead } from '../../accounts/profile.sql.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { ApiScope } from '../../http/edge.ts';
-import { IdParams, OneOf, Uuid } from '../../http/schema.ts';
-import type { Payment } from '../../payments/payment.ts';
-import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
+import { IdParams, OneOf, Uuid } from '../../ground/schema.ts';
+import type { Payment } from '../../money/payment.ts';
+import { findLetterhead } from '../../store/rows/profile.sql.ts';
+import { shownKeyOf } from '../../store/rows/unreadable.ts';
 import type { Member } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';

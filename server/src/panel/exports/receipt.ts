@@ -2,8 +2,8 @@ import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
 import { priceOf } from '../../ground/money.ts';
 import type { Sheet, SheetRow } from '../../ground/paper/sheet.ts';
-import type { Payment } from '../../payments/payment.ts';
-import type { Refund } from '../../payments/refund.ts';
+import type { Payment } from '../../money/payment.ts';
+import type { Refund } from '../../money/refund.ts';
 import { pixKeyText } from '../views/receivers.ts';
 
 /** What stands on a receipt, besides the payment itself. */

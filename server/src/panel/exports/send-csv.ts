@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { type Cell, type CsvForm, csvLine } from '../../ground/csv.ts';
 import type { Language } from '../../ground/errors.ts';
-import type { Papers } from '../../ground/papers.ts';
-import type { CsvQuery } from '../schema.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
+import type { CsvQuery } from '../schema/schema.ts';
 import { type Column, headers } from './csv-words.ts';
 
 export type Row = readonly Cell[];

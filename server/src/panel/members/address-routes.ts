@@ -1,13 +1,13 @@
-import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
-import type { ApiScope } from '../../http/edge.ts';
+import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { askForEmail, cancelEmail, confirmEmail } from '../auth/email-change.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
-import { recordSecurityEvent } from '../auth/security-events.ts';
 import { actorOf, requireOwnFactor, requireSecondFactor, type Sessions } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { Done, EmailBody, InvitationBody } from '../schema.ts';
-import { findMemberships } from './members.sql.ts';
+import { findMemberships } from '../people/members.sql.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
+import { Done, EmailBody, InvitationBody } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 /** Another e-mail address for a person. */

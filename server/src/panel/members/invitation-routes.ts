@@ -1,12 +1,12 @@
-import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
-import type { ApiScope } from '../../http/edge.ts';
+import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
-import { recordSecurityEvent } from '../auth/security-events.ts';
 import type { Sessions } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { AcceptBody, Done, InvitationBody, InvitationSchema } from '../schema.ts';
-import { findUser } from './members.sql.ts';
-import { acceptInvitation, openInvitation } from './members.ts';
+import { findUser } from '../people/members.sql.ts';
+import { acceptInvitation, openInvitation } from '../people/members.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
+import { AcceptBody, Done, InvitationBody, InvitationSchema } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 /** What a person does with an invitation to an account. */

@@ -1,23 +1,11 @@
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import { isoOf } from '../../payments/view.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { type Member, note, type PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import {
-  DismissBody,
-  DismissedSchema,
-  Done,
-  GraceBody,
-  InviteBody,
-  MemberListSchema,
-  Nothing,
-  RoleBody,
-  RoleChangedSchema,
-  SessionListSchema,
-} from '../schema.ts';
-import { panelMails } from './mails.ts';
+import { panelMails } from '../people/mails.ts';
 import {
   deleteInvitation,
   deleteNewEmailOf,
@@ -29,9 +17,21 @@ import {
   findMembers,
   type ListedMember,
   updateGraceDays,
-} from './members.sql.ts';
-import { changeRole, dismiss, emailOf, invite } from './members.ts';
-import { mayManage } from './roles.ts';
+} from '../people/members.sql.ts';
+import { changeRole, dismiss, emailOf, invite } from '../people/members.ts';
+import { mayManage } from '../people/roles.ts';
+import {
+  DismissBody,
+  DismissedSchema,
+  Done,
+  GraceBody,
+  InviteBody,
+  MemberListSchema,
+  Nothing,
+  RoleBody,
+  RoleChangedSchema,
+  SessionListSchema,
+} from '../schema/schema.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };

@@ -1,21 +1,21 @@
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { isoOf } from '../../payments/view.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
 import type { Attempts } from '../auth/attempts.ts';
-import { isPassword } from '../auth/password.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
-import { recordSecurityEvent } from '../auth/security-events.ts';
 import { actorOf, type Person, type Sessions } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { Done, PasswordBody, ProfileBody, SessionSchema } from '../schema.ts';
 import {
   findMemberships,
   findPassword,
   type Membership,
   markAuthenticated,
   updateProfile,
-} from './members.sql.ts';
-import { abilitiesOf } from './roles.ts';
+} from '../people/members.sql.ts';
+import { isPassword } from '../people/password.ts';
+import { abilitiesOf } from '../people/roles.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
+import { Done, PasswordBody, ProfileBody, SessionSchema } from '../schema/schema.ts';
 
 /** Of every route that concerns a person, in whatever account. */
 export const personConfig: { api: RouteFacts } = {

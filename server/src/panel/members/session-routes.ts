@@ -1,19 +1,19 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiScope } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import { isoOf } from '../../payments/view.ts';
+import type { ApiScope } from '../../edge/edge.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
 import type { Queries } from '../../ports/sql.ts';
-import { recordSecurityEvent } from '../auth/security-events.ts';
 import { actorOf, type Person, type Sessions } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { Done, Nothing, SessionListSchema } from '../schema.ts';
 import {
   deleteNewEmailOf,
   endEverySession,
   endOtherSessions,
   endSession,
   findSessions,
-} from './members.sql.ts';
+} from '../people/members.sql.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
+import { Done, Nothing, SessionListSchema } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 const tags = ['Person'];

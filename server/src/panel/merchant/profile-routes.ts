@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { findProfile, putLogo, putProfile } from '../../accounts/profile.sql.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { cnpjOf } from '../../ground/cnpj.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { findProfile, putLogo, putProfile } from '../../store/rows/profile.sql.ts';
 import { note, type PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { Done, LogoBody, MerchantProfileBody, MerchantProfileSchema, Nothing } from '../schema.ts';
+import { Done, LogoBody, MerchantProfileBody, MerchantProfileSchema, Nothing } from '../schema/schema.ts';
 import { contrastWithWhite, leastContrast } from './colour.ts';
 import { cleanLogo, logoMostBytes } from './logo.ts';
 

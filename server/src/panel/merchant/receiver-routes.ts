@@ -1,12 +1,18 @@
+import { existsInDict, normalisePixKey } from '../../api/transfers/pix-key.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import { isoOf } from '../../payments/view.ts';
-import { existsInDict, normalisePixKey } from '../../transfers/pix-key.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
 import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { Done, Nothing, SavedReceiverBody, SavedReceiverListSchema, SavedReceiverSchema } from '../schema.ts';
+import {
+  Done,
+  Nothing,
+  SavedReceiverBody,
+  SavedReceiverListSchema,
+  SavedReceiverSchema,
+} from '../schema/schema.ts';
 import { openedKey } from '../views/receivers.ts';
 import { deleteReceiver, findReceivers, insertReceiver } from './receivers.sql.ts';
 

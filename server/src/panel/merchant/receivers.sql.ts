@@ -1,7 +1,7 @@
-import { lockAccount } from '../../accounts/lock.sql.ts';
-import { timestamp } from '../../db/pool.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { PixKeyType } from '../../provider/provider.ts';
+import { timestamp } from '../../store/database/pool.ts';
+import { lockAccount } from '../../store/rows/lock.sql.ts';
 
 export interface SavedReceiver {
   id: string;

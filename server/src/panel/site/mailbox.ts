@@ -2,13 +2,13 @@ import { timingSafeEqual } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
-import { hasLiveConnection } from '../../connections/connections.sql.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import { isTrial } from '../../ground/config.ts';
 import type { Secrets } from '../../ground/secrets.ts';
-import type { ApiScope } from '../../http/edge.ts';
+import { hasLiveConnection } from '../../operate/connections/connections.sql.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { MailListSchema } from '../schema.ts';
+import { MailListSchema } from '../schema/schema.ts';
 
 const mailsShown = 50;
 

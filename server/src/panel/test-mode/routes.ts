@@ -1,11 +1,11 @@
-import type { ApiScope } from '../../http/edge.ts';
 import {
   actRoutes,
   clockRoutes,
   disputeActRoutes,
   resetOptions,
   type TestCalls,
-} from '../../test-mode/routes.ts';
+} from '../../api/test-mode/routes.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 

@@ -1,13 +1,19 @@
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import type { Payment } from '../../payments/payment.ts';
-import { isoOf } from '../../payments/view.ts';
-import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
-import { dayOf } from '../../statement/period.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import type { Payment } from '../../money/payment.ts';
+import { dayOf } from '../../operate/statement/period.ts';
+import { shownKeyOf } from '../../store/rows/unreadable.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { DetailSchema, OverviewQuery, OverviewSchema, RecordListSchema, RecordQuery } from '../schema.ts';
+import {
+  DetailSchema,
+  OverviewQuery,
+  OverviewSchema,
+  RecordListSchema,
+  RecordQuery,
+} from '../schema/schema.ts';
 import { createCashDays } from './cash-days.ts';
 import { namedHistory } from './history.ts';
 import {

@@ -1,8 +1,8 @@
-import type { DayFigures } from '../../closes/day.ts';
+import type { DayFigures } from '../../operate/closes/day.ts';
+import type { EntrySum } from '../../operate/statement/line.ts';
+import { zone } from '../../operate/statement/period.ts';
+import type { Scope } from '../../operate/statement/statement.sql.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { EntrySum } from '../../statement/line.ts';
-import { zone } from '../../statement/period.ts';
-import type { Scope } from '../../statement/statement.sql.ts';
 
 const selectClosed: Statement = {
   name: 'panel_closed_days',

@@ -1,4 +1,4 @@
-import { type DayFigures, figuresOf } from '../../closes/day.ts';
+import { type DayFigures, figuresOf } from '../../operate/closes/day.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { chainHeads, findClosedDays, findOpenDaySums } from './cash-days.sql.ts';
 

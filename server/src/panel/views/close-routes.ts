@@ -1,5 +1,4 @@
-import { findClosesOf } from '../../closes/closes.sql.ts';
-import { viewOfClose } from '../../closes/view.ts';
+import { givenFileOf, requireSomething } from '../../api/disputes/given.ts';
 import {
   DefenceBody,
   DefenceOfDisputeSchema,
@@ -7,14 +6,15 @@ import {
   defenceOfDisputeView,
   FileParams,
   fileViewOf,
-} from '../../disputes/schema.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import { type Defences, defencesOf, defencesOfPage } from '../../settlement/disputes/defend.ts';
-import { findDisputePage } from '../../settlement/disputes/disputes.sql.ts';
-import { fileMostBytes, fileTypes } from '../../settlement/disputes/evidence.ts';
-import { givenFileOf, requireSomething } from '../../settlement/disputes/given.ts';
-import { viewsOf } from '../../settlement/disputes/held-views.ts';
+} from '../../api/disputes/schema.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { type Defences, defencesOf, defencesOfPage } from '../../flow/defend.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { viewsOf } from '../../kinds/dispute/held-views.ts';
+import { fileMostBytes, fileTypes } from '../../money/evidence.ts';
+import { findClosesOf } from '../../operate/closes/closes.sql.ts';
+import { viewOfClose } from '../../operate/closes/view.ts';
+import { findDisputePage } from '../../store/rows/disputes.sql.ts';
 import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import {
@@ -26,7 +26,7 @@ import {
   FileOfOperationQuery,
   Nothing,
   OfOperationQuery,
-} from '../schema.ts';
+} from '../schema/schema.ts';
 import { findNames, operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };

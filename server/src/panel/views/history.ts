@@ -1,4 +1,4 @@
-import type { HistoryStep } from '../../payments/payment.ts';
+import type { HistoryStep } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /** A state of a payment and who caused it, for people. */

@@ -1,7 +1,4 @@
-import { findLetterhead } from '../../accounts/profile.sql.ts';
-import type { Permission } from '../../ground/permissions.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import type { ListedKey } from '../../keys/keys.sql.ts';
+import type { ListedKey } from '../../api/keys/keys.sql.ts';
 import {
   activeKeysPerAccount,
   createKey,
@@ -10,14 +7,17 @@ import {
   narrowKey,
   revokeKey,
   rollKey,
-} from '../../keys/keys.ts';
-import { isoOf } from '../../payments/view.ts';
+} from '../../api/keys/keys.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { Permission } from '../../ground/permissions.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import { findLetterhead } from '../../store/rows/profile.sql.ts';
 import { type Member, note, type PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { panelMails } from '../members/mails.ts';
-import { findMembers } from '../members/members.sql.ts';
-import { mayGrant } from '../members/roles.ts';
+import { panelMails } from '../people/mails.ts';
+import { findMembers } from '../people/members.sql.ts';
+import { mayGrant } from '../people/roles.ts';
 import {
   Done,
   KeyListSchema,
@@ -27,7 +27,7 @@ import {
   NewKeySchema,
   Nothing,
   RollBody,
-} from '../schema.ts';
+} from '../schema/schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 /** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away for a second factor. */

@@ -1,8 +1,8 @@
+import { maskedPixKey } from '../../api/transfers/pix-key.ts';
 import type { Secrets } from '../../ground/secrets.ts';
-import type { Payment } from '../../payments/payment.ts';
+import type { Payment } from '../../money/payment.ts';
 import type { Receiver } from '../../provider/provider.ts';
-import { maskedPixKey } from '../../transfers/pix-key.ts';
-import { may, type Role } from '../members/roles.ts';
+import { may, type Role } from '../people/roles.ts';
 
 /**
  * A key names a person (CPF, phone, e-mail): those who move the account's money see it whole, developers and viewers enough of it to

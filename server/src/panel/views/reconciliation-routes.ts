@@ -1,14 +1,14 @@
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { IdParams } from '../../http/schema.ts';
-import { isTerminal, type Payment } from '../../payments/payment.ts';
-import { isoOf } from '../../payments/view.ts';
-import { makeDue } from '../../settlement/dispatch/intents.sql.ts';
-import { type IncidentView, listIncidents } from '../../settlement/incidents/incident.ts';
+import { IdParams } from '../../ground/schema.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import { isTerminal, type Payment } from '../../money/payment.ts';
+import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
+import { makeDue } from '../../store/rows/intents.sql.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import type { Member } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
+import { AskedSchema, Nothing, ReconciliationSchema } from '../schema/schema.ts';
 import { findUnknown } from './overview.sql.ts';
 import { receiversFor } from './receivers.ts';
 import {

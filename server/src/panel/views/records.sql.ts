@@ -1,8 +1,8 @@
-import { timestamp } from '../../db/pool.ts';
-import type { Payment } from '../../payments/payment.ts';
-import { paymentColumns } from '../../payments/payments.sql.ts';
-import { paymentOfLine } from '../../payments/refunds.sql.ts';
+import type { Payment } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
+import { paymentColumns } from '../../store/rows/payments.sql.ts';
+import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
 
 /** A payment's place in a list. */
 export interface Place {

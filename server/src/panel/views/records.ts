@@ -1,19 +1,19 @@
+import { uuidOf } from '../../edge/validation.ts';
+import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import type { Language } from '../../ground/errors.ts';
 import { refuse } from '../../ground/errors.ts';
-import { cursorOf, placeOf } from '../../http/cursor.ts';
-import { uuidOf } from '../../http/validation.ts';
+import { isoOf, viewOf } from '../../kinds/payment/view.ts';
 import {
   type Payment,
   type PaymentKind,
   type PaymentStatus,
   paymentKinds,
   paymentStatuses,
-} from '../../payments/payment.ts';
-import { isoOf, viewOf } from '../../payments/view.ts';
+} from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
-import { paymentIdFor } from '../../request-keys/idempotency.ts';
+import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import type { PanelDeps } from '../deps.ts';
-import type { Membership } from '../members/members.sql.ts';
+import type { Membership } from '../people/members.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { keysTyped, openedKey, type ReceiverOf, receiversFor, seesWholeKeys } from './receivers.ts';
 import {

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { isoOf } from '../../payments/view.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { listRequests } from '../../edge/request-log/list.ts';
+import type { RequestFilter } from '../../edge/request-log/request-log.sql.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import { periodOf } from '../../operate/statement/period.ts';
 import { lowestIdAt } from '../../ports/ids.ts';
-import { listRequests } from '../../request-log/list.ts';
-import type { RequestFilter } from '../../request-log/request-log.sql.ts';
-import { periodOf } from '../../statement/period.ts';
 import type { PanelDeps } from '../deps.ts';
-import { RequestListSchema, RequestQuery } from '../schema.ts';
+import { RequestListSchema, RequestQuery } from '../schema/schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 

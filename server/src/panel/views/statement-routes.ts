@@ -1,11 +1,11 @@
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
-import { isoOf } from '../../payments/view.ts';
-import type { Line } from '../../statement/line.ts';
-import { periodOf } from '../../statement/period.ts';
-import { readNewest } from '../../statement/statement.ts';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import type { Line } from '../../operate/statement/line.ts';
+import { periodOf } from '../../operate/statement/period.ts';
+import { readNewest } from '../../operate/statement/statement.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { JournalQuery, JournalSchema, StatementQuery, StatementSchema } from '../schema.ts';
+import { JournalQuery, JournalSchema, StatementQuery, StatementSchema } from '../schema/schema.ts';
 import { type ReceiverOf, receiversFor } from './receivers.ts';
 import { findJournal, highestSeq } from './records.sql.ts';
 import { namesOf, operationsOf, viewOfJournalLine } from './records.ts';

@@ -1,0 +1,31 @@
+import { Type } from 'typebox';
+import { Body, Cents, Text, Uuid } from '../../ground/schema.ts';
+import { type Metadata, MetadataBody } from '../../money/metadata.ts';
+
+export const ChargeBody = Body(
+  {
+    amountCents: Cents('Amount to charge', { minimum: 200, maximum: 200_000 }),
+    payerName: Text('Name of the payer', { minLength: 2, maxLength: 100, 'x-trim': true }),
+    description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
+    requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
+    metadata: Type.Optional(MetadataBody),
+  },
+  {
+    examples: [
+      {
+        amountCents: 1000,
+        payerName: 'Maria Silva',
+        description: 'Pedido 1042',
+        requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+      },
+    ],
+  },
+);
+
+export interface ChargeRequest {
+  amountCents: number;
+  payerName: string;
+  description: string;
+  requestKey: string;
+  metadata?: Metadata;
+}

@@ -1,0 +1,308 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify';
+import { type Answers, answerBrokenRequest, createAnswers } from '../edge/answers.ts';
+import { trustOf } from '../edge/caller-address.ts';
+import { shareConnections } from '../edge/connection-shares.ts';
+import { costOf } from '../edge/costs.ts';
+import { docsRoutes } from '../edge/docs.ts';
+import { takeFiles } from '../edge/file-body.ts';
+import { certificateRulesOf, hookRoutes } from '../edge/hooks.ts';
+import { parseJsonBody } from '../edge/json-body.ts';
+import type { Load } from '../edge/load.ts';
+import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
+import type { RequestLog } from '../edge/request-log/request-log.ts';
+import { validatorCompiler } from '../edge/validation.ts';
+import type { Addresses } from '../events/webhooks/address.ts';
+import type { Defences } from '../flow/defend.ts';
+import type { Inbound } from '../flow/inbound.ts';
+import type { CreateRefund } from '../flow/send-refund.ts';
+import { type Language, refuse } from '../ground/errors.ts';
+import type { Log } from '../ground/log.ts';
+import type { Measures } from '../ground/measures.ts';
+import type { Papers } from '../ground/paper/papers.ts';
+import type { Quotas } from '../ground/quotas.ts';
+import type { RefreshingCache } from '../ground/refreshing-cache.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import type { RequestSpan, Traces } from '../ground/traces.ts';
+import type { LookupDeps } from '../kinds/payment/lookup.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Sql } from '../ports/sql.ts';
+import type { SubscribedTypes } from '../store/events/subscribed-types.ts';
+import { accountRoutes } from './accounts/routes.ts';
+import { type CreateCharge, chargeRoutes } from './charges/routes.ts';
+import { disputeRoutes } from './disputes/routes.ts';
+import { eventRoutes } from './events/routes.ts';
+import { type KeyPeppers, keyring } from './keys/keys.ts';
+import { operationDirectory } from './operations/operations.ts';
+import { operationRoutes } from './operations/routes.ts';
+import { paymentRoutes } from './payments/routes.ts';
+import { mountPublic } from './public-api.ts';
+import { refundRoutes } from './refunds/routes.ts';
+import { statementRoutes } from './statement/routes.ts';
+import { type TestCalls, testRoutes } from './test-mode/routes.ts';
+import { type CreateTransfer, type DraftCalls, transferRoutes } from './transfers/routes.ts';
+import { describedEvents } from './webhooks/event-docs.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+
+export const basePath = '/api/v1/public';
+/** Test accounts alone: the public API has no call that decides a payment. */
+export const testPath = '/api/v1/test';
+
+/** What the calls do once the edge has let them through. */
+export interface UseCases extends DraftCalls {
+  createCharge: CreateCharge;
+  createTransfer: CreateTransfer;
+  createRefund: CreateRefund;
+  defences: Defences;
+  refreshIfOverdue: LookupDeps['refreshIfOverdue'];
+  receiveWebhook: Pick<Inbound, 'isOurAddress' | 'receive'>;
+}
+
+/**
+ * Which server answers a request, once its address is known and before anything else is: null for the one that listens.
+ * @throws ApiError `rate_limited` before it would look the account up
+ */
+export type CellOf = (
+  request: FastifyRequest,
+  limiter: RateLimiter,
+) => FastifyInstance | null | Promise<FastifyInstance | null>;
+
+export interface EdgeParts {
+  config: {
+    publicUrl: string;
+    hooksUrl?: string;
+    hooksHeader?: string;
+    rateLimits: boolean;
+    rateQuotas?: Quotas;
+    /** The language of messages for requests that name none. */
+    defaultLanguage?: Language;
+    trustedProxies: readonly string[];
+    cnpjLetters?: boolean;
+  };
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  secrets: KeyPeppers & Pick<Secrets, 'derive' | 'seal'>;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  log: Log;
+  /** Where merchants' webhooks may go. */
+  addresses: Addresses;
+  subscribed: RefreshingCache<SubscribedTypes>;
+  useCases: UseCases;
+  /** The calls of test accounts; absent: there are none. */
+  testCalls?: TestCalls;
+  /** Where documents are drawn. */
+  papers: Papers;
+  /** Whether this process may write limits that all processes share: its machine's clock is right. */
+  mayShare(): boolean;
+  /** What keeps the process from being ready; empty: it is. */
+  readiness(): Promise<readonly string[]>;
+  /** What merchants see of their requests; absent: nothing is kept. */
+  requestLog?: Pick<RequestLog, 'note'>;
+  /** Counts requests by route and status, and what was shed. */
+  measures?: Pick<Measures, 'requests' | 'shed'>;
+  traces?: Traces | null;
+  /** Sheds calls of the public API under overload; absent: nothing is shed. */
+  load?: Load;
+  /** The server of another cell that answers in its place; absent: this one answers everything. */
+  cellOf?: CellOf;
+  /** From its abort on, new requests are refused and connections end with the answers under way. */
+  draining: AbortSignal;
+}
+
+const maxBodyBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
+const maxUrlLength = 4 * 1024;
+/** How long a connection that broke a rule has for reading the answer. */
+const lingerMs = 1_000;
+
+/**
+ * The HTTP edge. What it checks of a call of the public API stands in `public-api.ts`; the rest (repeat, state of account and provider,
+ * business rules) is decided under the till's lock.
+ */
+export function buildServer(parts: EdgeParts): FastifyInstance {
+  const answers = createAnswers(parts);
+  const app = openApp(parts, answers);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.arrivedMs = parts.clock.monotonicMs();
+    answers.greet(request, reply);
+    if (parts.draining.aborted) return done(refuse('maintenance', { retryAfterSeconds: 1 }));
+    if ((request.raw.url as string).length > maxUrlLength) return done(refuse('uri_too_long'));
+    done();
+  });
+  const limiter = limiterOf(parts);
+  if (parts.cellOf) handOver(app, parts.cellOf, limiter);
+  observe(app, parts);
+  app.setErrorHandler(answers.failed);
+  app.setNotFoundHandler((request, reply) => answers.refused(request, reply, refuse('route_not_found')));
+
+  app.get('/healthz', () => ({ ok: true }));
+  app.get('/readyz', async (_request, reply) => {
+    const problems = await parts.readiness();
+    return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
+  });
+  hookRoutes(app, parts.useCases.receiveWebhook, certificateRulesOf(parts.config));
+  docsRoutes(app as unknown as FastifyInstance);
+  mountCalls(app as unknown as FastifyInstance, parts, limiter);
+  return app as unknown as FastifyInstance;
+}
+
+function openApp({ config, clock, ids, log, draining }: EdgeParts, answers: Answers) {
+  const newRequestId = () => `req_${ids.uuid().replaceAll('-', '')}`;
+  const app = fastify({
+    // A logger of Fastify's makes a child for every request; what is worth a line is logged below.
+    logger: false,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: maxBodyBytes,
+    // A whole request must have arrived by then; the answer may take longer.
+    requestTimeout: 15_000,
+    keepAliveTimeout: 65_000,
+    // Node looks for late requests every 30 s: twice as long as they have.
+    http: { maxHeaderSize: maxHeaderBytes, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    // A client that takes nothing of its answer, not even a heartbeat of its stream, is let go.
+    connectionTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    trustProxy: trustOf(config.trustedProxies),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
+    frameworkErrors: (_error, request, reply) => {
+      answers.refused(request, reply as FastifyReply, refuse('malformed_request'));
+    },
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, socket, newRequestId(), () => clock.sleep(lingerMs, draining)),
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  shareConnections(app.server, {
+    log,
+    trustedProxies: config.trustedProxies,
+    now: () => clock.monotonicMs(),
+  });
+  app.addHook('onRoute', requireCost);
+
+  app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody);
+  takeFiles(app as unknown as FastifyInstance);
+  // Both are set by hooks before anything reads them; declared here, every request object has one shape.
+  app.decorateRequest('caller', null as never);
+  app.decorateRequest('language', null as never);
+  app.decorateRequest('trace', null as never);
+  app.decorateRequest('arrivedMs', 0);
+  app.decorateRequest('holder', null);
+  app.decorateRequest('refusal', null);
+
+  return app;
+}
+
+/** @throws Error for a route whose cost is not known, or whose policy does not fit it: it would be served under another's limits */
+function requireCost({ method, url, config }: RouteOptions): void {
+  if (config?.refuses) return;
+  for (const one of [method].flat()) {
+    const { policy } = costOf(one, url);
+    const said = url.startsWith('/api/') ? config?.api?.policy : undefined;
+    if (said !== undefined && said !== policy)
+      throw new Error(`${one} ${url} counts as ${said}, its cost as ${policy}`);
+  }
+}
+
+/** Measures, traces and logs requests, and keeps what merchants see of their own. */
+function observe(app: ReturnType<typeof openApp>, parts: EdgeParts): void {
+  const { clock, log, draining, traces, measures } = parts;
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
+  if (traces) {
+    app.addHook('onRequest', (request, _reply, done) => {
+      const span = traces.request(request.trace.traceparent);
+      spans.set(request, span);
+      span.run(done);
+    });
+    // The body arrives in the socket's own context: what comes behind it would stand below no span.
+    app.addHook('preValidation', (request, _reply, done) => {
+      const span = spans.get(request);
+      if (span) span.run(done);
+      else done();
+    });
+  }
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (draining.aborted) reply.header('connection', 'close');
+    // Not in `onResponse`: Fastify then watches each answer to its end, which cost every request 10 to 28 µs (two pairs of hot 64).
+    parts.requestLog?.note(request, reply);
+    const route = routeOf(request);
+    // A stream is measured up to its first byte, as every answer is.
+    const seconds = (clock.monotonicMs() - request.arrivedMs) / 1000;
+    measures?.requests.of(route, String(reply.statusCode)).observe(seconds);
+    spans.get(request)?.end({ route, status: reply.statusCode, requestId: request.id });
+    done(null, payload);
+  });
+  if (log.isLevelEnabled('debug')) {
+    app.addHook('onResponse', (request, reply, done) => {
+      const { method, url } = request.routeOptions;
+      const { statusCode: status, elapsedTime: ms } = reply;
+      log.debug({ requestId: request.id, ...request.trace, method, route: url, status, ms }, 'answered');
+      done();
+    });
+  }
+}
+
+/** The pattern and never the path: paths hold ids and secrets. */
+const routeOf = ({ method, routeOptions }: FastifyRequest): string =>
+  `${method} ${routeOptions.url ?? 'none'}`;
+
+const limiterOf = (parts: EdgeParts): RateLimiter =>
+  rateLimiter({
+    ...parts,
+    enabled: parts.config.rateLimits,
+    quotas: parts.config.rateQuotas ?? {},
+    behindProxy: parts.config.trustedProxies.length > 0,
+  });
+
+/** Requests of accounts of other cells, before a byte of their body is read. */
+function handOver(app: ReturnType<typeof openApp>, cellOf: CellOf, limiter: RateLimiter): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const pass = (other: FastifyInstance): PromiseLike<void> =>
+      other.ready().then(() => {
+        reply.hijack();
+        other.routing(request.raw, reply.raw);
+      });
+    try {
+      const answering = cellOf(request, limiter);
+      if (answering === null) return done();
+      Promise.resolve(answering)
+        .then((other) => (other === null ? done() : pass(other)))
+        .catch(done);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter): void {
+  const { config, clock, sql, testCalls, useCases } = parts;
+  const directory = operationDirectory(parts);
+  const edge = { config, clock, keys: keyring(parts), directory, limiter, load: parts.load };
+  const cursorKey = parts.secrets.derive('cursors');
+  mountPublic(
+    app,
+    edge,
+    basePath,
+    (api) => {
+      chargeRoutes(api, { createCharge: useCases.createCharge, directory });
+      refundRoutes(api, { sql, clock, cursorKey, createRefund: useCases.createRefund, directory });
+      transferRoutes(api, { ...useCases, directory, pixKeys: { cnpjLetters: config.cnpjLetters ?? false } });
+      paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
+      accountRoutes(api, { sql, directory });
+      disputeRoutes(api, { ...parts, defences: useCases.defences, cursorKey, directory });
+      statementRoutes(api, { ...parts, cursorKey, directory });
+      operationRoutes(api, { ...parts, directory });
+      webhookRoutes(api, { ...parts, directory });
+      eventRoutes(api, { ...parts, cursorKey });
+    },
+    describedEvents,
+  );
+  if (testCalls) mountPublic(app, edge, testPath, (api) => testRoutes(api, testCalls), []);
+}

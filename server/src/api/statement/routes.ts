@@ -1,0 +1,190 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { Caller } from '../../ground/caller.ts';
+import type { CsvForm } from '../../ground/csv.ts';
+import { refuse } from '../../ground/errors.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import { csvOf } from '../../operate/statement/csv.ts';
+import type { Line } from '../../operate/statement/line.ts';
+import { ofxOf } from '../../operate/statement/ofx.ts';
+import { statementPdf } from '../../operate/statement/pdf.ts';
+import { type Period, periodOf, withinMonth } from '../../operate/statement/period.ts';
+import { findNames } from '../../operate/statement/statement.sql.ts';
+import {
+  mostJournals,
+  openStretch,
+  type PeriodQuery,
+  readStatement,
+  type StatementDeps,
+} from '../../operate/statement/statement.ts';
+import { payerOf } from '../../operate/statement/words.ts';
+import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import {
+  StatementCsv,
+  StatementCsvQuery,
+  StatementFileQuery,
+  StatementOfx,
+  StatementPdf,
+  StatementQuery,
+  StatementSchema,
+} from './schema.ts';
+
+const tags = ['Account'];
+const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };
+const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files', produces });
+
+type RouteDeps = StatementDeps & { directory: OperationDirectory; papers: Papers };
+
+/** What the balance of the selected operation changed by, and when. It only reads. */
+export function statementRoutes(api: ApiScope, deps: RouteDeps): void {
+  pageRoute(api, deps);
+  csvRoute(api, deps);
+  ofxRoute(api, deps);
+  pdfRoute(api, deps);
+}
+
+function pageRoute(api: ApiScope, deps: RouteDeps): void {
+  api.get(
+    '/statement',
+    {
+      schema: {
+        tags,
+        summary: 'What changed the balance, oldest first',
+        querystring: StatementQuery,
+        response: { 200: StatementSchema },
+      },
+      config: { api: facts },
+    },
+    async (request) => {
+      const page = await onOperation(deps, request, (caller) => readStatement(deps, caller, request.query));
+      return { ...page, lines: page.lines.map(viewOf), hasMore: page.nextCursor !== null };
+    },
+  );
+}
+
+function csvRoute(api: ApiScope, deps: RouteDeps): void {
+  api.get(
+    '/statement.csv',
+    {
+      schema: {
+        tags,
+        summary: 'The statement of a period as a table',
+        querystring: StatementCsvQuery,
+        response: { 200: StatementCsv },
+      },
+      config: { api: fileFacts('text/csv') },
+    },
+    async (request, reply) => {
+      const { separator, bom, ...query } = request.query;
+      const period = periodOfFile(deps, query);
+      const stretch = await onOperation(deps, request, (caller) =>
+        openStretch(deps, caller, period, mostJournals.csv),
+      );
+      // Made for programs as well: codes of the API in every language.
+      const form: CsvForm = { separator: separator === 'semicolon' ? ';' : ',', language: 'en' };
+      const text = csvOf(stretch, form, bom === 'yes');
+      const file = await deps.papers.text(request.caller.accountId, text);
+      return sendFile(reply, 'csv', 'text/csv; charset=utf-8', file);
+    },
+  );
+}
+
+function ofxRoute(api: ApiScope, deps: RouteDeps): void {
+  api.get(
+    '/statement.ofx',
+    {
+      schema: {
+        tags,
+        summary: 'The statement of a period for accounting programs',
+        querystring: StatementFileQuery,
+        response: { 200: StatementOfx },
+      },
+      config: { api: fileFacts('application/x-ofx') },
+    },
+    async (request, reply) => {
+      const period = periodOfFile(deps, request.query);
+      const text = await onOperation(deps, request, async (caller) => {
+        const stretch = await openStretch(deps, caller, period, mostJournals.ofx);
+        const { fromMs } = period;
+        const { operationId } = caller;
+        return ofxOf(stretch, {
+          operationId,
+          fromMs,
+          toMs: Math.max(endOf(deps, period), fromMs),
+          nowMs: deps.clock.now(),
+          language: request.language,
+          partyOf: payerOf,
+        });
+      });
+      const file = await deps.papers.text(request.caller.accountId, text);
+      return sendFile(reply, 'ofx', 'application/x-ofx', file);
+    },
+  );
+}
+
+function pdfRoute(api: ApiScope, deps: RouteDeps): void {
+  api.get(
+    '/statement.pdf',
+    {
+      schema: {
+        tags,
+        summary: 'The statement of a period to read and print',
+        querystring: StatementFileQuery,
+        response: { 200: StatementPdf },
+      },
+      config: { api: fileFacts('application/pdf') },
+    },
+    async (request, reply) => {
+      const period = periodOfFile(deps, request.query);
+      const pdf = await onOperation(deps, request, async (caller) => {
+        const stretch = await openStretch(deps, caller, period, mostJournals.pdf);
+        const names = await findNames(deps.sql, caller);
+        if (!names) throw refuse('operation_not_found');
+        const toMs = Math.max(period.toMs ?? deps.clock.now(), period.fromMs + 1);
+        const { fromMs } = period;
+        return statementPdf(deps.papers, caller.accountId, stretch, {
+          ...names,
+          fromMs,
+          toMs,
+          language: request.language,
+          partyOf: payerOf,
+        });
+      });
+      return sendFile(reply, 'pdf', 'application/pdf', pdf);
+    },
+  );
+}
+
+const onOperation = <Answer>(
+  { directory }: RouteDeps,
+  request: FastifyRequest,
+  call: (caller: Caller) => Promise<Answer>,
+): Promise<Answer> => onCurrentOperation(directory, request.caller, call);
+
+const periodOfFile = ({ clock }: RouteDeps, query: PeriodQuery) => withinMonth(periodOf(query), clock.now());
+
+/** Up to which moment a file speaks: never of the future. */
+const endOf = ({ clock }: RouteDeps, { toMs }: Period): number => Math.min(toMs ?? clock.now(), clock.now());
+
+const sendFile = (reply: FastifyReply, ending: string, type: string, content: Readable) =>
+  reply
+    .type(type)
+    .header('content-disposition', `attachment; filename="statement.${ending}"`)
+    .send(content as never);
+
+const viewOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line) => ({
+  id,
+  seq,
+  at: isoOf(at),
+  kind,
+  paymentId: payment?.id ?? null,
+  description: payment?.description ?? '',
+  amountCents,
+  balanceCents,
+  payerName: payment?.payerName ?? null,
+  endToEnd: payment?.endToEnd ?? null,
+  requestKey: payment?.requestKey ?? null,
+  ...(payment?.metadata && { metadata: payment.metadata }),
+});

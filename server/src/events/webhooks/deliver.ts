@@ -1,0 +1,298 @@
+import type { Traces } from '../../ground/traces.ts';
+import { type AttemptDeps, attempt, canSign } from './attempt.ts';
+import {
+  claimQueues,
+  type DueDelivery,
+  findAhead,
+  findDue,
+  findFirst,
+  findQueueEndpoints,
+  leaveQueues,
+  type QueueEndpoint,
+  renewQueues,
+  restQueue,
+} from './deliveries.sql.ts';
+import { createOutcomeWriter, type Ended, endedOf, type OutcomeDeps } from './delivery-outcomes.ts';
+import {
+  type EndpointQueue,
+  empty,
+  hasRoom,
+  isHungry,
+  isIdle,
+  keyOf,
+  newQueue,
+  put,
+  queueLeaseMs,
+  takeNext,
+  waitingMost,
+} from './endpoint-queue.ts';
+import { paceAfter, type Result, succeeded } from './schedule.ts';
+
+/**
+ * Delivers. At least once: an attempt is recorded after it was made, so a process that dies in between leaves a repeat behind
+ * and never a gap.
+ *
+ * **Queues.** Each endpoint has a queue, and one process at a time holds its lease. So "five at once" is exact whatever the number of
+ * processes, first attempts start in the order of the log, connections stay where they are, and a delivery costs two writes in its
+ * life (made, recorded) and not three. A queue waits for no other: a dead endpoint holds its own five places and nothing else.
+ * A process that dies loses its queues when their leases end. Rejected: a lease per delivery, which needs all of this once more
+ * in the database.
+ *
+ * **Order.** The first attempt for an event of a payment begins when that of the event before has ended. Repeats follow their
+ * schedule, so order is a help and no promise.
+ */
+export interface Deliverer {
+  /** Looks for work and begins it; true when something was found. */
+  step(): Promise<boolean>;
+  /** Gives back the queues that nothing is under way in: another process may take them at once. */
+  release(): Promise<void>;
+  /** `wake` is called when this process published an event or a delivery slot became free. */
+  onWork(wake: () => void): void;
+  /** Begins nothing more; resolves when what is under way has ended or `withinMs` have passed. */
+  stop(withinMs: number): Promise<void>;
+}
+
+export interface DeliveryDeps extends AttemptDeps, OutcomeDeps {
+  traces?: Traces | null;
+}
+
+const renewEveryMs = 3_000;
+/** Queues that one process holds; the others are for the others. */
+const queuesMost = 500;
+/** How old what is known of an endpoint may become while its queue is full. */
+const refreshMs = 1_000;
+/** Between two looks for work, so that a busy endpoint is served in crowds. */
+const paceMs = 20;
+
+export function createDeliverer(deps: DeliveryDeps): Deliverer {
+  const { clock } = deps;
+  let wake = (): void => {};
+  let refreshedAt = clock.monotonicMs();
+  let steppedAt = Number.NEGATIVE_INFINITY;
+  let reading = false;
+  /** Outcomes that were written while a read was under way, which may have seen their deliveries as they were before. */
+  const writtenMeanwhile: Ended[] = [];
+
+  const held = holdQueues(deps);
+  const outcomes = createOutcomeWriter(deps, (batch) => {
+    if (reading) writtenMeanwhile.push(...batch);
+    else forget(batch);
+  });
+  const places = createPlaces(
+    deps,
+    (ended) => outcomes.add(ended),
+    () => wake(),
+  );
+
+  async function step(): Promise<boolean> {
+    if (places.closed()) return false;
+    // Every place that becomes free rings: without a pace a look for queues was made for every fifth delivery.
+    const early = steppedAt + paceMs - clock.monotonicMs();
+    if (early > 0) await clock.sleep(early);
+    if (places.closed()) return false;
+    steppedAt = clock.monotonicMs();
+    await held.renew();
+    const now = clock.now();
+    await held.claim(now);
+    const hungry = held.all().filter(isHungry);
+    const stale = clock.monotonicMs() - refreshedAt >= refreshMs;
+    if (hungry.length === 0 && !(stale && held.all().length > 0)) return false;
+    if (stale) refreshedAt = clock.monotonicMs();
+    reading = true;
+    const found = await read(deps, held, hungry, stale ? held.all() : hungry, now).finally(() => {
+      reading = false;
+      forget(writtenMeanwhile.splice(0));
+    });
+    for (const queue of hungry) places.fill(queue);
+    const idle = hungry.filter((queue) => isIdle(queue, clock.monotonicMs()) && held.holds(queue));
+    await Promise.all(idle.map(held.putToRest));
+    return found;
+  }
+
+  return {
+    step,
+    release: held.leave,
+    onWork: (given) => {
+      wake = given;
+    },
+    stop: async (withinMs) => {
+      places.close();
+      outcomes.hurry();
+      const cut = new AbortController();
+      const quiet = places.empty().then(outcomes.written);
+      await Promise.race([quiet, clock.sleep(withinMs, cut.signal)]);
+      cut.abort();
+      await held.leave();
+    },
+  };
+}
+
+function forget(batch: readonly Ended[]): void {
+  for (const { queue, outcome } of batch) queue.busy.delete(outcome.eventId);
+}
+
+// ------------------------------------------------------------------------------------------------------------------- held
+
+type Held = ReturnType<typeof holdQueues>;
+
+/** The queues whose leases this process holds. */
+function holdQueues({ sql, clock, ids }: DeliveryDeps) {
+  const owner = ids.uuid();
+  const queues = new Map<string, EndpointQueue>();
+  let renewedAt = clock.monotonicMs();
+  const drop = (queue: EndpointQueue): void => {
+    queues.delete(queue.endpointId);
+    queue.firsts = [];
+    queue.repeats = [];
+  };
+  return {
+    all: () => [...queues.values()],
+    get: (endpointId: string) => queues.get(endpointId),
+    holds: (queue: EndpointQueue) => queues.get(queue.endpointId) === queue,
+
+    async claim(now: number): Promise<void> {
+      if (queues.size >= queuesMost) return;
+      const began = clock.monotonicMs();
+      const claimed = await claimQueues(sql, owner, now, now + queueLeaseMs, queuesMost - queues.size);
+      for (const key of claimed) {
+        // Ours already, when the lease ran out while the process stood still.
+        const known = queues.get(key.endpointId);
+        if (known) known.heldUntil = began + queueLeaseMs;
+        else queues.set(key.endpointId, newQueue(key, began));
+      }
+    },
+
+    async renew(): Promise<void> {
+      const now = clock.monotonicMs();
+      if (queues.size === 0 || now - renewedAt < renewEveryMs) return;
+      const before = [...queues.values()];
+      const kept = await renewQueues(sql, before, owner, clock.now() + queueLeaseMs);
+      renewedAt = now;
+      const ours = new Set(kept.map(({ endpointId }) => endpointId));
+      for (const queue of before) {
+        if (ours.has(queue.endpointId)) queue.heldUntil = now + queueLeaseMs;
+        // Another process holds it: what is under way ends, nothing more is begun.
+        else drop(queue);
+      }
+    },
+
+    async putToRest(queue: EndpointQueue): Promise<void> {
+      queues.delete(queue.endpointId);
+      const { wakes = -1, enabled = false } = queue.endpoint ?? {};
+      await restQueue(sql, keyOf(queue), owner, wakes, enabled);
+    },
+
+    /** What is still under way would be begun by the next owner at once: those leases end by themselves. */
+    async leave(): Promise<void> {
+      const free = [...queues.values()].filter((queue) => queue.running === 0);
+      for (const queue of free) drop(queue);
+      if (free.length > 0) await leaveQueues(sql, free, owner);
+    },
+  };
+}
+
+/** Reads what waits for the hungry queues, behind what is here already. @returns whether there was something */
+async function read(
+  { sql }: DeliveryDeps,
+  held: Held,
+  hungry: readonly EndpointQueue[],
+  known: readonly EndpointQueue[],
+  now: number,
+): Promise<boolean> {
+  // Each statement sees what was committed before it: the queues' `wakes` are read before their deliveries, so that a
+  // queue is not put to rest over what arrived in between; test clocks after them, so that a repeat that a clock has just
+  // made due tells the time to which that was moved.
+  const tx = await sql.begin();
+  let endpoints: Awaited<ReturnType<typeof findQueueEndpoints>>;
+  let ahead: Map<string, number>;
+  let firsts: DueDelivery[];
+  let repeats: DueDelivery[];
+  try {
+    [endpoints, firsts, repeats, ahead] = await Promise.all([
+      findQueueEndpoints(tx, known),
+      findFirst(
+        tx,
+        hungry.map((queue) => ({ ...keyOf(queue), after: queue.after, most: waitingMost })),
+      ),
+      findDue(
+        tx,
+        // Those that are busy come first again: they are no repeats to begin.
+        hungry.map((queue) => ({ ...keyOf(queue), most: waitingMost + queue.busy.size })),
+        now,
+      ),
+      findAhead(tx, known),
+    ]);
+  } finally {
+    await tx.rollback();
+  }
+  for (const queue of known) queue.endpoint = null;
+  for (const endpoint of endpoints) {
+    const queue = held.get(endpoint.endpointId);
+    if (queue) queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
+  }
+  let found = false;
+  const putAll = (as: 'firsts' | 'repeats', deliveries: readonly DueDelivery[]) => {
+    for (const delivery of deliveries) {
+      const queue = held.get(delivery.endpointId);
+      if (queue && put(queue, as, delivery)) found = true;
+    }
+  };
+  putAll('firsts', firsts);
+  putAll('repeats', repeats);
+  return found;
+}
+
+// ----------------------------------------------------------------------------------------------------------------- places
+
+/** Makes attempts, as many at once for a queue as its pace allows. */
+function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomAgain: () => void) {
+  const { clock, traces } = deps;
+  const underWay = new Set<Promise<void>>();
+  let closed = false;
+
+  /** Begins what the queue's places allow. */
+  function fill(queue: EndpointQueue): void {
+    const { endpoint } = queue;
+    if (!endpoint?.enabled) {
+      empty(queue);
+      return;
+    }
+    // They wait without an attempt: a receiver is not at fault when we cannot sign.
+    if (!canSign(deps, queue, endpoint)) return;
+    while (!closed && queue.running < queue.pace.most && clock.monotonicMs() < queue.heldUntil) {
+      const delivery = takeNext(queue);
+      if (!delivery) return;
+      const work = begin(queue, endpoint, delivery);
+      underWay.add(work);
+      void work.finally(() => underWay.delete(work));
+    }
+  }
+
+  async function begin(queue: EndpointQueue, endpoint: QueueEndpoint, delivery: DueDelivery): Promise<void> {
+    const first = delivery.made === 0 && delivery.paymentId !== null ? delivery.paymentId : null;
+    if (first !== null) queue.payments.add(first);
+    queue.running++;
+    const make = () => attempt(deps, queue, endpoint, delivery);
+    const attempted = await (traces ? traces.around('delivery', {}, make, outcomeOf) : make());
+    queue.running--;
+    queue.workedAt = clock.monotonicMs();
+    if (first !== null) queue.payments.delete(first);
+    queue.pace = paceAfter(queue.pace, attempted.result);
+    done(endedOf(deps, queue, endpoint, delivery, attempted));
+    if (hasRoom(queue)) hasRoomAgain();
+    fill(queue);
+  }
+
+  return {
+    fill,
+    closed: () => closed,
+    close: () => {
+      closed = true;
+    },
+    empty: async () => {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+const outcomeOf = ({ result }: { result: Result }): string => (succeeded(result) ? 'delivered' : 'failed');

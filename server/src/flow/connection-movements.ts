@@ -1,0 +1,210 @@
+import { eventKinds } from '../money/journal.ts';
+import type { Queries } from '../ports/sql.ts';
+import type { ListWindow, Provider, ProviderCost } from '../provider/provider.ts';
+import { installationId } from '../store/rows/audit.sql.ts';
+import {
+  type ConnectionMovement,
+  claimCosts,
+  findCostsPlace,
+  insertMovements,
+  type MovementSource,
+  noteCostsRead,
+  postedMost,
+  type UnpostedMovements,
+  unpostedMovements,
+} from '../store/rows/connection-movements.sql.ts';
+import { type Command, type Posting, put, read } from '../store/till.ts';
+import { queryOf } from './breaker.ts';
+import { takeAllowedQuery } from './query.ts';
+import { applyWithinMs } from './send.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+/**
+ * What moves in a provider's account and belongs to no merchant: costs of the provider, money of the company itself.
+ *
+ * It is kept in two steps. First each movement is stored under what it is known by, once, whichever source names it: a delivery, a report, a
+ * list, a person. Then what is not posted yet is posted on the installation's chain, many in one journal: a journal for each fee would double the
+ * journals of a connection, and all of them would wait for one row. A process that dies between the two steps leaves movements that the next
+ * one posts.
+ *
+ * Rejected: an incident for each Pix of the company's own. 300 of them a day bury the one that matters, and nothing is to be decided.
+ */
+export type MovementDeps = Pick<TrackingDeps, 'sql' | 'till' | 'clock' | 'ids' | 'log'>;
+
+/** Stores what is new of these. One that is stored with another amount stays as it is: the daily close shows what is missing. */
+export async function keepMovements(
+  deps: Pick<MovementDeps, 'clock' | 'log'> & { sql: Queries },
+  connection: string,
+  movements: readonly ConnectionMovement[],
+): Promise<number> {
+  const { added, differing } = await insertMovements(deps.sql, connection, movements, deps.clock.now());
+  for (const { kind, reference } of differing)
+    deps.log.error(
+      { connection, kind, reference },
+      'a movement of a connection is reported with another amount',
+    );
+  return added;
+}
+
+/** @returns as movements: what the provider keeps leaves its account */
+export const movementsOfCosts = (
+  costs: readonly ProviderCost[],
+  source: MovementSource,
+): ConnectionMovement[] =>
+  costs
+    .filter(({ amountCents }) => amountCents !== 0)
+    .map(({ reference, amountCents, at }) => ({
+      ...{ kind: 'cost' as const, reference, amountCents: -amountCents, at, source },
+    }));
+
+const chain = { accountId: installationId, chainId: installationId };
+const movementOf = { cost: 'providerCost', own: 'ownMoney' } as const;
+
+/**
+ * Posts what is not posted yet, at most `postedMost` movements: one journal for each kind and direction. The journal is known by the first of its movements,
+ * and each movement is in one journal. Answers how many were posted. Pure.
+ */
+export function buildPosting(connection: string, token: string, deadlineMs: number): Command<number> {
+  return {
+    token,
+    deadlineMs,
+    chains: [chain],
+    reads: [read(unpostedMovements, connection)],
+    eventRefs: [],
+    decide: (view) => {
+      const row = view.get(unpostedMovements, connection);
+      if (!row || row.open.length === 0) return { answer: 0 };
+      const groups = [...Map.groupBy(row.open, (one) => `${one.kind} ${one.amountCents > 0 ? 'in' : 'out'}`)];
+      const journals = groups.map(([name, some]) =>
+        journalOf(connection, name.split(' ')[1] as string, some),
+      );
+      const posted = [...row.posted, ...journals.map(({ marked }) => marked)];
+      return {
+        answer: row.open.length,
+        postings: journals.map(({ posting }) => posting),
+        writes: [put(unpostedMovements, { connection, open: [], posted })],
+      };
+    },
+  };
+}
+
+function journalOf(
+  connection: string,
+  direction: string,
+  some: UnpostedMovements['open'],
+): { posting: Posting; marked: UnpostedMovements['posted'][number] } {
+  const [first] = some;
+  if (!first) throw new Error('a journal of no movements');
+  const { kind } = first;
+  const postedAs = `${connection}:${direction}:${first.reference}`;
+  const sum = some.reduce((cents, { amountCents }) => cents + amountCents, 0);
+  return {
+    posting: {
+      chain,
+      connection,
+      subject: installationId,
+      event: eventKinds[movementOf[kind]],
+      reference: postedAs,
+      movement: { kind: movementOf[kind], amountCents: kind === 'cost' ? 0 - sum : sum },
+      effectiveAt: Math.max(...some.map(({ at }) => at)),
+    },
+    marked: { kind, references: some.map(({ reference }) => reference), postedAs },
+  };
+}
+
+/** Posts all that is stored. @returns how many movements were posted */
+export async function postMovements(deps: MovementDeps, connection: string): Promise<number> {
+  for (let all = 0; ; ) {
+    const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+    const posted = await deps.till.submit(buildPosting(connection, deps.ids.uuid(), deadlineMs));
+    all += posted;
+    if (posted < postedMost) return all;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- the list of costs
+
+const everyMs = 10 * 60_000;
+const soonMs = 30_000;
+const claimMs = 2 * 60_000;
+/** Costs of the last minutes are read again: providers write their lists late. */
+const settlingMs = 10 * 60_000;
+/** Where the reading of a connection begins. */
+const firstMs = 24 * 3_600_000;
+const windowMs = 24 * 3_600_000;
+
+/** One turn of one connection: reads the provider's list of costs when that is due, and posts what is stored. @returns false always */
+export async function stepConnectionMovements(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  const { connection } = provider;
+  if (provider.listCosts) {
+    const now = deps.clock.now();
+    const place = await claimCosts(deps.sql, connection, now, now + claimMs);
+    if (place) {
+      const read = await readCosts(deps, provider, place.readTo, now);
+      await noteCostsRead(
+        deps.sql,
+        connection,
+        read ?? place.readTo,
+        now + (read === null ? soonMs : everyMs),
+      );
+    }
+  }
+  await postMovements(deps, connection);
+  return false;
+}
+
+/**
+ * What the provider's account was charged up to this moment, as far as it says so: read and posted. For the daily close, which compares just then.
+ * @returns false: the list could not be read
+ */
+export async function bringCostsUpToDate(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  const { connection } = provider;
+  let read: number | null = 0;
+  if (provider.listCosts) {
+    const now = deps.clock.now();
+    read = await readCosts(deps, provider, await findCostsPlace(deps.sql, connection, now), now);
+    if (read !== null) await noteCostsRead(deps.sql, connection, read, null);
+  }
+  await postMovements(deps, connection);
+  return read !== null;
+}
+
+/** @returns up to where the list is read; null: it could not be */
+async function readCosts(
+  deps: TrackingDeps,
+  provider: Provider,
+  from: number,
+  now: number,
+): Promise<number | null> {
+  const begin = from >= now ? now - firstMs : from - settlingMs;
+  for (let fromMs = begin; fromMs < now; fromMs += windowMs) {
+    const window = { fromMs, toMs: Math.min(now, fromMs + windowMs) };
+    if (!(await readWindow(deps, provider, window))) return null;
+  }
+  return now;
+}
+
+async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWindow): Promise<boolean> {
+  const { connection, listCosts } = provider;
+  if (!listCosts) return true;
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) return false;
+  const outcome = await deps.breakers
+    .counted(queryOf(connection), () => listCosts(window))
+    .finally(() => slot.free());
+  if (outcome.outcome !== 'listed') return false;
+  // The daily close shows what these were: the list is read on.
+  if (outcome.unread.length > 0)
+    deps.log.error({ connection, unread: outcome.unread.length }, 'costs of the provider cannot be read');
+  // What was read of a part that is too long is kept: each cost is kept once.
+  await keepMovements(deps, connection, movementsOfCosts(outcome.reports, 'statement'));
+  if (outcome.complete) return true;
+  const lengthMs = window.toMs - window.fromMs;
+  if (lengthMs <= 1_000) return false;
+  const partMs = Math.max(1_000, Math.ceil(lengthMs / outcome.parts));
+  for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
+    const part = { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) };
+    if (!(await readWindow(deps, provider, part))) return false;
+  }
+  return true;
+}

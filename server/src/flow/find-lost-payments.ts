@@ -1,0 +1,146 @@
+import { paymentIdOf } from '../money/payment.ts';
+import { idsOf } from '../ports/ids.ts';
+import type { ChargeReport, PayoutReport, StatementLine, UnreadItem } from '../provider/provider.ts';
+import { accountNumberOf } from '../store/rows/idempotency.ts';
+import { incidentKey, incidents } from '../store/rows/incidents.sql.ts';
+import { findLostPlace, type LostPayment, storeLost } from '../store/rows/lost-payments.sql.ts';
+import { type Command, put, read } from '../store/till.ts';
+import { byCell } from './in-cells.ts';
+import { applyWithinMs } from './send.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+/** What a provider lists under an id of our form for which it was looked in vain among the payments of its connection. */
+export interface Stray {
+  paymentId: string;
+  kind: LostPayment['kind'];
+  status: LostPayment['status'];
+  providerRef: string | null;
+  /** Net: what moved, or is to move. */
+  amountCents: number;
+}
+
+/** Null: the id is not of our form. */
+export function strayOfReport(report: ChargeReport | PayoutReport): Stray | null {
+  const paymentId = ownId('providerId' in report ? report.providerId : report.txid);
+  if (paymentId === null) return null;
+  const { amountCents } = report;
+  if ('providerId' in report) {
+    const status = report.status === 'completed' ? 'settled' : report.status;
+    return { paymentId, kind: 'transfer', status, providerRef: report.providerRef ?? null, amountCents };
+  }
+  const status = report.received.length > 0 ? 'settled' : report.status === 'removed' ? 'refused' : 'open';
+  return { paymentId, kind: 'deposit', status, providerRef: null, amountCents };
+}
+
+/** Null: the line names no id of our form. */
+export function strayOfLine({ providerId, kind, amountCents }: StatementLine): Stray | null {
+  const paymentId = providerId === null ? null : ownId(providerId);
+  if (paymentId === null) return null;
+  const sent = kind === 'sent' || kind === 'returned';
+  return {
+    ...{ paymentId, kind: sent ? 'transfer' : 'deposit', status: 'settled' },
+    ...{ providerRef: null, amountCents },
+  };
+}
+
+/** Of an item that cannot be read: it may be under way. Null: it names no id of our form. */
+export function strayOfUnread({ kind, providerId }: UnreadItem): Stray | null {
+  const paymentId = providerId === null ? null : ownId(providerId);
+  if (paymentId === null) return null;
+  const rest = { paymentId, providerRef: null, amountCents: 0 };
+  return kind === 'payout' || kind === 'sent'
+    ? { ...rest, kind: 'transfer', status: 'pending' }
+    : { ...rest, kind: 'deposit', status: 'open' };
+}
+
+/** The id is a UUIDv8, as `paymentIdFor` makes them; programs of others that use the provider's account take random ones. */
+const ownId = (providerId: string): string | null => {
+  const id = paymentIdOf(providerId);
+  return id !== null && /^.{14}8.{4}[89ab]/.test(id) ? id : null;
+};
+
+/**
+ * Stores what was found, so that the merchant's repeat finds it and is never sent. A payout that was carried out, or may be, stops the
+ * account's withdrawals and opens an incident: the books have its amount too much, and the same money must not leave again under another request key.
+ *
+ * Rejected: to book the payout at once. The id names the account, and neither the operation, the fee nor the request key.
+ * @returns whether a person or the books know what to make of it: not while no account has the id's number, since that may have been lost as well
+ */
+export async function noteLost(
+  deps: TrackingDeps,
+  connection: string,
+  stray: Stray,
+): Promise<'open' | 'decided'> {
+  const { paymentId, kind, status, providerRef } = stray;
+  const accountNumber = accountNumberOf(paymentId);
+  const [cell] = await byCell(deps, [{ accountNumber }]);
+  const home = cell?.deps ?? deps;
+  const place = await findLostPlace(home.sql, accountNumber, paymentId);
+  if (!place) return 'open';
+  const { accountId, bookedOn, decided } = place;
+  // It came into the books meanwhile.
+  if (bookedOn === connection) return 'decided';
+  const now = home.clock.now();
+  await home.sql.tx((tx) =>
+    storeLost(tx, { accountId, paymentId, connection, kind, status, providerRef }, now),
+  );
+  if (decided) return 'decided';
+  if (kind === 'deposit' || status === 'refused') return 'open';
+  const opened = await home.till.submit(
+    buildLostPayout({
+      ...{ accountId, connection, stray, bookedOn },
+      token: home.ids.uuid(),
+      deadlineMs: home.clock.monotonicMs() + applyWithinMs,
+    }),
+  );
+  if (opened)
+    home.log.error(
+      { accountId, paymentId, connection, status },
+      'a payout is not in the books: the account is stopped',
+    );
+  return 'open';
+}
+
+interface LostPayoutInput {
+  accountId: string;
+  connection: string;
+  stray: Stray;
+  /** The other connection that the books have it on; null: they lack it. */
+  bookedOn: string | null;
+  token: string;
+  deadlineMs: number;
+}
+
+/** Opens the incident, once for each id. Answers whether it was opened. Pure. */
+export function buildLostPayout(input: LostPayoutInput): Command<boolean> {
+  const { accountId, connection, stray, bookedOn, token, deadlineMs } = input;
+  const { paymentId, status, amountCents } = stray;
+  const reference = lostReference(paymentId);
+  const key = incidentKey(accountId, reference);
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: accountId }],
+    reads: [read(incidents, key)],
+    eventRefs: [],
+    decide: (view, now) => {
+      if (view.get(incidents, key)) return { answer: false };
+      const incident = {
+        accountId,
+        id: idsOf(token).uuid(),
+        kind: 'lost_payout' as const,
+        // The books have no payment of this id that could be shown.
+        paymentId: null,
+        operationId: null,
+        amountCents,
+        reference,
+        freezes: false,
+        detail: { paymentId, connection, status, bookedOn },
+        openedAt: now,
+      };
+      return { answer: true, writes: [put(incidents, incident)] };
+    },
+  };
+}
+
+const lostReference = (paymentId: string): string => `lost:${paymentId}`;

@@ -1,0 +1,253 @@
+import { gather } from '../ground/gather.ts';
+import { paymentIdOf } from '../money/payment.ts';
+import type {
+  Moves,
+  Provider,
+  QueryOutcome,
+  ReceivedPix,
+  ReturnOf,
+  StatementLine,
+  UnreadItem,
+  WebhookNews,
+} from '../provider/provider.ts';
+import { accountNumberOf } from '../store/rows/idempotency.ts';
+import type { PaymentOwner } from '../store/rows/payments.sql.ts';
+import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { applyRefund } from './apply-refund.ts';
+import { keepMovements, movementsOfCosts } from './connection-movements.ts';
+import { byCell, findOwnersInCells } from './in-cells.ts';
+import { keepUnread } from './keep-unread.ts';
+import { confirm, nextQuery } from './query.ts';
+import { applyWithinMs } from './send.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+import { bookUnmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
+
+/** A payment that a delivery names, and the cell that it is in. */
+interface Owned {
+  cell: TrackingDeps;
+  owner: PaymentOwner;
+}
+
+type Named = { id: string; accountNumber: number };
+
+/** Whose payments these are, for ids that came over a connection. */
+export type OwnersOf = (connection: string, ids: readonly Named[]) => Promise<Owned[]>;
+
+/** Deliveries that were stored together are applied together, and share the read of the payments that they name. */
+export function gatherOwners(deps: TrackingDeps): OwnersOf {
+  const find = gather<{ connection: string; ids: readonly Named[] }, Owned[]>(
+    { clock: deps.clock, most: 256 },
+    async (asked) => {
+      const found = new Map<string, Owned>();
+      for (const [connection, those] of Map.groupBy(asked, (one) => one.connection)) {
+        const ids = new Map(those.flatMap((one) => one.ids.map((named) => [named.id, named])));
+        for (const { deps: cell, owners } of await findOwnersInCells(deps, connection, [...ids.values()]))
+          for (const owner of owners) found.set(`${connection} ${owner.id}`, { cell, owner });
+      }
+      return asked.map(({ connection, ids }) =>
+        ids.flatMap(({ id }) => found.get(`${connection} ${id}`) ?? []),
+      );
+    },
+  );
+  return async (connection, ids) => (ids.length === 0 ? [] : find({ connection, ids }));
+}
+
+/**
+ * Applies what an authentic delivery reports.
+ * @param untilMs monotonic: how long it waits for queries of the shared limit
+ */
+export async function applyNews(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  { id: deliveryId, connection, news }: { id: string; connection: string; news: WebhookNews },
+  untilMs: number,
+): Promise<void> {
+  const told = new Map<string, Moves>();
+  const foreign: Moves = { received: [], payouts: [] };
+  const of = (providerId: string | null): Moves => {
+    const id = providerId === null ? null : paymentIdOf(providerId);
+    if (id === null) return foreign;
+    let one = told.get(id);
+    if (!one) {
+      one = { received: [], payouts: [] };
+      told.set(id, one);
+    }
+    return one;
+  };
+  const provider = deps.providers.get(connection);
+  if (!provider) throw new Error(`no provider for ${connection}`);
+  await askForUnread(deps, ownersOf, provider, news.unread ?? []);
+  const { named, lines } = await withReturned(deps, provider, news, untilMs);
+  for (const pix of named.received) of(pix.txid).received.push(pix);
+  for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
+
+  const ids = [...told.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  const owners = await ownersOf(connection, ids);
+  const owned: (Owned & { news: Moves })[] = [];
+  for (const { cell, owner } of owners) {
+    const { received, payouts } = told.get(owner.id) as Moves;
+    told.delete(owner.id);
+    // A Pix received under a transfer's id is not that transfer's, nor a payout under a charge's.
+    const charge = owner.kind === 'deposit';
+    (charge ? foreign.payouts : foreign.received).push(...((charge ? payouts : received) as never[]));
+    owned.push({ cell, owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
+  }
+  for (const { received, payouts } of told.values()) {
+    foreign.received.push(...received);
+    foreign.payouts.push(...payouts);
+  }
+  // Money of another customer of the provider is none of ours; the statement shows what is.
+  const unmatched = news.addressed
+    ? [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)]
+    : [];
+  if (provider.capabilities.webhookTrust === 'path' || !news.addressed) {
+    // Not believed: what is ours is queried, what is not is only reported to a person.
+    await Promise.all([
+      ...[...Map.groupBy(owners, ({ cell }) => cell)].map(([cell, those]) =>
+        confirm(
+          cell,
+          provider,
+          those.map(({ owner }) => owner),
+        ),
+      ),
+      bookUnmatched(deps, connection, unmatched, false),
+    ]);
+    return;
+  }
+  const refunds = await refundsNamedIn(deps, connection, owned);
+  const costs = movementsOfCosts(news.costs ?? [], 'delivery');
+  await Promise.all([
+    ...(costs.length === 0 ? [] : [keepMovements(deps, connection, costs)]),
+    ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
+    bookUnmatched(deps, connection, unmatched, true),
+  ]);
+}
+
+/** What of a delivery cannot be read is kept, and the payments that it names are queried: the provider's own answer may be readable. */
+async function askForUnread(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  provider: Provider,
+  unread: readonly UnreadItem[],
+): Promise<void> {
+  if (unread.length === 0) return;
+  const { connection } = provider;
+  await keepUnread(deps, connection, unread);
+  const ids = unread.flatMap(({ providerId }) =>
+    providerId === null ? [] : (paymentIdOf(providerId) ?? []),
+  );
+  const named = [...new Set(ids)].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  for (const { cell, owner } of await ownersOf(connection, named)) {
+    try {
+      await confirm(cell, provider, [owner]);
+    } catch (error) {
+      // The item is kept, and asked for again.
+      deps.log.warn(
+        { err: error, connection, paymentId: owner.id },
+        'a payment that a delivery names cannot be queried',
+      );
+    }
+  }
+}
+
+/**
+ * The news with every return that names only its Pix put into the report of the payment that the Pix belongs to; that report is queried now.
+ * `lines`: returns of Pix that have no id of a payment.
+ * @throws Error when the provider does not answer: the delivery is not applied yet
+ */
+async function withReturned(
+  deps: TrackingDeps,
+  provider: Provider,
+  { received, payouts, returned = [] }: Moves,
+  untilMs: number,
+): Promise<{ named: Moves; lines: StatementLine[] }> {
+  const named: Moves = { received: [...received], payouts: [...payouts] };
+  const lines: StatementLine[] = [];
+  for (const one of returned) {
+    const slot = await nextQuery(deps, provider, untilMs);
+    const line = await addReturned(provider, one, named).finally(() => slot.free());
+    if (line) lines.push(line);
+  }
+  return { named, lines };
+}
+
+async function addReturned(
+  provider: Provider,
+  { endToEnd, back }: ReturnOf,
+  news: Moves,
+): Promise<StatementLine | undefined> {
+  const answered = <Report>(outcome: QueryOutcome<Report>): Report => {
+    if (outcome.outcome === 'found') return outcome.report;
+    const detail = outcome.outcome === 'unclear' ? outcome.detail : 'not found';
+    throw new Error(`the Pix of a return cannot be asked for: ${detail}`);
+  };
+  const { direction, providerId } = answered(await provider.findPix(endToEnd));
+  if (providerId === null) {
+    const { id, rtrId, amountCents, at } = back;
+    const kind = direction === 'sent' ? 'returned' : 'debited';
+    return { id: rtrId ?? id ?? endToEnd, rtrId, at, kind, amountCents, endToEnd, providerId };
+  }
+  if (direction === 'sent') {
+    const payout = answered(await provider.queryPayout(providerId));
+    news.payouts.push({ ...payout, returns: [...payout.returns, back] });
+    return;
+  }
+  const charge = answered(await provider.queryCharge(providerId));
+  const pix = charge.received.find((one) => one.endToEnd === endToEnd);
+  if (!pix) throw new Error('the Pix of a return is not among those of its charge');
+  news.received.push({ ...pix, returns: [...pix.returns, back] });
+}
+
+/** The refunds of ours that a delivery names, by their ids: one read for all. */
+async function refundsNamedIn(
+  deps: TrackingDeps,
+  connection: string,
+  owned: readonly { news: Moves }[],
+): Promise<ReadonlyMap<string, RefundOwner>> {
+  const lines = owned.flatMap(({ news }) => news.received.flatMap(({ returns }) => returns));
+  const ids = lines.flatMap(({ id }) => (id === null ? [] : (paymentIdOf(id) ?? [])));
+  if (ids.length === 0) return new Map();
+  const named = ids.map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  const found = await Promise.all(
+    (await byCell(deps, named)).map((cell) => findRefundOwners(cell.deps.sql, connection, cell.items)),
+  );
+  return new Map(found.flat().map((one) => [one.id, one]));
+}
+
+/**
+ * Applies lines about refunds to their refunds directly. Where the charge is already paid with this Pix and nothing else is reported, the
+ * charge's own command is left out: the end of a refund then costs one command, as that of a transfer does.
+ */
+async function applyOwned(
+  deps: TrackingDeps,
+  deliveryId: string,
+  connection: string,
+  owner: PaymentOwner,
+  { received, payouts }: Moves,
+  refunds: ReadonlyMap<string, RefundOwner>,
+): Promise<void> {
+  const { accountId, id: paymentId, operationId } = owner;
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  const left: ReceivedPix[] = [];
+  for (const pix of received) {
+    const returns = [];
+    for (const line of pix.returns) {
+      const refund = line.id === null ? undefined : refunds.get(paymentIdOf(line.id) ?? '');
+      const isOurs =
+        refund?.accountId === accountId && refund.paymentId === paymentId && refund.endToEnd === pix.endToEnd;
+      if (!isOurs) returns.push(line);
+      else {
+        const observation = { from: 'charge', cause: { by: 'webhook', id: deliveryId }, line } as const;
+        const { id: refundId, reason } = refund;
+        const about = { accountId, refundId, paymentId, operationId, reason, connection };
+        await applyRefund(deps, { ...about, observation }, deadlineMs);
+      }
+    }
+    const isKnown = owner.endToEnd === pix.endToEnd && pix.returns.length > 0 && returns.length === 0;
+    if (!isKnown) left.push({ ...pix, returns });
+  }
+  if (left.length + payouts.length === 0) return;
+  const observation = { from: 'webhook', id: deliveryId, received: left, payouts } as const;
+  await applyOutcome(deps, { accountId, paymentId, operationId, connection, observation }, deadlineMs);
+}

@@ -1,0 +1,302 @@
+import { type Ending, failedQuery, type Intent } from '../money/intent.ts';
+import type { EventKind } from '../money/journal.ts';
+import { isTerminal, type Payment } from '../money/payment.ts';
+import { identifyReturns, type KnownReturn, type ReturnedPix } from '../money/returns.ts';
+import { type Facts, next, type PaymentEvent, type Step } from '../money/state.ts';
+import type {
+  Capabilities,
+  ChargeReport,
+  PayoutReport,
+  PixReturn,
+  QueryOutcome,
+  ReceivedPix,
+  SendOutcome,
+} from '../provider/provider.ts';
+
+/**
+ * Interprets an answer, a webhook or a query as events of the state machine. Pure: the service, the search of all states and
+ * the tests use the same functions.
+ *
+ * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
+ * was the only attempt ever started: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
+ * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
+ * refusal final. "Not found" never does.
+ */
+export type Observation =
+  | { from: 'send'; fence: string; outcome: SendOutcome<ChargeReport | PayoutReport> }
+  | { from: 'query'; id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> }
+  /** An authenticated delivery, stored under `id`. */
+  | { from: 'webhook'; id: string; received: ReceivedPix[]; payouts: PayoutReport[] };
+
+export interface Reading {
+  events: PaymentEvent[];
+  /** What it means for the intent; null when the intent stays as it is. */
+  ending: Ending | null;
+  /** It reports a refusal that does not count: a person has to decide. */
+  undecided: boolean;
+  /** Every return that it reports, with all names that are known now. */
+  returns: KnownReturn[];
+}
+
+/** What is stored of a payment, as far as the interpretation depends on it. */
+export interface OnRecord {
+  payment: Payment;
+  intent: Intent | undefined;
+  /** The returns that are known of it. */
+  returns: readonly KnownReturn[];
+}
+
+/** What an observation concerns and says. */
+export interface Interpretation {
+  /** End-to-end ids of the Pix that it reports as received: whether one is in suspense is read under the lock. */
+  received: readonly string[];
+  /** It reports money that came back or was taken back. */
+  hasReturns: boolean;
+  /** It reports returns of received Pix, in whatever state: refunds of ours may be among them. */
+  namesRefunds: boolean;
+  /** @returns null when it says nothing of this payment */
+  read(onRecord: OnRecord, capabilities: Capabilities): Reading | null;
+}
+
+export const interpret = (observation: Observation): Interpretation => ({
+  received: receivedIn(observation).map(({ endToEnd }) => endToEnd),
+  hasReturns: hasReturns(observation),
+  namesRefunds: receivedIn(observation).some(({ returns }) => returns.length > 0),
+  read: (onRecord, capabilities) => readObservation(observation, onRecord, capabilities),
+});
+
+function readObservation(
+  observation: Observation,
+  onRecord: OnRecord,
+  capabilities: Capabilities,
+): Reading | null {
+  const { payment, intent } = onRecord;
+  const read = createReader(onRecord);
+  switch (observation.from) {
+    case 'webhook': {
+      const { received, payouts } = observation;
+      const observed = [...received.flatMap(read.received), ...payouts.flatMap(read.payout)];
+      return { ...reported(observed, onRecord, capabilities), returns: read.returns() };
+    }
+    case 'query': {
+      const { outcome, startedAt } = observation;
+      if (outcome.outcome === 'found') {
+        const told = reported(read.report(outcome.report, startedAt), onRecord, capabilities);
+        return { ...told, returns: read.returns() };
+      }
+      if (outcome.outcome === 'unclear') {
+        return nothingOf(failedQuery(outcome));
+      }
+      // A charge whose repeat was refused and that is then not found holds no money, and no payer has its code.
+      const refusedForGood =
+        payment.kind === 'deposit' && payment.status === 'unknown' && intent?.refused === true;
+      return {
+        events: refusedForGood ? [{ type: 'refused', reason: 'provider_refused' }] : [],
+        ending: { type: 'notFound', startedAt, repeatIsSafe: capabilities.repeatIsSafe },
+        undecided: false,
+        returns: [],
+      };
+    }
+    case 'send':
+      return readSend(observation, onRecord, capabilities, read);
+  }
+}
+
+function readSend(
+  { fence, outcome }: Extract<Observation, { from: 'send' }>,
+  onRecord: OnRecord,
+  capabilities: Capabilities,
+  read: Reader,
+): Reading | null {
+  const { intent } = onRecord;
+  if (intent?.state !== 'sending' || intent.fence !== fence) {
+    // The fence guards the intent, not the provider's report: "completed" after a release must not be lost. An owner whose lease another
+    // process took over may not end an attempt or change the intent by its outcome.
+    if (outcome.outcome !== 'accepted') return null;
+    const told = reported(read.report(outcome.report, null), onRecord, capabilities);
+    return { ...told, returns: read.returns() };
+  }
+  switch (outcome.outcome) {
+    case 'accepted': {
+      const observed = read.report(outcome.report, null);
+      const told = believed(observed, onRecord, capabilities.refusalIsFinal || intent.attempt === 1);
+      return { ...told, ending: { type: 'answered' }, returns: read.returns() };
+    }
+    case 'refused':
+      return intent.attempt === 1
+        ? {
+            events: [{ type: 'refused', reason: outcome.reason }],
+            ending: null,
+            undecided: false,
+            returns: [],
+          }
+        : nothingOf({ type: 'refused' });
+    case 'duplicate':
+      return nothingOf({ type: 'duplicate' });
+    case 'unclear':
+      return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
+    case 'notSent':
+      return nothingOf({ type: 'notSent' });
+  }
+}
+
+const nothingOf = (ending: Ending): Reading => ({ events: [], ending, undecided: false, returns: [] });
+
+/**
+ * What the provider reports for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
+ * repeated attempt releases nothing: a person decides.
+ */
+const reported = (
+  observed: PaymentEvent[],
+  onRecord: OnRecord,
+  { refusalIsFinal }: Capabilities,
+): Omit<Reading, 'returns'> => ({
+  ...believed(
+    observed,
+    onRecord,
+    refusalIsFinal || (onRecord.intent?.attempt === 1 && onRecord.payment.status === 'pending'),
+  ),
+  ending: { type: 'news' },
+});
+
+function believed(
+  observed: PaymentEvent[],
+  { payment }: OnRecord,
+  refusalCounts: boolean,
+): Pick<Reading, 'events' | 'undecided'> {
+  const events = refusalCounts ? observed : observed.filter((event) => event.type !== 'refused');
+  return { events, undecided: events.length < observed.length && !isTerminal(payment.status) };
+}
+
+interface Reader {
+  report(report: ChargeReport | PayoutReport, observedAt: number | null): PaymentEvent[];
+  received(pix: ReceivedPix): PaymentEvent[];
+  payout(report: PayoutReport): PaymentEvent[];
+  /** Those of all reports so far. */
+  returns(): KnownReturn[];
+}
+
+/** Reads reports of one payment, one after the other: what one report names of a return is known when the next is read. */
+function createReader({ payment, returns }: OnRecord): Reader {
+  let known: readonly KnownReturn[] = returns;
+  const told = new Map<string, KnownReturn>();
+  const identify = (pix: ReturnedPix, report: { returns: readonly PixReturn[] }): KnownReturn[] => {
+    const found = identifyReturns(pix, settledReturns(report), known);
+    for (const one of found) told.set(one.reference, one);
+    known = [...known.filter(({ reference }) => !told.has(reference)), ...told.values()];
+    return found;
+  };
+  const read: Reader = {
+    report: (report, observedAt) => eventsOfReport(report, payment, observedAt, read),
+    received: (pix) =>
+      eventsOfReceived(pix, payment, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
+    payout: (report) => {
+      const name = report.endToEnd ?? payment.endToEnd ?? report.providerId;
+      return eventsOfPayout(report, identify({ pix: '', name }, report));
+    },
+    returns: () => [...told.values()],
+  };
+  return read;
+}
+
+function eventsOfReport(
+  report: ChargeReport | PayoutReport,
+  asked: Payment,
+  observedAt: number | null,
+  read: Reader,
+): PaymentEvent[] {
+  if ('providerId' in report) return read.payout(report);
+  const { amountCents, expiresAt, copyPaste } = report;
+  const open: PaymentEvent = { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt };
+  // A charge of another amount than ours is not ours: what it says to have received is not believed either.
+  if (amountCents !== asked.amountCents) return [open];
+  const paid = report.received.flatMap(read.received);
+  if (report.status === 'open') return [...paid, open];
+  return report.status === 'removed' ? [...paid, { type: 'chargeRemoved' }] : paid;
+}
+
+function eventsOfReceived(
+  { endToEnd, amountCents, paidAt }: ReceivedPix,
+  { createdAt }: Pick<Payment, 'createdAt'>,
+  returns: readonly KnownReturn[],
+): PaymentEvent[] {
+  return [
+    { type: 'chargePaid', endToEnd, amountCents, paidAt: notBefore(createdAt, paidAt) },
+    ...returns.map((back): PaymentEvent => ({ type: 'debited', back, endToEnd })),
+  ];
+}
+
+const clockSkewMs = 10 * 60_000;
+const brasiliaMs = 3 * 3_600_000;
+
+/**
+ * No charge is paid before it is made. A delivery and a list name a Pix without the creation of its charge, so a bank that labels local time
+ * as UTC shows here alone: what lies before the charge is three hours later, and the charge's creation where that is still too early.
+ */
+function notBefore(createdAt: number, paidAt: number): number {
+  const isOtherZone = createdAt - paidAt > clockSkewMs;
+  return Math.max(createdAt, isOtherZone ? paidAt + brasiliaMs : paidAt);
+}
+
+/** Only what is settled moved money. */
+export const settledReturns = ({ returns }: { returns: readonly PixReturn[] }): PixReturn[] =>
+  returns.filter((one) => one.status === 'settled');
+
+function eventsOfPayout(report: PayoutReport, returns: readonly KnownReturn[]): PaymentEvent[] {
+  const { amountCents, pixKey, endToEnd, settledAt } = report;
+  switch (report.status) {
+    case 'pending':
+      return [{ type: 'payoutPending', amountCents, pixKey, endToEnd }];
+    case 'refused':
+      return [
+        { type: 'refused', reason: report.reason ?? 'provider_refused', reported: { amountCents, pixKey } },
+      ];
+    case 'completed':
+      return [
+        { type: 'payoutCompleted', amountCents, pixKey, endToEnd, settledAt },
+        ...returns.map(
+          (back): PaymentEvent => ({ type: 'payoutReturned', back, sentCents: amountCents, pixKey }),
+        ),
+      ];
+  }
+}
+
+function receivedIn(observation: Observation): ReceivedPix[] {
+  if (observation.from === 'webhook') return observation.received;
+  if (!('report' in observation.outcome)) return [];
+  const { report } = observation.outcome;
+  return 'providerId' in report ? [] : report.received;
+}
+
+function hasReturns(observation: Observation): boolean {
+  return [...receivedIn(observation), ...payoutsIn(observation)].some(
+    (one) => settledReturns(one).length > 0,
+  );
+}
+
+export function payoutsIn(observation: Observation): PayoutReport[] {
+  if (observation.from === 'webhook') return observation.payouts;
+  const { outcome } = observation;
+  return 'report' in outcome && 'providerId' in outcome.report ? [outcome.report] : [];
+}
+
+/** Applies each event to the state that the event before it left: what one posts or opens, the next ones find posted and open. */
+export function runEvents(payment: Payment, observed: readonly PaymentEvent[], facts: Facts): Step[] {
+  const booked = new Set<string>();
+  const posted = (event: EventKind, reference: string) =>
+    booked.has(`${event}/${reference}`) || facts.posted(event, reference);
+  const returned = new Set<string>();
+  const knowsReturn = (reference: string) => returned.has(reference) || facts.knowsReturn(reference);
+  const steps: Step[] = [];
+  let { incidentOpen } = facts;
+  for (const event of observed) {
+    const state = steps.at(-1)?.payment ?? payment;
+    const step = next(state, event, { ...facts, posted, knowsReturn, incidentOpen });
+    if (!step) continue;
+    for (const { reference } of step.returns) returned.add(reference);
+    incidentOpen ||= step.incidents.length > 0;
+    for (const posting of step.postings) booked.add(`${posting.event}/${posting.reference}`);
+    steps.push(step);
+  }
+  return steps;
+}

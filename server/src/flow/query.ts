@@ -1,0 +1,146 @@
+import type { Intent } from '../money/intent.ts';
+import { type Payment, providerIdOf } from '../money/payment.ts';
+import type { ChargeReport, PayoutReport, Provider, QueryOutcome } from '../provider/provider.ts';
+import { makeDue } from '../store/rows/intents.sql.ts';
+import type { PaymentOwner } from '../store/rows/payments.sql.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { keepUnread } from './keep-unread.ts';
+import { freedOnFailure, type Slot, takeQuery } from './limit.ts';
+import { applyWithinMs } from './send.ts';
+import { queryRefund } from './send-refund.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+/** What of a payment is needed to query it. */
+type Asked = Pick<
+  Intent,
+  'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt' | 'providerRef'
+>;
+
+export async function queryOne(
+  deps: TrackingDeps,
+  provider: Provider,
+  asked: Asked,
+): Promise<Payment | null> {
+  if (asked.kind === 'refund') {
+    await queryRefund(deps, provider, asked);
+    return null;
+  }
+  const startedAt = deps.clock.now();
+  return applyQuery(deps, asked, {
+    id: deps.ids.uuid(),
+    startedAt,
+    outcome: await ask(deps, provider, asked),
+  });
+}
+
+async function ask(
+  deps: TrackingDeps,
+  provider: Provider,
+  asked: Asked,
+): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
+  const providerId = providerIdOf(asked.paymentId);
+  const { connection } = provider;
+  const call = { connection, call: 'query', accountId: asked.accountId } as const;
+  const outcome = await deps.breakers.counted(
+    call,
+    (): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
+      asked.kind === 'deposit'
+        ? provider.queryCharge(providerId, asked.createdAt)
+        : provider.queryPayout(providerId, asked.providerRef),
+  );
+  if (outcome.outcome === 'unclear' && outcome.unread) await keepUnread(deps, connection, [outcome.unread]);
+  return outcome;
+}
+
+export async function applyQuery(
+  deps: TrackingDeps,
+  asked: Asked,
+  query: { id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> },
+): Promise<Payment | null> {
+  const { accountId, paymentId, operationId, connection } = asked;
+  const observation = { from: 'query', ...query } as const;
+  try {
+    return await applyOutcome(
+      deps,
+      { accountId, paymentId, operationId, connection, observation },
+      deps.clock.monotonicMs() + applyWithinMs,
+    );
+  } catch (error) {
+    // The row is due again when its claim has run out.
+    deps.log.warn({ err: error, paymentId }, 'a query was not applied');
+    return null;
+  }
+}
+
+/** A query of the shared limit, or null when none is left at this moment or the breaker is open. */
+export async function takeAllowedQuery(deps: TrackingDeps, provider: Provider): Promise<Slot | null> {
+  const { connection, capabilities } = provider;
+  const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
+  if (!slot || (await freedOnFailure(slot, deps.breakers.allows(connection, 'query')))) return slot;
+  await slot.free();
+  return null;
+}
+
+/** The limit that all processes share had no query left in time; nothing is known of the payment by this. */
+export class NoQueryLeft extends Error {
+  override name = 'NoQueryLeft';
+  constructor() {
+    super('no query of the shared limit was left');
+  }
+}
+
+/** A delivery waits this long for queries of the shared limit, then it is left for later. */
+export const queryWaitMs = 10_000;
+
+/** A query of the shared limit, as soon as it allows one. @throws NoQueryLeft by `untilMs`, monotonic */
+export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs: number): Promise<Slot> {
+  for (;;) {
+    const slot = await takeAllowedQuery(deps, provider);
+    if (slot) return slot;
+    if (deps.clock.monotonicMs() >= untilMs || deps.draining.aborted) throw new NoQueryLeft();
+    await deps.clock.sleep(200, deps.draining);
+  }
+}
+
+/**
+ * Confirms a delivery that is not believed by itself: its payments are queried, as soon as the limit allows. A payment that is
+ * followed is only made due, so that a listing may answer for many; one that has ended is queried here.
+ * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
+ */
+export async function confirm(
+  deps: TrackingDeps,
+  provider: Provider,
+  owners: readonly PaymentOwner[],
+): Promise<void> {
+  const { connection } = provider;
+  const asked = (owner: PaymentOwner): Asked => ({
+    ...owner,
+    paymentId: owner.id,
+    connection,
+    providerRef: null,
+  });
+  const followed = owners.filter((owner) => owner.followed).map(asked);
+  if (followed.length > 0) {
+    await makeDue(deps.sql, followed, deps.clock.now());
+    deps.wake();
+  }
+  const untilMs = deps.clock.monotonicMs() + queryWaitMs;
+  for (const owner of owners.filter((one) => !one.followed)) {
+    const slot = await nextQuery(deps, provider, untilMs);
+    try {
+      const startedAt = deps.clock.now();
+      const outcome = await ask(deps, provider, asked(owner));
+      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+      if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
+      const { accountId, id: paymentId, operationId } = owner;
+      const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
+      await applyOutcome(
+        deps,
+        { accountId, paymentId, operationId, connection, observation },
+        deps.clock.monotonicMs() + applyWithinMs,
+      );
+    } finally {
+      await slot.free();
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { isElsewhere } from '../money/intent.ts';
+import { isTerminal, type Payment } from '../money/payment.ts';
+import { claimOverdue, makeDue } from '../store/rows/intents.sql.ts';
+import { holding, intentClaimMs } from './claims.ts';
+import { queryOne, takeAllowedQuery } from './query.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+/** A lookup waits this long for a query of its own. */
+const refreshWaitMs = 2_000;
+
+/**
+ * The payment for a lookup: refreshed when its query is due and the shared limit has one left, else as it is stored. A failure of
+ * the provider never makes the lookup fail. The claim makes it one query for any number of lookups at once.
+ */
+export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Promise<Payment> {
+  if (isTerminal(payment.status) || payment.status === 'draft') return payment;
+  const refreshed = refresh(deps, payment).catch((error: unknown) => {
+    deps.log.warn({ err: error, paymentId: payment.id }, 'a refresh failed');
+    return payment;
+  });
+  const cut = new AbortController();
+  const waited = deps.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, deps.draining]));
+  const latest = await Promise.race([refreshed, waited.then(() => payment)]);
+  cut.abort(null);
+  return latest;
+}
+
+async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
+  const { accountId, id } = payment;
+  const now = deps.clock.now();
+  const intent = await claimOverdue(deps.sql, accountId, id, now, now + intentClaimMs);
+  const provider = intent && deps.providers.get(intent.connection);
+  if (!provider || isElsewhere(intent, provider)) return payment;
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) {
+    await makeDue(deps.sql, [intent], now);
+    return payment;
+  }
+  try {
+    return (await holding(deps, [intent], now, queryOne(deps, provider, intent))) ?? payment;
+  } finally {
+    await slot.free();
+  }
+}

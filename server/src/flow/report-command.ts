@@ -1,0 +1,111 @@
+import { viewOfDispute } from '../kinds/dispute/view.ts';
+import {
+  type Dispute,
+  type DisputeStep,
+  heldOf,
+  reported,
+  wantedCents,
+  withRelease,
+  withTaken,
+} from '../money/dispute.ts';
+import { postedReturnsOf } from '../money/returns.ts';
+import { idsOf } from '../ports/ids.ts';
+import type { DisputeReport } from '../provider/provider.ts';
+import { eventRow, events } from '../store/events/event.ts';
+import { disputesOfPayment } from '../store/rows/disputes.sql.ts';
+import { paymentKey, payments } from '../store/rows/payments.sql.ts';
+import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
+import { type ChainKey, type Command, put, read } from '../store/till.ts';
+import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from './hold-of-pix.ts';
+
+export interface ReportInput {
+  accountId: string;
+  paymentId: string;
+  operationId: string;
+  connection: string;
+  livemode: boolean;
+  report: DisputeReport;
+  /** Also the id of the hold, where one is placed. */
+  token: string;
+  deadlineMs: number;
+}
+
+/** What the provider says of a dispute becomes its state, its hold and its event. Pure. @returns whether it said something new */
+export function buildDisputeReport(input: ReportInput): Command<boolean> {
+  const { accountId, paymentId, operationId, connection, report, token, deadlineMs } = input;
+  const chain: ChainKey = { accountId, chainId: operationId };
+  return {
+    token,
+    deadlineMs,
+    chains: [chain],
+    reads: [
+      read(payments, paymentKey(accountId, paymentId)),
+      read(knownReturns, knownReturnsKey(accountId, paymentId)),
+      ...holdReads(accountId, operationId, paymentId),
+    ],
+    eventRefs: [],
+    decide: (view, now) => {
+      const payment = view.get(payments, paymentKey(accountId, paymentId));
+      const balance = view.balance(chain);
+      const earlier = disputesIn(view, accountId, paymentId);
+      const known = earlier.find(
+        (one) => one.connection === connection && one.providerId === report.providerId,
+      );
+      const ids = idsOf(token);
+      const place = { accountId, id: ids.uuid(), paymentId, operationId, connection };
+      const step = reported(known, report, place, now);
+      if (!step || !payment || !balance) return { answer: false };
+      const others = earlier.filter((one) => one !== known);
+      const isSame = ({ endToEnd }: Dispute): boolean => endToEnd === step.dispute.endToEnd;
+      const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
+      const { endToEnd } = step.dispute;
+      const ofPix = withTaken(
+        withRelease([...others.filter(isSame), step.dispute]),
+        postedReturnsOf(endToEnd, returns),
+        now,
+      );
+      const deleted = balance.deletedAt !== null;
+      const left = deleted ? 0 : leftOf(broughtBy(view, payment, endToEnd), endToEnd, returns);
+      const hold = adjusted(view, { chain, paymentId, ofPix, token }, wantedCents(ofPix, left), now);
+      const after = ofPix.map((one) => ({ ...one, holdId: hold.holdId }));
+      const disputes = [...others.filter((one) => !isSame(one)), ...after].sort((one, other) =>
+        one.id < other.id ? -1 : 1,
+      );
+      const dispute = after.find(({ id }) => id === step.dispute.id) ?? step.dispute;
+      const held = heldOf(after, hold.capturedCents).get(dispute.id) ?? 0;
+      return {
+        answer: true,
+        postings: hold.postings,
+        writes: [
+          ...hold.writes,
+          put(disputesOfPayment, { accountId, paymentId, disputes }),
+          // The posting of a Pix that is not known yet finds it there.
+          ...(payment.disputed ? [] : [put(payments, { ...payment, disputed: true })]),
+          // A deleted operation is invisible, so its disputes write no events.
+          ...(deleted || step.event === null
+            ? []
+            : [put(events, eventOf(input, ids, { ...step, dispute }, known, held))]),
+        ],
+      };
+    },
+  };
+}
+
+function eventOf(
+  { accountId, operationId, paymentId, livemode }: ReportInput,
+  ids: { uuid(): string },
+  { dispute, event }: DisputeStep,
+  known: Dispute | undefined,
+  heldCents: number,
+) {
+  return eventRow(ids, {
+    accountId,
+    operationId,
+    paymentId,
+    type: event as NonNullable<DisputeStep['event']>,
+    livemode,
+    change: { from: known?.status ?? null, to: dispute.status },
+    data: viewOfDispute(dispute, heldCents),
+    at: dispute.updatedAt,
+  });
+}

@@ -1,0 +1,9 @@
+import type { Signal } from '../ground/signal.ts';
+import type { CellsOf } from './cells-of.ts';
+import type { SendDeps } from './send.ts';
+
+/** What following payments needs: queries, deliveries of the provider, its statement, the comparison after a restore. */
+export interface TrackingDeps extends SendDeps {
+  wake: Signal;
+  cells: CellsOf<TrackingDeps>;
+}

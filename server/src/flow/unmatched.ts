@@ -1,0 +1,311 @@
+import type { Log } from '../ground/log.ts';
+import { eventKinds } from '../money/journal.ts';
+import { paymentIdOf } from '../money/payment.ts';
+import { identifyReturns, type KnownReturn } from '../money/returns.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Ids, idsOf } from '../ports/ids.ts';
+import type { Queries } from '../ports/sql.ts';
+import type { Moves, NamedReturn, StatementLine } from '../provider/provider.ts';
+import { isOfEnvironment } from '../provider/provider.ts';
+import { installationId } from '../store/rows/audit.sql.ts';
+import { type ConnectionMovement, findInSuspense } from '../store/rows/connection-movements.sql.ts';
+import { type Incident, incidentKey, incidents } from '../store/rows/incidents.sql.ts';
+import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
+import { type Command, type Posting, put, read, type Till, type View } from '../store/till.ts';
+import { keepMovements } from './connection-movements.ts';
+import { settledReturns } from './interpret-report.ts';
+import { applyWithinMs } from './send.ts';
+
+/**
+ * A Pix that matches no payment of ours: what it moved and what came back of it. Each part goes to suspense of the
+ * installation once, whether a webhook, a list or a statement reports it.
+ */
+export interface Unmatched {
+  /** The payment of our form that it names; absent or null: none. Its id names an account, though no payment of this id is here. */
+  named?: string | null;
+  /** The end-to-end id, or the provider's id where it gives none. */
+  pix: string;
+  /** Null: the source reports a return alone. Cents; positive: received. */
+  moved: { amountCents: number; at: number } | null;
+  returns: readonly NamedReturn[];
+  /** Of the returns: 1, they came back to us; -1, they left. */
+  sign: 1 | -1;
+  /** It is under no id of our form: the company itself received or sent it. */
+  isOwn: boolean;
+}
+
+const isOwn = (providerId: string | null): boolean => providerId === null || paymentIdOf(providerId) === null;
+
+/** @param now stands in for a settlement time that is not given, ms since 1970 */
+export function unmatchedOf({ received, payouts }: Moves, now: number): Unmatched[] {
+  return [
+    ...received.map(
+      (pix): Unmatched => ({
+        named: pix.txid === null ? null : paymentIdOf(pix.txid),
+        pix: pix.endToEnd,
+        moved: { amountCents: pix.amountCents, at: pix.paidAt },
+        returns: settledReturns(pix),
+        sign: -1,
+        isOwn: isOwn(pix.txid),
+      }),
+    ),
+    ...payouts
+      .filter(({ status }) => status === 'completed')
+      .map(
+        (payout): Unmatched => ({
+          named: paymentIdOf(payout.providerId),
+          pix: payout.endToEnd ?? payout.providerId,
+          moved: { amountCents: -payout.amountCents, at: payout.settledAt ?? now },
+          returns: settledReturns(payout),
+          sign: 1,
+          isOwn: isOwn(payout.providerId),
+        }),
+      ),
+  ];
+}
+
+/** A line of the statement. */
+export function unmatchedLine(line: StatementLine): Unmatched {
+  const { id, rtrId, kind, endToEnd, amountCents, at } = line;
+  const named = line.providerId === null ? null : paymentIdOf(line.providerId);
+  const isOwnLine = isOwn(line.providerId);
+  const pix = endToEnd ?? id;
+  if (kind === 'sent' || kind === 'received') {
+    const moved = { amountCents: kind === 'sent' ? -amountCents : amountCents, at };
+    return { named, pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
+  }
+  const names = { id: id === rtrId ? null : id, rtrId };
+  const sign = kind === 'returned' ? 1 : -1;
+  return { named, pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
+}
+
+export interface UnmatchedDeps {
+  sql: Queries;
+  till: Till;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+}
+
+/** One part of it, and whether it was posted and has an incident. */
+interface Part {
+  reference: string;
+  /** Positive: received. */
+  amountCents: number;
+  at: number;
+  posted: boolean;
+  opened: boolean;
+}
+
+/**
+ * Books money that matches no payment, the same way whoever reports it: a delivery, a list, the statement. What the company received or sent itself
+ * becomes a movement of its connection, which needs no person; what is under an id of our form, and every return, becomes suspense with an incident.
+ * @param believed false: incidents alone, and nothing of the company's own
+ */
+export async function bookUnmatched(
+  deps: UnmatchedDeps,
+  connection: string,
+  all: readonly Unmatched[],
+  believed: boolean,
+): Promise<void> {
+  const own = all.filter((one) => one.isOwn && one.moved !== null);
+  if (believed) await keepOwn(deps, connection, own);
+  const others = all.flatMap((one) => {
+    if (!own.includes(one)) return [one];
+    return one.returns.length === 0 ? [] : [{ ...one, moved: null }];
+  });
+  await Promise.all(others.map((one) => postUnmatched(deps, connection, one, believed)));
+}
+
+/** But for what stands in suspense: it was taken for unmatched money before, and its incident is a person's. */
+async function keepOwn(deps: UnmatchedDeps, connection: string, own: readonly Unmatched[]): Promise<void> {
+  const { refer } = referencesAt(connection);
+  const there = await findInSuspense(
+    deps.sql,
+    own.map(({ pix }) => refer(pix)),
+  );
+  const movements = own.flatMap(({ pix, moved }): ConnectionMovement[] => {
+    if (moved === null || there.has(refer(pix))) return [];
+    const { amountCents, at } = moved;
+    const reference = `${amountCents > 0 ? 'received' : 'sent'}:${pix}`;
+    return [{ kind: 'own', reference, amountCents, at, source: 'statement' }];
+  });
+  await keepMovements(deps, connection, movements);
+}
+
+/**
+ * Posts the parts that are not posted yet and opens an incident for each part.
+ * @param believed false: incidents alone
+ */
+export async function postUnmatched(
+  deps: UnmatchedDeps,
+  connection: string,
+  unmatched: Unmatched,
+  believed: boolean,
+): Promise<void> {
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  const command = buildUnmatched({ connection, unmatched, believed, token: deps.ids.uuid(), deadlineMs });
+  for (const { id, kind, amountCents } of await deps.till.submit(command))
+    deps.log.error({ incident: id, kind, amountCents }, 'incident opened');
+}
+
+export interface UnmatchedInput {
+  /** Where it moved. */
+  connection: string;
+  unmatched: Unmatched;
+  /** False: incidents alone. */
+  believed: boolean;
+  token: string;
+  deadlineMs: number;
+}
+
+/** Answers the incidents that were opened. Pure. */
+export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
+  const { connection, unmatched, believed, token, deadlineMs } = input;
+  const { pix, returns } = unmatched;
+  const { refer } = referencesAt(connection);
+  const key = knownReturnsKey(accountId, refer(pix));
+  const references = [...new Set([pix, ...returns.flatMap((one) => referencesOf(pix, one))])];
+  return {
+    token,
+    deadlineMs,
+    chains: [chain],
+    reads: [
+      ...references.map((reference) => read(incidents, incidentOfReference(refer(reference)))),
+      read(knownReturns, key),
+    ],
+    eventRefs: references.map((reference) => suspenseOf(refer(reference))),
+    decide: (view, now) => {
+      const known = view.get(knownReturns, key)?.returns ?? [];
+      const { parts, reported } = partsOf(viewAt(view, refer), unmatched, known);
+      const ids = idsOf(token);
+      const opened = parts
+        .filter((part) => !part.opened)
+        .map((part) => incidentOf(ids, { ...part, reference: refer(part.reference) }, input, now));
+      const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));
+      const row = { accountId, payment: refer(pix), returns: merged(known, after) };
+      return {
+        answer: opened,
+        postings: believed
+          ? parts
+              .filter(({ posted }) => !posted)
+              .map((part) => suspended(part, refer(part.reference), connection))
+          : [],
+        writes: [
+          ...opened.map((incident) => put(incidents, incident)),
+          ...(reported.length > 0 ? [put(knownReturns, row)] : []),
+        ],
+      };
+    },
+  };
+}
+
+const accountId = installationId;
+const chain = { accountId, chainId: accountId };
+
+/**
+ * A transfer between two connections of ours has one end-to-end id on both sides, so references name the connection, but for those of the
+ * environment: they were the only ones when the first references were written.
+ */
+export function referencesAt(connection: string): { refer(name: string): string } {
+  const before = isOfEnvironment(connection) ? '' : `${connection}:`;
+  return { refer: (name) => before + name };
+}
+
+/** The Pix, return or payment that a reference names, whatever the connection. */
+export const pixOf = (reference: string): string => reference.slice(reference.indexOf(':') + 1);
+
+/** What is on record under the names of one connection. */
+interface Records {
+  posted(reference: string): boolean;
+  incident(reference: string): Incident | undefined;
+}
+
+const viewAt = (view: View, refer: (name: string) => string): Records => ({
+  posted: (reference) => view.posted(suspenseOf(refer(reference))),
+  incident: (reference) => view.get(incidents, incidentOfReference(refer(reference))),
+});
+
+function partsOf(
+  view: Records,
+  { pix, moved, returns, sign }: Unmatched,
+  known: readonly KnownReturn[],
+): { parts: Part[]; reported: KnownReturn[] } {
+  const earlier = [...known, ...returns.flatMap((line) => postedEarlier(line, known, view))];
+  const reported = withoutRepeats(identifyReturns({ pix, name: pix }, returns, earlier));
+  const ofReturns = reported.map((one): Part => {
+    const isKnown = earlier.some(({ reference }) => reference === one.reference);
+    const record = isKnown ? { posted: one.posted, opened: true } : onRecord(one.reference, view);
+    return { ...one, amountCents: sign * one.amountCents, ...record };
+  });
+  const ofPix: Part[] = moved ? [{ ...moved, reference: pix, ...onRecord(pix, view) }] : [];
+  const parts = [...ofPix, ...ofReturns].filter(({ amountCents }) => amountCents !== 0);
+  return { parts, reported };
+}
+
+const suspended = ({ amountCents, at }: Part, reference: string, connection: string): Posting => ({
+  chain,
+  connection,
+  ...suspenseOf(reference),
+  movement: { kind: 'suspend', amountCents },
+  effectiveAt: at,
+});
+
+const suspenseOf = (reference: string) => ({
+  accountId: installationId,
+  subject: installationId,
+  event: eventKinds.suspense,
+  reference,
+});
+
+/** A report may list a return twice, also under its two names: with two parts of one reference the command could never be written. */
+const withoutRepeats = (returns: readonly KnownReturn[]): KnownReturn[] => [
+  ...new Map(returns.map((one) => [one.reference, one])).values(),
+];
+
+/** An incident that was opened under one of the return's names before returns were stored by themselves. */
+function postedEarlier(line: NamedReturn, known: readonly KnownReturn[], view: Records): KnownReturn[] {
+  return [line.rtrId, line.id].flatMap((name) => {
+    if (name === null || known.some(({ reference }) => reference === name)) return [];
+    const incident = view.incident(name);
+    if (incident?.amountCents !== line.amountCents) return [];
+    return [{ ...line, pix: null, reference: name, posted: view.posted(name) }];
+  });
+}
+
+/** Under which references it may be on record: its own, and either name by itself from before returns were stored. */
+const referencesOf = (pix: string, { id, rtrId }: NamedReturn): string[] => [
+  ...[id, rtrId].filter((name) => name !== null),
+  `${pix}/${id}`,
+];
+
+const onRecord = (reference: string, view: Records): { posted: boolean; opened: boolean } => ({
+  posted: view.posted(reference),
+  opened: view.incident(reference) !== undefined,
+});
+
+const incidentOfReference = (reference: string): string =>
+  incidentKey(installationId, `unmatched:${reference}`);
+
+const merged = (known: readonly KnownReturn[], now: readonly KnownReturn[]): KnownReturn[] => [
+  ...known.filter((one) => !now.some(({ reference }) => reference === one.reference)),
+  ...now,
+];
+
+const incidentOf = (
+  ids: Pick<Ids, 'uuid'>,
+  { reference, amountCents }: Part,
+  { connection, believed, unmatched: { pix, named } }: UnmatchedInput,
+  now: number,
+): Incident => ({
+  accountId,
+  id: ids.uuid(),
+  kind: 'unmatched',
+  paymentId: null,
+  operationId: null,
+  amountCents: Math.abs(amountCents),
+  reference: `unmatched:${reference}`,
+  freezes: false,
+  detail: { believed, connection, pix, ...(named ? { named } : {}) },
+  openedAt: now,
+});

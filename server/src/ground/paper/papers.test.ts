@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { createPapers } from './papers.ts';
+import type { Table, TableRow } from './table.ts';
+
+const table: Table = {
+  language: 'en',
+  title: 'Statement',
+  owner: 'Padaria · Main',
+  period: 'From 01/11/2026 to 30/11/2026',
+  warning: null,
+  columns: { when: 'Date', what: 'Entry', amount: 'Amount', balance: 'Balance' },
+  opening: { label: 'Opening balance', cents: 0 },
+  closing: { label: 'Closing balance', cents: 0 },
+  empty: 'No entries',
+  sums: { came: 'In', went: 'Out', fees: 'Fees' },
+};
+const row: TableRow = {
+  when: '21/11/2026 10:00:00',
+  what: 'Pix received · Maria da Silva',
+  amountCents: 1000,
+  balanceCents: 1000,
+  isFee: false,
+};
+
+async function* pages(count: number): AsyncGenerator<TableRow[]> {
+  for (let page = 0; page < count; page++) yield Array.from({ length: 500 }, () => row);
+}
+
+const wholeOf = async (file: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+  const parts: Uint8Array[] = [];
+  for await (const part of file) parts.push(part);
+  return Buffer.concat(parts);
+};
+
+test('A statement of 4,000 lines is drawn off the thread that serves requests', async () => {
+  const papers = createPapers();
+  // Reading the program is not the work that is measured.
+  await wholeOf(await papers.table('a', table, pages(1)));
+  const [own, all] = [process.threadCpuUsage(), process.cpuUsage()];
+  const file = await wholeOf(await papers.table('a', table, pages(8)));
+  const [ownUsed, allUsed] = [process.threadCpuUsage(own), process.cpuUsage(all)];
+  expect(file.subarray(0, 5).toString()).toBe('%PDF-');
+  expect(file.subarray(-8).toString()).toContain('%%EOF');
+  const share = (ownUsed.user + ownUsed.system) / (allUsed.user + allUsed.system);
+  expect(share).toBeLessThan(0.4);
+  await papers.stop();
+});
+
+test('An account draws three files at once and a fourth is refused; the file that is given up makes room', async () => {
+  const papers = createPapers();
+  const held = await Promise.all([1, 2, 3].map(() => papers.table('a', table, pages(2))));
+  await expect(papers.table('a', table, pages(1))).rejects.toMatchObject({
+    code: 'too_many_concurrent_requests',
+    options: { retryAfterSeconds: 2 },
+  });
+  const other = await wholeOf(await papers.table('b', table, pages(1)));
+  expect(other.length).toBeGreaterThan(1000);
+  const first = held[0];
+  const closed = new Promise((done) => first?.once('close', done));
+  first?.destroy();
+  await closed;
+  await wholeOf(await papers.table('a', table, pages(1)));
+  for (const file of held) file.destroy();
+  await papers.stop();
+});
+
+test('A file that cannot be drawn ends with its error and breaks no other', async () => {
+  const papers = createPapers();
+  const broken = { ...table, columns: null } as unknown as Table;
+  const [bad, good] = await Promise.all([
+    papers.table('a', broken, pages(1)),
+    papers.table('b', table, pages(1)),
+  ]);
+  await expect(wholeOf(bad)).rejects.toThrow();
+  expect((await wholeOf(good)).length).toBeGreaterThan(1000);
+  await papers.stop();
+});

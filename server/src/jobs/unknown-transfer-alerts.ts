@@ -1,0 +1,126 @@
+import { applyWithinMs } from '../flow/send.ts';
+import type { Signal } from '../ground/signal.ts';
+import { paymentEvent } from '../kinds/payment/payment-events.ts';
+import { sendPriority } from '../money/intent.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Ids, idsOf } from '../ports/ids.ts';
+import type { Sql, Statement } from '../ports/sql.ts';
+import { timestamp } from '../store/database/pool.ts';
+import type { Table } from '../store/database/table.ts';
+import { events } from '../store/events/event.ts';
+import { paymentKey, payments } from '../store/rows/payments.sql.ts';
+import { type Command, put, read, type Till } from '../store/till.ts';
+
+interface AlertDeps {
+  sql: Sql;
+  till: Till;
+  clock: Clock;
+  ids: Ids;
+  /** The connections of this process. */
+  providers: ReadonlyMap<string, unknown>;
+  eventsWritten: Signal;
+}
+
+/**
+ * Writes an event for each transfer that stayed `unknown` for 15 minutes, once per payment: it is not known whether the Pix was sent, and a
+ * merchant should look before it repeats the payout another way.
+ */
+const afterMs = 15 * 60_000;
+const most = 100;
+
+interface Told {
+  accountId: string;
+  paymentId: string;
+  toldAt: number;
+}
+
+const select: Statement = {
+  name: 'unknown_told_read',
+  text: `SELECT account_id AS "accountId", payment_id AS "paymentId", told_at AS "toldAt"
+    FROM unknown_told JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
+};
+
+const insert: Statement = {
+  name: 'unknown_told_insert',
+  text: `INSERT INTO unknown_told (account_id, payment_id, told_at, mail_due_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($3::timestamptz[]))`,
+};
+
+const unknownTold: Table<Told> = {
+  name: 'unknown_told',
+  rank: 41,
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run<Told>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map(({ accountId }) => accountId),
+      inserted.map(({ paymentId }) => paymentId),
+      inserted.map(({ toldAt }) => timestamp(toldAt)),
+    ]),
+  ],
+};
+
+/** An unknown transfer has one of the first two priorities of intents: rows of the others are not read. */
+const selectDue: Statement = {
+  name: 'unknown_due',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId",
+      NOT a.test AS livemode
+    FROM intent i JOIN account a ON a.id = i.account_id JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+    WHERE i.connection = ANY ($1::text[]) AND i.priority = ANY ($2::smallint[]) AND i.kind = 'transfer' AND i.created_at <= $3
+      AND p.status = 'unknown'
+      AND NOT EXISTS (SELECT FROM unknown_told t WHERE t.account_id = i.account_id AND t.payment_id = i.payment_id)
+    ORDER BY i.created_at LIMIT $4`,
+};
+
+interface Due {
+  accountId: string;
+  paymentId: string;
+  operationId: string;
+  livemode: boolean;
+}
+
+const unknownTransfer = 1;
+
+export function createUnknownTransferAlerts(deps: AlertDeps): { step(): Promise<boolean> } {
+  return {
+    /** One round; true when there may be more at once. */
+    step: async () => {
+      const due = await deps.sql.run<Due>(selectDue, [
+        [...deps.providers.keys()],
+        [sendPriority, unknownTransfer],
+        timestamp(deps.clock.now() - afterMs),
+        most,
+      ]);
+      await Promise.all(due.map((one) => tell(deps, one)));
+      if (due.length > 0) deps.eventsWritten();
+      return due.length === most;
+    },
+  };
+}
+
+function tell(deps: AlertDeps, due: Due): Promise<void> {
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  return deps.till.submit(buildUnknownAlert({ due, token: deps.ids.uuid(), deadlineMs }));
+}
+
+/** Writes the event, unless the transfer has left `unknown` or the event was written before. Pure. */
+function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: number }): Command<void> {
+  const { due, token, deadlineMs } = input;
+  const { accountId, paymentId, operationId, livemode } = due;
+  const key = paymentKey(accountId, paymentId);
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(payments, key), read(unknownTold, key)],
+    eventRefs: [],
+    decide: (view, now) => {
+      const payment = view.get(payments, key);
+      if (payment?.status !== 'unknown' || view.get(unknownTold, key)) return { answer: undefined };
+      const event = paymentEvent(idsOf(token), livemode, payment, 'unknown', 'transfer.unknown', now);
+      const told: Told = { accountId, paymentId, toldAt: now };
+      return { answer: undefined, writes: [put(events, event), put(unknownTold, told)] };
+    },
+  };
+}

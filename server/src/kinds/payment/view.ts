@@ -1,0 +1,121 @@
+import type { Static } from 'typebox';
+import type { Language } from '../../ground/errors.ts';
+import type { Notice, Payment, PaymentReason } from '../../money/payment.ts';
+import { qrPngDataUrl } from '../../provider/qr.ts';
+import type { PaymentSchema } from './schema.ts';
+
+export type PaymentView = Static<typeof PaymentSchema>;
+
+const notices: Record<Notice, Record<Language, string>> = {
+  returned: {
+    en: 'The Pix was returned, in whole or in part; the amount is back in the balance.',
+    'pt-BR': 'O Pix foi devolvido, no todo ou em parte; o valor voltou ao saldo.',
+  },
+  debited: {
+    en: 'The provider took the received Pix back.',
+    'pt-BR': 'O provedor retirou o Pix recebido.',
+  },
+  paid_other_amount: {
+    en: 'A Pix of another amount was received for this charge. It enters the balance only after review.',
+    'pt-BR': 'Um Pix de outro valor foi recebido nesta cobrança. Ele só entra no saldo após análise.',
+  },
+  paid_again: {
+    en: 'This charge was paid more than once. The further payment enters the balance only after review.',
+    'pt-BR': 'Esta cobrança foi paga mais de uma vez. O pagamento adicional só entra no saldo após análise.',
+  },
+  paid_after_failure: {
+    en: 'A Pix was received for this failed charge. It enters the balance only after review.',
+    'pt-BR': 'Um Pix foi recebido nesta cobrança que falhou. Ele só entra no saldo após análise.',
+  },
+};
+
+/** Of a failed charge, by its reason. A charge fails for these two reasons only. */
+const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
+  provider_refused: {
+    en: 'The provider refused or removed this charge. It cannot be paid; create another one.',
+    'pt-BR': 'O provedor recusou ou removeu esta cobrança. Ela não pode ser paga; crie outra.',
+  },
+  cancelled_by_operator: {
+    en: 'This charge was closed by support because the provider did not confirm it. Create another one.',
+    'pt-BR': 'Esta cobrança foi encerrada pelo suporte porque o provedor não a confirmou. Crie outra.',
+  },
+};
+
+function noticeOf({ notice, status, reasonCode }: ShownPayment): Record<Language, string> | undefined {
+  if (notice !== null) return notices[notice];
+  return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
+}
+
+/** What of a payment is shown to its merchant. */
+export type ShownPayment = Pick<
+  Payment,
+  | 'id'
+  | 'kind'
+  | 'amountCents'
+  | 'status'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'operationId'
+  | 'feeCents'
+  | 'settledAt'
+  | 'expiresAt'
+  | 'copyPaste'
+  | 'endToEnd'
+  | 'notice'
+  | 'reasonCode'
+  | 'providerFeeCents'
+  | 'netAmountCents'
+  | 'paidAt'
+  | 'requestKey'
+  | 'metadata'
+  | 'refundedCents'
+>;
+
+/** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
+export function viewOf(payment: ShownPayment, language: Language): PaymentView {
+  const view: PaymentView = {
+    id: payment.id,
+    kind: payment.kind,
+    amountCents: payment.amountCents,
+    status: payment.status,
+    createdAt: isoOf(payment.createdAt),
+    updatedAt: isoOf(payment.updatedAt),
+    operationId: payment.operationId,
+    feeCents: payment.feeCents,
+    settledAt: payment.settledAt === null ? null : isoOf(payment.settledAt),
+    paymentMethod: 'pix',
+    expiresAt: payment.expiresAt === null ? null : isoOf(payment.expiresAt),
+  };
+  if (payment.endToEnd !== null) view.endToEnd = payment.endToEnd;
+  const notice = noticeOf(payment)?.[language];
+  if (notice !== undefined) view.notice = notice;
+  if (payment.reasonCode !== null) view.reasonCode = payment.reasonCode;
+  if (payment.providerFeeCents !== null) view.providerFeeCents = payment.providerFeeCents;
+  if (payment.netAmountCents !== null) view.netAmountCents = payment.netAmountCents;
+  if (payment.kind === 'transfer') {
+    view.debitAmountCents = payment.amountCents;
+    view.expectedNetAmountCents = payment.amountCents - payment.feeCents;
+  }
+  if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
+  if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
+  if (payment.metadata !== null) view.metadata = payment.metadata;
+  return view;
+}
+
+/**
+ * A payment as its creation, a repeat and `GET /payments/{id}` show it: with the request key that made it and, while it is
+ * pending, with the code to pay it. Not later, since a code past its state misleads, and not in lists, where a hundred images
+ * are megabytes.
+ */
+export async function viewWithCode(payment: ShownPayment, language: Language): Promise<PaymentView> {
+  const view = viewOf(payment, language);
+  view.requestKey = payment.requestKey;
+  if (payment.status === 'pending' && payment.copyPaste !== null) {
+    view.copyPaste = payment.copyPaste;
+    view.qrCodeBase64 = await qrPngDataUrl(payment.copyPaste);
+  }
+  return view;
+}
+
+/** RFC 3339, UTC, milliseconds. */
+export const isoOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,104 @@
+import { type ClosedDay, closeNow } from '../../operate/closes/close-now.ts';
+import type { ConnectionClose } from '../../operate/closes/connection-closes.sql.ts';
+import { viewOfClose } from '../../operate/closes/view.ts';
+import { OperatorRefused } from '../../store/operator.ts';
+import { type Answer, type Command, instant, table, UsageFault } from './command.ts';
+import { atProviders } from './operator-commands.ts';
+
+export const closeCommand: Command = {
+  name: 'close',
+  usage: '[--day YYYY-MM-DD] [--connection NAME]',
+  about:
+    "closes the days that are over and shows one of them (default: the last), with the books beside each provider's account. Exit code 3 when they differ, agree only under an assumption, or cannot be compared yet",
+  options: { day: { type: 'string' }, connection: { type: 'string' } },
+  run: async (edge, { values }) => {
+    const day = typeof values.day === 'string' ? dayOption(values.day) : null;
+    const closed = await atProviders(edge, 'close', (runtime) => closeNow(runtime, day));
+    return answerOf(typeof values.connection === 'string' ? ofConnection(closed, values.connection) : closed);
+  },
+};
+
+function dayOption(text: string): string {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text))
+    throw new UsageFault('--day takes a day like 2026-11-21');
+  return text;
+}
+
+function ofConnection(closed: ClosedDay, name: string): ClosedDay {
+  const connections = closed.connections.filter(({ connection }) => connection === name);
+  if (connections.length === 0)
+    throw new OperatorRefused(`no connection ${name} was closed on ${closed.day}`);
+  const waits = closed.waits && connections.some(({ differenceCents }) => differenceCents === null);
+  return { ...closed, connections, waits };
+}
+
+function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
+  const shown = connections.map(({ comparedAt, closedAt, head, ...close }) => ({
+    ...close,
+    comparedAt: instant(comparedAt),
+    closedAt: instant(closedAt),
+    head: head.toString('hex'),
+  }));
+  const rows = shown.map((one) => [
+    one.connection,
+    `opening ${one.openingCents}`,
+    `in ${one.inCents}`,
+    `out ${one.outCents}`,
+    `refunds ${one.refundCents}`,
+    `closing ${one.closingCents}`,
+    `costs ${one.costCents ?? 0}`,
+    `own money +${one.ownInCents ?? 0} -${one.ownOutCents ?? 0}`,
+    `blocked ${one.blockedCents ?? 'not told'}`,
+    one.differenceCents === null ? 'not compared' : `difference ${one.differenceCents}`,
+    one.incidentId === null ? '' : `incident ${one.incidentId}`,
+  ]);
+  const transits = shown.flatMap(transitLines);
+  const assumed = shown.some(isAssumed);
+  const differs = shown.some((one) => one.differenceCents !== null && one.differenceCents !== 0);
+  return {
+    json: {
+      day,
+      complete: !waits,
+      connections: shown,
+      operations: operations.map((one) => ({ ownerId: one.accountId, ...viewOfClose(one) })),
+    },
+    text: [
+      `${day}: ${operations.length} operations`,
+      table(rows, ''),
+      ...transits,
+      ...(waits ? ["a provider's balance is still to be compared"] : []),
+    ].join('\n'),
+    exitCode: differs || waits || assumed ? 3 : 0,
+  };
+}
+
+type Shown = Pick<
+  ConnectionClose,
+  | 'connection'
+  | 'differenceCents'
+  | 'inTransitCents'
+  | 'transitSettledCents'
+  | 'transitPendingCents'
+  | 'transitUnsentCents'
+>;
+
+/** It agrees only because what is under way counts as gone. */
+const isAssumed = ({ inTransitCents, transitSettledCents, transitPendingCents }: Shown): boolean =>
+  (transitPendingCents ?? 0) > 0 && inTransitCents !== transitSettledCents;
+
+/** What of transfers without an end counts as gone, and what the other answers would give. */
+function transitLines(one: Shown): string[] {
+  const { connection, differenceCents, inTransitCents } = one;
+  const [settled, pending, unsent] = [
+    one.transitSettledCents ?? 0,
+    one.transitPendingCents ?? 0,
+    one.transitUnsentCents ?? 0,
+  ];
+  if (differenceCents === null || inTransitCents === null || settled + pending + unsent === 0) return [];
+  const ifGone = (cents: number): number => differenceCents - inTransitCents + cents;
+  return [
+    `${connection}: in transit, by the provider's word: ${settled} gone, ${pending} under way, ${unsent} not sent; ${inTransitCents} count as gone`,
+    `${connection}: the difference would be ${ifGone(0)} with none gone, ${ifGone(settled)} with what the provider completed, ${ifGone(settled + pending)} with what is under way, ${ifGone(settled + pending + unsent)} with all`,
+  ];
+}

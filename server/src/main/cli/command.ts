@@ -1,0 +1,75 @@
+import type { ParseArgsConfig } from 'node:util';
+import type { SettingFault } from '../../ground/config.ts';
+import type { Edge } from '../start.ts';
+
+export interface Command {
+  /** One or two words. */
+  name: string;
+  /** What follows the name. */
+  usage?: string;
+  about: string;
+  options?: NonNullable<ParseArgsConfig['options']>;
+  /** Names of what must stand without a dash. */
+  operands?: string[];
+  /** Runs until a signal ends it. */
+  lasts?: boolean;
+  /** Answers when the settings cannot be read; otherwise that ends the program with exit code 2. */
+  onSettingFault?(fault: SettingFault): Answer;
+  run(edge: Edge, input: CommandInput, ending: AbortSignal): Promise<Answer | undefined>;
+}
+
+export interface CommandInput {
+  values: Record<string, string | boolean | undefined>;
+  operands: string[];
+}
+
+export interface Answer {
+  /** With `--json`. */
+  json: unknown;
+  /** Without. */
+  text: string;
+  exitCode?: number;
+}
+
+/** Wrong usage: exit code 2. */
+export class UsageFault extends Error {
+  override name = 'UsageFault';
+}
+
+export function required(values: CommandInput['values'], name: string): string {
+  const value = values[name];
+  if (typeof value !== 'string' || value === '') throw new UsageFault(`--${name} is missing`);
+  return value;
+}
+
+/** A whole number, as an option. */
+export function integer(text: string, what: string): number {
+  if (!/^-?\d{1,15}$/.test(text)) throw new UsageFault(`${what} takes a whole number`);
+  return Number(text);
+}
+
+export function uuid(text: string, what: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
+    throw new UsageFault(`${what} takes a UUID`);
+  return text.toLowerCase();
+}
+
+export function instant(ms: number): string;
+export function instant(ms: number | null): string | null;
+export function instant(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** Columns of equal width; the last one as it is. */
+export function table(rows: string[][], empty: string): string {
+  if (rows.length === 0) return empty;
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

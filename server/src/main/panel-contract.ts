@@ -1,0 +1,44 @@
+import fastify from 'fastify';
+import type { UseCases } from '../api/server.ts';
+import type { TestCalls } from '../api/test-mode/routes.ts';
+import { validatorCompiler } from '../edge/validation.ts';
+import { createLog } from '../ground/log.ts';
+import type { PanelDeps } from '../panel/deps.ts';
+import { systemClock } from '../ports/clock.ts';
+import { systemIds } from '../ports/ids.ts';
+import { mountPanel, panelPath } from './panel.ts';
+
+/**
+ * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it. `node server/src/main/panel-contract.ts` prints it.
+ */
+export async function panelDocument(): Promise<string> {
+  const app = fastify();
+  app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
+  const config = {
+    publicUrl: 'http://127.0.0.1:3000',
+    rateLimits: false,
+    trustedProxies: [],
+    provider: null,
+    smtpUrl: null,
+    simulatorPort: 4010,
+    simulatorUrl: 'http://127.0.0.1:4010',
+    dataDir: '.',
+  };
+  const runtime = {
+    config,
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    log: createLog('silent'),
+    secrets: {
+      derive: () => Buffer.alloc(32),
+      known: [{ id: '00000000', derive: () => Buffer.alloc(32) }],
+    },
+    draining: new AbortController().signal,
+  } as unknown as PanelDeps;
+  mountPanel(app, runtime, { testCalls: {} } as UseCases & { testCalls: TestCalls });
+  const answer = await app.inject({ url: `${panelPath}/openapi.json` });
+  await app.close();
+  return answer.body;
+}
+
+if (import.meta.main) process.stdout.write(await panelDocument());

@@ -1,0 +1,300 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { accountRoutes } from '../api/accounts/routes.ts';
+import { chargeRoutes } from '../api/charges/routes.ts';
+import { eventRoutes } from '../api/events/routes.ts';
+import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
+import { type OperationDirectory, operationDirectory } from '../api/operations/operations.ts';
+import { operationRoutes } from '../api/operations/routes.ts';
+import { paymentRoutes } from '../api/payments/routes.ts';
+import type { UseCases } from '../api/server.ts';
+import type { TestCalls } from '../api/test-mode/routes.ts';
+import { webhookRoutes } from '../api/webhooks/routes.ts';
+import { callerNetwork } from '../edge/caller-address.ts';
+import { costOf, unitsOf } from '../edge/costs.ts';
+import type { ApiScope } from '../edge/edge.ts';
+import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
+import { createPlaces } from '../ground/places.ts';
+import { type Attempts, attempts } from '../panel/auth/attempts.ts';
+import type { Auth } from '../panel/auth/auth.ts';
+import { authRoutes } from '../panel/auth/auth-routes.ts';
+import { type FactorAttempts, factorAttempts } from '../panel/auth/factor-attempts.ts';
+import { knownDevices } from '../panel/auth/known-device.ts';
+import { liveSessions } from '../panel/auth/live-sessions.ts';
+import { actorOf, sessions as createSessions, type Sessions } from '../panel/auth/session.ts';
+import { originsOf, type PanelDeps } from '../panel/deps.ts';
+import { PanelError, panelErrorBody } from '../panel/errors.ts';
+import { exportRoutes } from '../panel/exports/export-routes.ts';
+import { receiptRoutes } from '../panel/exports/receipt-routes.ts';
+import { statementFileRoutes } from '../panel/exports/statement-files.ts';
+import { addressRoutes } from '../panel/members/address-routes.ts';
+import { invitationRoutes } from '../panel/members/invitation-routes.ts';
+import { memberRoutes } from '../panel/members/member-routes.ts';
+import { personRoutes } from '../panel/members/person-routes.ts';
+import { securityEventRoutes } from '../panel/members/security-event-routes.ts';
+import { sessionRoutes } from '../panel/members/session-routes.ts';
+import { merchantProfileRoutes } from '../panel/merchant/profile-routes.ts';
+import { savedReceiverRoutes } from '../panel/merchant/receiver-routes.ts';
+import { recordSecurityEvent } from '../panel/people/security-events.ts';
+import { pageRoutes } from '../panel/site/assets.ts';
+import { hasMailbox, mailboxRoutes } from '../panel/site/mailbox.ts';
+import { createUpdates } from '../panel/site/updates.ts';
+import { testModeRoutes } from '../panel/test-mode/routes.ts';
+import { accountScopeRoutes } from '../panel/views/account-routes.ts';
+import { closeViewRoutes } from '../panel/views/close-routes.ts';
+import { draftRoutes } from '../panel/views/draft-routes.ts';
+import { keyRoutes } from '../panel/views/key-routes.ts';
+import { reconciliationRoutes } from '../panel/views/reconciliation-routes.ts';
+import { refundViewRoutes } from '../panel/views/refund-routes.ts';
+import { requestRoutes } from '../panel/views/request-routes.ts';
+import { statementViewRoutes } from '../panel/views/statement-routes.ts';
+
+export const panelPath = '/panel/api';
+
+type PanelUseCases = Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIfOverdue'> & {
+  testCalls: TestCalls;
+};
+
+/**
+ * The panel: its pages at `/`, its back end under `/panel/api`. Below an account stand the very calls of the public API, on
+ * the same schemas and use cases, admitted by the session and the role instead of a key, and beside them what only people
+ * need. `POST /pix/transfers` is not among them: a person's transfer is a draft first, confirmed by a code.
+ */
+export function mountPanel(
+  app: FastifyInstance,
+  given: Omit<PanelDeps, 'origins' | 'keySearches'>,
+  useCases: PanelUseCases,
+): void {
+  const deps: PanelDeps = {
+    ...given,
+    origins: originsOf(given.config.publicUrl),
+    keySearches: createPlaces({ atOnce: 1, waiting: 8, perOwner: 2 }),
+  };
+  const { config } = deps;
+  const counted = attempts(deps);
+  const devices = knownDevices({
+    key: deps.secrets.derive('panel devices'),
+    overTls: config.publicUrl.startsWith('https:'),
+  });
+  const codes = factorAttempts(deps, counted, devices);
+  const loadAuth = lateAuth(deps, counted, codes);
+
+  app.register(
+    async (scope) => {
+      answerRefusals(scope, deps, counted);
+      const limiter = limiterOf(deps);
+      // Before a cookie is looked at: who it belongs to is a look-up.
+      scope.addHook('onRequest', (request, _reply, done) => {
+        limiter.takeVisit(request);
+        done();
+      });
+      scope.decorateRequest('person', null);
+      scope.decorateRequest('member', null as never);
+      const directory = operationDirectory(deps);
+      const sessions = createSessions(deps, loadAuth, directory, liveSessions(deps));
+      authRoutes(scope, deps, sessions, {
+        attempts: counted,
+        devices,
+        factorAttempts: codes,
+        auth: loadAuth,
+      });
+
+      const api = scope.withTypeProvider<TypeBoxTypeProvider>();
+      const described = describedRoutes(api);
+      const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
+      personRoutes(api, deps, sessions, counted, { mailbox: hasMailbox(deps), simulatorUrl });
+      sessionRoutes(api, deps, sessions);
+      addressRoutes(api, deps, sessions, counted);
+      invitationRoutes(api, deps, sessions, counted);
+      if (hasMailbox(deps)) mailboxRoutes(api, deps);
+
+      api.register(
+        async (inner) => {
+          const account = inner.withTypeProvider<TypeBoxTypeProvider>();
+          admitMembers(account, deps, sessions, limiter);
+          account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
+          publicCalls(account, deps, directory, useCases);
+          peopleCalls(account, deps, counted, directory, useCases);
+        },
+        { prefix: '/accounts/:account' },
+      );
+
+      let document: string | undefined;
+      scope.get('/openapi.json', (_request, reply) => {
+        document ??= JSON.stringify(openApiOf(described, config.publicUrl + panelPath));
+        return reply.type('application/json; charset=utf-8').send(document);
+      });
+    },
+    { prefix: panelPath },
+  );
+  pageRoutes(app, deps);
+}
+
+/** Half a second of reading that neither a start nor the public API should wait for. */
+function lateAuth(deps: PanelDeps, counted: Attempts, codes: FactorAttempts): () => Promise<Auth> {
+  let auth: Promise<Auth> | undefined;
+  return () => {
+    auth ??= import('../panel/auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted, codes));
+    return auth;
+  };
+}
+
+function answerRefusals(scope: FastifyInstance, deps: PanelDeps, counted: Attempts): void {
+  scope.setErrorHandler(async (error, request, reply) => {
+    if (!(error instanceof PanelError)) throw error;
+    await recordRefusal(deps, counted, request, error).catch((err: unknown) =>
+      deps.log.warn({ err }, 'a refusal was not recorded'),
+    );
+    return reply
+      .code(error.status)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(panelErrorBody(error, request.language, request.id)));
+  });
+}
+
+/** What the document says of the routes of this scope that are registered from here on: each is added as it comes. */
+function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
+  const described: DescribedRoute[] = [];
+  api.addHook('onRoute', (route) => {
+    const facts = route.config?.api;
+    if (!facts || typeof route.method !== 'string' || route.method === 'HEAD') return;
+    const path = route.url.slice(panelPath.length).replace('/accounts/:account', '');
+    described.push({ method: route.method, path, schema: route.schema ?? {}, facts });
+  });
+  return described;
+}
+
+const limiterOf = (deps: PanelDeps): RateLimiter =>
+  rateLimiter({
+    ...deps,
+    enabled: deps.config.rateLimits,
+    quotas: deps.config.rateQuotas,
+    behindProxy: deps.config.trustedProxies.length > 0,
+  });
+
+function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, limiter: RateLimiter): void {
+  account.addHook('onRoute', (route) => {
+    // One of them is enough, and everybody here may read.
+    const held = route.config?.api?.permissions ?? ['read'];
+    const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
+    const changes = route.method !== 'GET' && route.method !== 'HEAD';
+    // Where events go is as good as a key: what changes it wants a fresh password. The operations say where money goes.
+    const fresh = needs === 'webhooks' && changes;
+    const sensitive = fresh || (needs === 'operations' && changes);
+    const facts = route.config?.panel ?? { needs, fresh, sensitive };
+    const cost = costOf(String(route.method), route.url);
+    const policy = cost.policy ?? 'reads';
+    const admit = sessions.admit(facts);
+    route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      deps.load?.admit({ creates: route.config?.api?.creates ?? false, policy });
+      await admit(request);
+      const { accountId, quotas, person } = request.member;
+      // By person and not by session: a session more is no quota more.
+      const limited = { id: `${person.userId} ${accountId}`, accountId, quotas };
+      limiter.take(limited, policy, reply, unitsOf(cost, request.query, request.caller.permissions));
+    };
+  });
+}
+
+/** The very calls of the public API. */
+function publicCalls(
+  account: ApiScope,
+  deps: PanelDeps,
+  directory: OperationDirectory,
+  useCases: PanelUseCases,
+): void {
+  chargeRoutes(account, { createCharge: useCases.createCharge, directory });
+  paymentRoutes(account, {
+    ...deps,
+    cursorKey: deps.secrets.derive('panel cursors'),
+    refreshIfOverdue: useCases.refreshIfOverdue,
+  });
+  accountRoutes(account, { sql: deps.sql, directory });
+  operationRoutes(account, { ...deps, directory });
+  webhookRoutes(account, { ...deps, directory });
+  eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
+}
+
+/** What only people need. */
+function peopleCalls(
+  account: ApiScope,
+  deps: PanelDeps,
+  counted: Attempts,
+  directory: OperationDirectory,
+  useCases: PanelUseCases,
+): void {
+  draftRoutes(account, deps, counted);
+  keyRoutes(account, deps);
+  refundViewRoutes(account, deps, useCases.createRefund);
+  receiptRoutes(account, deps);
+  merchantProfileRoutes(account, deps);
+  savedReceiverRoutes(account, deps);
+  accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
+  statementViewRoutes(account, deps);
+  closeViewRoutes(account, deps);
+  statementFileRoutes(account, deps);
+  memberRoutes(account, deps, counted);
+  securityEventRoutes(account, deps);
+  reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
+  requestRoutes(account, deps);
+  exportRoutes(account, { ...deps, directory });
+  account.register(
+    async (test) => testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), deps, useCases.testCalls),
+    { prefix: '/test' },
+  );
+  const updates = createUpdates(deps);
+  account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
+    updates.stream(request, reply);
+  });
+}
+
+/** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks and operations. */
+async function recordAccess(deps: PanelDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
+  const exported = /\.(csv|ofx|pdf)$/.test(route);
+  const writes = request.method !== 'GET' && request.method !== 'HEAD';
+  const changed = !writes
+    ? null
+    : route.startsWith('/webhooks')
+      ? 'webhook.changed'
+      : route.startsWith('/operations')
+        ? 'operation.changed'
+        : null;
+  const kind = exported ? 'export.downloaded' : changed;
+  if (reply.statusCode >= 400 || kind === null) return;
+  const { id } = request.params as { id?: string };
+  await recordSecurityEvent(deps, {
+    kind,
+    accountId: request.member.accountId,
+    ...actorOf(request),
+    detail: { method: request.method, route, ...(id !== undefined && { subject: id }) },
+  });
+}
+
+const recorded: ReadonlySet<string> = new Set([
+  'role_denied',
+  'second_factor_required',
+  'access_frozen',
+  'origin_refused',
+  'too_many_attempts',
+  'wrong_password',
+  'not_found',
+]);
+
+/** What a person was refused, in the account that they named if they belong to it. A loop of refusals is not written whole. */
+async function recordRefusal(
+  deps: PanelDeps,
+  counted: Attempts,
+  request: FastifyRequest,
+  { code }: PanelError,
+): Promise<void> {
+  if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
+  if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request)))) return;
+  await recordSecurityEvent(deps, {
+    kind: 'access.refused',
+    outcome: 'refused',
+    ...actorOf(request),
+    accountId: request.member?.accountId ?? null,
+    detail: { reason: code, method: request.method, route: request.routeOptions.url ?? '' },
+  });
+}

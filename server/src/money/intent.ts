@@ -1,0 +1,397 @@
+import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.ts';
+import type { PaymentKind, PaymentStatus } from './payment.ts';
+
+/** What is sent to a provider and followed there. */
+export type SentKind = PaymentKind | 'refund';
+
+/**
+ * What is still to be done for a payment at its provider. The row is written with the payment and deleted with its terminal
+ * state. The till makes every write of it, under the lock of the operation's balance, except for `dueAt`, which claims move as well
+ * (`intents.sql.ts`).
+ *
+ * **ready**: no byte of it ever left; it is never queried. **sending**: its owner (the process that knows the fence) may be writing to the
+ * provider until the lease ends. When the lease has ended, another process may take it over, and may only query. **awaiting**: at
+ * least one attempt was made and none is under way: it is queried on a schedule until the provider's report ends it.
+ *
+ * A repeat goes out under the same id, and only where the adapter declares that safe, after two queries at least ten seconds
+ * apart, both begun after the last attempt ended, that did not find it. "Not found" alone releases nothing, ever: the
+ * first request may still be on its way. Once the provider has called the id a duplicate, it is never sent again.
+ */
+export interface Intent {
+  accountId: string;
+  /** Of a refund its own id. */
+  paymentId: string;
+  operationId: string;
+  connection: string;
+  kind: SentKind;
+  priority: number;
+  state: 'ready' | 'sending' | 'awaiting';
+  fence: string;
+  attempt: number;
+  leaseUntil: number | null;
+  /** When the next send or query is due; a claim moves it on. */
+  dueAt: number;
+  /** The waits between queries count from it: the last news of the payment, at first its creation. */
+  newsAt: number;
+  attemptEndedAt: number | null;
+  /** Failed queries, or sends that did not leave, in a row. */
+  failures: number;
+  /** Queries that did not find it and count for a repeat. */
+  absences: number;
+  /** When the last of them began. */
+  absentAt: number | null;
+  /** Since when the provider has answered queries without another state of the payment. The column is `absent_since`. */
+  undecidedSince: number | null;
+  /** The last query that the provider answered so. */
+  answeredAt: number | null;
+  /** The provider has shown that it knows the id: it is never sent again. */
+  known: boolean;
+  /** A repeat was refused. */
+  refused: boolean;
+  createdAt: number;
+  /** What the provider's first answer named the payout, where its queries need that. */
+  providerRef: string | null;
+  /**
+   * The account at the provider that its first attempt went to (`provider/identity.ts`): whatever comes of it is there, and nowhere else is it sent
+   * again. Null: nothing was sent.
+   */
+  identity: string | null;
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const chargeWait = (elapsed: number): number =>
+  elapsed < hour ? 10 * minute : elapsed < 6 * hour ? 30 * minute : hour;
+
+/** The lease outlives the provider's deadline by this much. */
+export const leaseMarginMs = 10 * second;
+
+/** Two absences count as two only when they are this far apart. */
+const absenceGapMs = 10 * second;
+
+/** A provider's Retry-After counts up to this. */
+export const retryAfterMostMs = hour;
+
+/** After this long of answered queries that do not end a payment, an incident is opened. */
+const undecidedAfterMs = day;
+
+/**
+ * When transfers, refunds and unknown charges are queried, counted from the last news; afterwards every 30 min on the first day, every hour in
+ * the first week, then every 6 h.
+ */
+const transferOffsets = [5, 10, 20, 40, 80, 160, 320, 600, 1200].map((seconds) => seconds * second);
+/**
+ * The same for charges that wait for a payer; afterwards every 10 min in the first hour, every 30 min in the first six, then hourly until the
+ * deadline. The statement, read every ten minutes, finds a payment whose webhook was lost whatever the age of its charge. With 10 min for
+ * all of its life, five listings of a thousand a second kept up with three million open charges; with this, of charges that live for a
+ * day, with twelve.
+ */
+const chargeOffsets = [5, 15, 30, 60, 120, 300].map((seconds) => seconds * second);
+/** Counted from a charge's deadline; a query a minute after it may expire the charge. Afterwards once a day. */
+const deadlineOffsets = [5 * second, 61 * second, 10 * minute, hour, day, 3 * day];
+
+/**
+ * When a payment without news is next queried, in milliseconds since 1970.
+ *
+ * @param jitter 0 to 1: up to a fifth of the wait is added, never taken off, so that no query comes before five seconds
+ */
+export function nextQueryAt(
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
+  newsAt: number,
+  now: number,
+  jitter: number,
+): number {
+  const at = nominalQueryAt(payment, newsAt, now);
+  return at + Math.floor(Math.max(at - Math.max(now, newsAt), 0) * 0.2 * jitter);
+}
+
+function nominalQueryAt(
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
+  newsAt: number,
+  now: number,
+): number {
+  const elapsed = now - newsAt;
+  if (payment.kind === 'deposit' && payment.status === 'pending') {
+    const deadline = payment.expiresAt ?? Number.POSITIVE_INFINITY;
+    if (now >= deadline) {
+      const late = deadlineOffsets.find((offset) => offset > now - deadline);
+      return late === undefined ? now + day : deadline + late;
+    }
+    const early = chargeOffsets.find((offset) => offset > elapsed);
+    const at = early === undefined ? now + chargeWait(elapsed) : newsAt + early;
+    return at < deadline ? at : deadline + (deadlineOffsets[0] as number);
+  }
+  const offset = transferOffsets.find((one) => one > elapsed);
+  if (offset !== undefined) return newsAt + offset;
+  return now + (elapsed < day ? 30 * minute : elapsed < 7 * day ? hour : 6 * hour);
+}
+
+/**
+ * How long to wait after a failed query, in milliseconds: 5 s doubled per failure, jittered downwards by at most half, at most 30 min, so
+ * that waits neither shrink while failures go on nor ever fall below five seconds (full jitter would do both, and jitter below
+ * the cap would make 15 min of 30).
+ */
+export function waitAfterFailure(failures: number, jitter: number, retryAfterMs: number | null): number {
+  const full = 5 * second * 2 ** Math.min(failures, 12);
+  return Math.max(Math.min(30 * minute, full - Math.floor((full / 2) * jitter)), patience(retryAfterMs));
+}
+
+/** How long a provider's Retry-After is heeded, in milliseconds. */
+export const patience = (retryAfterMs: number | null): number =>
+  Math.min(retryAfterMs ?? 0, retryAfterMostMs);
+
+/** The priority of what is due for sending, before all queries: first sends, ended leases, repeats. They need no query of the shared limit. */
+export const sendPriority = 0;
+
+/** Refunds are queried one by one: no listing answers for them. */
+export const refundPriority = 3;
+
+/** Of transfers and refunds. Charges share the first of them alone, while they are sent. */
+export const outgoingPriorities = [sendPriority, 1, 2, refundPriority] as const;
+
+/**
+ * In which order awaiting payments are queried: unknown transfers, pending transfers, refunds, unknown charges, pending charges. A refresh on
+ * demand claims its row itself.
+ */
+export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
+
+/** Of a payment that waits for its end. */
+export function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
+  if (kind === 'refund') return refundPriority;
+  if (kind === 'transfer') return status === 'pending' ? 2 : 1;
+  return status === 'pending' ? 5 : 4;
+}
+
+/**
+ * Whether it was sent to another account than the one that is behind the connection now, or that one is not known: then it is neither sent nor
+ * asked for there. An answer "not found" of another account proves nothing, and the same id is new to it.
+ */
+export const isElsewhere = (
+  { identity }: Pick<Intent, 'identity'>,
+  provider: { identity: string | null },
+): boolean => provider.identity === null || (identity !== null && identity !== provider.identity);
+
+/** Whether the next thing to do is to send it again under the same id. */
+export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean =>
+  intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
+
+/**
+ * Whether its creation was certainly not sent, so that another connection may make it: no attempt counts, and the provider has said nothing
+ * of the id. A payout has one connection, whatever happens.
+ */
+export const mayMove = ({ kind, state, attempt, known, refused }: Intent): boolean =>
+  kind === 'deposit' && state === 'ready' && attempt === 0 && !known && !refused;
+
+/**
+ * The owner named by `fence` begins an attempt.
+ * @param identity the account at the provider that it goes to
+ * @param lostAttempts after a restore the id may have gone out in the time that was lost: one attempt more than the row knows of
+ */
+export function startAttempt(
+  intent: Intent,
+  fence: string,
+  now: number,
+  { capabilities, identity }: { capabilities: Pick<Capabilities, 'sendTimeoutMs'>; identity: string | null },
+  lostAttempts: number,
+): Intent {
+  const leaseUntil = now + capabilities.sendTimeoutMs + leaseMarginMs;
+  return {
+    ...intent,
+    priority: sendPriority,
+    state: 'sending',
+    fence,
+    attempt: intent.attempt + 1 + (intent.state === 'ready' ? lostAttempts : 0),
+    leaseUntil,
+    dueAt: leaseUntil,
+    attemptEndedAt: null,
+    absences: 0,
+    absentAt: null,
+    identity: intent.identity ?? identity,
+  };
+}
+
+/** The lease ended without an outcome: the attempt may have arrived, so from now on it may only be queried. */
+export const takeOver = (intent: Intent, fence: string, status: PaymentStatus, now: number): Intent => ({
+  ...intent,
+  priority: priorityOf(intent.kind, status),
+  state: 'awaiting',
+  fence,
+  leaseUntil: null,
+  dueAt: now,
+  attemptEndedAt: intent.leaseUntil,
+});
+
+/** What is left of an intent after something that did not end its payment. */
+export type Ending =
+  /** The owner's send was accepted. */
+  | { type: 'answered' }
+  /** A webhook or a query reported something new of the id. */
+  | { type: 'news' }
+  /** It reported what was known. */
+  | { type: 'unchanged' }
+  /** A repeat was refused. */
+  | { type: 'refused' }
+  | { type: 'duplicate' }
+  | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }
+  | { type: 'notSent' }
+  /** A query, begun at `startedAt`, did not find it. */
+  | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
+  /** `answered`: the provider answered, and not what was asked: it cannot be read, or is an error that no table knows. */
+  | { type: 'queryFailed'; retryAfterMs: number | null; answered?: boolean };
+
+/** An answer that cannot be read, or an error that no table knows, is an answer: a payment that gets nothing else does not wait without end. */
+export const failedQuery = ({ cause, retryAfterMs }: Pick<Unclear, 'cause' | 'retryAfterMs'>): Ending => ({
+  type: 'queryFailed',
+  retryAfterMs,
+  answered: cause === 'unreadable' || cause === 'unknownRefusal',
+});
+
+/**
+ * Whether the provider has answered queries for a day without ending the payment: not found, not yet decided, a report that
+ * does not match, an answer that cannot be read. A charge that waits for its payer is not overdue before a day after its deadline; one without a deadline
+ * counts from its creation.
+ */
+export function isOverdue(
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
+  { undecidedSince, answeredAt }: Intent,
+): boolean {
+  if (undecidedSince === null || answeredAt === null) return false;
+  const waits = payment.kind === 'deposit' && payment.status === 'pending';
+  const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
+  return answeredAt - from > undecidedAfterMs;
+}
+
+export function afterEnding(
+  intent: Intent,
+  ending: Ending,
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
+  now: number,
+  jitter: number,
+): Intent {
+  const ended: Intent = {
+    ...intent,
+    priority: priorityOf(payment.kind, payment.status),
+    state: 'awaiting',
+    leaseUntil: null,
+    attemptEndedAt: intent.state === 'sending' ? now : intent.attemptEndedAt,
+  };
+  const schedule = (newsAt: number): number => nextQueryAt(payment, newsAt, now, jitter);
+  switch (ending.type) {
+    case 'answered':
+    case 'news':
+      return afterNews(intent, ended, ending.type, now, schedule(now));
+    case 'unchanged':
+      if (intent.state !== 'awaiting') return intent;
+      return {
+        ...ended,
+        known: true,
+        failures: 0,
+        absences: 0,
+        absentAt: null,
+        undecidedSince: intent.undecidedSince ?? now,
+        answeredAt: now,
+        dueAt: schedule(intent.newsAt),
+      };
+    case 'refused':
+      return {
+        ...ended,
+        refused: true,
+        undecidedSince: ended.undecidedSince ?? now,
+        dueAt: schedule(ended.newsAt),
+      };
+    case 'duplicate':
+      return { ...ended, known: true, dueAt: schedule(now), newsAt: now };
+    case 'unclear': {
+      // Only the first attempt starts the schedule: repeats of a silent provider grow rarer with its queries.
+      const newsAt = intent.attempt === 1 ? now : intent.newsAt;
+      return { ...ended, newsAt, dueAt: Math.max(schedule(newsAt), now + patience(ending.retryAfterMs)) };
+    }
+    case 'notSent': {
+      // No byte went out: the attempt does not count. Only the first can become `ready` again.
+      const attempt = intent.attempt - 1;
+      const failures = intent.failures + 1;
+      const dueAt = now + Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
+      return attempt === 0
+        ? {
+            ...ended,
+            priority: sendPriority,
+            state: 'ready',
+            attempt,
+            failures,
+            dueAt,
+            attemptEndedAt: null,
+            identity: null,
+          }
+        : { ...ended, attempt, failures, dueAt };
+    }
+    case 'notFound':
+      return afterAbsence(intent, ended, ending, now, schedule(intent.newsAt));
+    case 'queryFailed': {
+      if (intent.state !== 'awaiting') return intent;
+      const failures = intent.failures + 1;
+      const dueAt = now + waitAfterFailure(failures, jitter, ending.retryAfterMs);
+      if (!ending.answered) return { ...ended, failures, dueAt };
+      return { ...ended, failures, dueAt, undecidedSince: intent.undecidedSince ?? now, answeredAt: now };
+    }
+  }
+}
+
+/**
+ * @param ended the intent with no attempt under way
+ * @param nextAt when it is queried next
+ */
+function afterNews(
+  intent: Intent,
+  ended: Intent,
+  type: 'answered' | 'news',
+  now: number,
+  nextAt: number,
+): Intent {
+  // The provider knows the id from now on, whatever a later query does not find.
+  const heard = {
+    newsAt: now,
+    known: true,
+    failures: 0,
+    absences: 0,
+    absentAt: null,
+    undecidedSince: null,
+    answeredAt: null,
+  };
+  // While its owner is still sending, state and lease stay as they are.
+  if (type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
+  const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
+  return { ...ended, ...heard, ...attempted, dueAt: nextAt };
+}
+
+/**
+ * @param ended the intent with no attempt under way
+ * @param nextAt when it is queried next, unless it is sent again
+ */
+function afterAbsence(
+  intent: Intent,
+  ended: Intent,
+  { startedAt, repeatIsSafe }: Extract<Ending, { type: 'notFound' }>,
+  now: number,
+  nextAt: number,
+): Intent {
+  // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
+  if (intent.state !== 'awaiting') return intent;
+  const counts =
+    startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
+    (intent.absentAt === null || startedAt >= intent.absentAt + absenceGapMs);
+  const absences = intent.absences + (counts ? 1 : 0);
+  const repeats = absences >= 2 && !intent.known && repeatIsSafe;
+  return {
+    ...ended,
+    priority: repeats ? sendPriority : ended.priority,
+    failures: 0,
+    absences,
+    absentAt: counts ? startedAt : intent.absentAt,
+    undecidedSince: intent.undecidedSince ?? now,
+    answeredAt: now,
+    dueAt: repeats ? now : nextAt,
+  };
+}

@@ -1,0 +1,67 @@
+import { type Operator, OperatorRefused } from '../../store/operator.ts';
+import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { type Conditions, conditions, updateConditions } from '../../store/rows/conditions.sql.ts';
+import { lockAccount } from '../../store/rows/lock.sql.ts';
+
+/** What an operator may change of an account. Fees in cents and hundredths of a percent. */
+export type ConditionChange = Partial<Omit<Conditions, 'accountId'>>;
+
+/** What the interface allows; an account's own limits can only be narrower. */
+const bounds: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  withdrawalFeeCents: [0, 1_000_000],
+  withdrawalFeeBps: [0, 10_000],
+  depositFeeCents: [0, 200_000],
+  depositFeeBps: [0, 10_000],
+  minimumDepositCents: [200, 200_000],
+  maximumDepositCents: [200, 200_000],
+  minimumWithdrawalCents: [1_000, 1_000_000],
+  maximumWithdrawalCents: [1_000, 1_000_000],
+};
+
+/**
+ * Changes an account's conditions, for new payments alone: each payment keeps the fee that it was made with.
+ *
+ * The account's row and all its balance rows are locked, so when this answers no flush that read the old values is open: a
+ * block or a lower limit holds from here on, for every process.
+ *
+ * @throws OperatorRefused no such account, or what is outside the interface's limits
+ */
+export async function setConditions(
+  operator: Operator,
+  accountId: string,
+  change: ConditionChange,
+): Promise<Conditions> {
+  for (const [name, [least, most]] of Object.entries(bounds)) {
+    const value = change[name as keyof ConditionChange];
+    if (value === undefined) continue;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
+      throw new OperatorRefused(`${name} is an integer from ${least} to ${most}`);
+    }
+  }
+  if (accountId === installationId) throw new OperatorRefused('no such account');
+  return operator.sql.tx(async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    const [before] = account ? await conditions.read(tx, [accountId]) : [];
+    if (!before) throw new OperatorRefused('no such account');
+    const after: Conditions = { ...before, ...change };
+    if (after.minimumDepositCents > after.maximumDepositCents)
+      throw new OperatorRefused('the smallest deposit would be above the largest');
+    if (after.minimumWithdrawalCents > after.maximumWithdrawalCents)
+      throw new OperatorRefused('the smallest withdrawal would be above the largest');
+    const audit = {
+      accountId,
+      id: operator.ids.uuid(),
+      at: operator.clock.now(),
+      actor: operator.actor,
+      action: 'account.set',
+      subject: accountId,
+      reason: null,
+      detail: { before, after },
+    };
+    await Promise.all([
+      updateConditions(tx, after),
+      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
+    ]);
+    return after;
+  });
+}

@@ -1,0 +1,181 @@
+import type { Queries, Statement } from '../ports/sql.ts';
+import { type Operator, OperatorRefused } from '../store/operator.ts';
+import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { noteLostTime } from './lost-time.sql.ts';
+import { pauseAfterRestore, pauseForLostTime } from './pause.ts';
+
+const unclear: Statement = {
+  name: 'restore_intents',
+  text: `UPDATE intent SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
+      due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL`,
+};
+
+/** A copy of an early version has no defences yet. */
+const hasDefences: Statement = {
+  name: 'restore_has_defences',
+  text: `SELECT to_regclass('vintem.dispute_defence') IS NOT NULL AS present`,
+};
+
+const unclearDefences: Statement = {
+  name: 'restore_defences',
+  text: `UPDATE dispute_defence SET status = 'unknown', attempts = GREATEST(attempts, 1), fence = NULL, due_at = $1
+    WHERE status IN ('pending', 'unknown')`,
+};
+
+/** A copy of an early version knows nothing of losses yet. */
+const hasLosses: Statement = {
+  name: 'restore_has_losses',
+  text: `SELECT to_regclass('vintem.lost_time') IS NOT NULL AS present`,
+};
+
+const refill: Statement = {
+  name: 'restore_query_buckets',
+  text: 'UPDATE connection SET query_bucket_at = $1',
+};
+
+/** As after a password that was set anew by mail: who was removed since the copy was made must not make keys or invite. */
+const frozenMs = 24 * 3_600_000;
+
+/** A copy of an early version has no people yet. */
+const hasPeople: Statement = {
+  name: 'restore_has_people',
+  text: `SELECT to_regclass('vintem.panel_user') IS NOT NULL AS present`,
+};
+
+const freezePeople: Statement = {
+  name: 'restore_people',
+  text: 'UPDATE panel_user SET frozen_until = GREATEST(frozen_until, $1)',
+};
+
+const keysInForce: Statement = {
+  name: 'restore_keys',
+  text: `SELECT id, account_id AS "accountId", name, permissions FROM api_key
+    WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id`,
+};
+
+const peopleInForce: Statement = {
+  name: 'restore_members',
+  text: `SELECT m.account_id AS "accountId", u.email, m.role FROM panel_member m JOIN panel_user u ON u.id = m.user_id
+    ORDER BY m.created_at, u.email`,
+};
+
+/** Who may use the restored installation: what was revoked or removed since the copy was made is in force again. */
+export interface InForceAgain {
+  keys: { id: string; accountId: string; name: string; permissions: string[] }[];
+  people: { accountId: string; email: string; role: string }[];
+}
+
+/**
+ * What the rows of a copy may no longer say, changed in the transaction that brings them back.
+ *
+ * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
+ * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
+ * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused. An
+ * unfinished defence of a dispute may have been sent as well.
+ * The addresses that the provider delivers to stay what they were.
+ *
+ * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, nobody is
+ * signed in, and people are frozen for a day: an operator has the list, and the time to revoke. Rejected: to hold back all keys
+ * until each is confirmed, because every merchant would be refused after each restore for the sake of a key that may be one.
+ */
+export async function markRestored(
+  tx: Queries & { inEveryCell(work: (cell: Queries) => Promise<unknown>): Promise<void> },
+  { clock, ids, actor }: Pick<Operator, 'clock' | 'ids' | 'actor'>,
+  copy: { createdAt: string; sha256: string },
+): Promise<InForceAgain> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  await pauseAfterRestore(tx, now);
+  const fence = ids.uuid();
+  await tx.inEveryCell((cell) => cell.run(unclear, [fence, at]));
+  const [defences] = await tx.run<{ present: boolean }>(hasDefences);
+  if (defences?.present) await tx.inEveryCell((cell) => cell.run(unclearDefences, [at]));
+  await tx.run(refill, [at]);
+  const [losses] = await tx.run<{ present: boolean }>(hasLosses);
+  if (losses?.present)
+    await noteLostTime(tx, { since: Date.parse(copy.createdAt), notedAt: now, notedBy: actor });
+  const [panel] = await tx.run<{ present: boolean }>(hasPeople);
+  if (panel?.present) await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
+  const audit = {
+    accountId: installationId,
+    id: ids.uuid(),
+    at: now,
+    actor,
+    action: 'restore',
+    subject: 'installation',
+    reason: null,
+    detail: copy,
+  };
+  await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+  return {
+    keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
+    people: panel?.present ? await tx.run<InForceAgain['people'][number]>(peopleInForce) : [],
+  };
+}
+
+const beforeAll = '00000000-0000-0000-0000-000000000000';
+const intentsPerPage = 1_000;
+
+/** The page is cut before it is filtered: no statement takes longer for more that waits. */
+const unclearPage: Statement = {
+  name: 'lost_time_intents',
+  text: `WITH page AS MATERIALIZED (SELECT account_id, payment_id, state FROM intent
+      WHERE (account_id, payment_id) > ($3, $4) ORDER BY account_id, payment_id LIMIT $5),
+    changed AS (UPDATE intent i SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
+        due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL
+      FROM page p WHERE i.account_id = p.account_id AND i.payment_id = p.payment_id AND i.state <> 'awaiting' AND p.state <> 'awaiting')
+    SELECT account_id AS "accountId", payment_id AS "paymentId" FROM page ORDER BY account_id DESC, payment_id DESC LIMIT 1`,
+};
+
+/**
+ * What `markRestored` does, on a live database that went back to an earlier moment by other means.
+ *
+ * The pause comes first and by itself, so that nothing is sent while the rest is changed. What waits for an answer has been sent by these books as well, and
+ * stays as it is. Everything may be repeated: a process that ends before `lost_time` has its row leaves the loss to be noted again.
+ * @param since ms since 1970: too early rather than too late
+ * @throws OperatorRefused a time that has not come yet
+ */
+export async function markLostTime(
+  operator: Operator,
+  since: number,
+  reason: string | null,
+): Promise<InForceAgain> {
+  const { sql, everyCell = [sql], clock, ids, actor } = operator;
+  const now = clock.now();
+  if (since > now) throw new OperatorRefused('the time is in the future');
+  const at = new Date(now).toISOString();
+  await sql.tx((tx) => pauseForLostTime(tx, now, since));
+  const fence = ids.uuid();
+  for (const cell of everyCell) {
+    await cell.tx((tx) => tx.run(unclearDefences, [at]));
+    let after: { accountId: string; paymentId: string } | undefined = {
+      ...{ accountId: beforeAll, paymentId: beforeAll },
+    };
+    while (after) {
+      const { accountId, paymentId }: { accountId: string; paymentId: string } = after;
+      [after] = await cell.run<{ accountId: string; paymentId: string }>(unclearPage, [
+        ...[fence, at, accountId, paymentId, intentsPerPage],
+      ]);
+    }
+  }
+  const audit = {
+    accountId: installationId,
+    id: ids.uuid(),
+    at: now,
+    actor,
+    action: 'withdrawals.lost_time',
+    subject: 'installation',
+    reason,
+    detail: { since: new Date(since).toISOString() },
+  };
+  return sql.tx(async (tx) => {
+    await tx.run(refill, [at]);
+    await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
+    await noteLostTime(tx, { since, notedAt: now, notedBy: actor });
+    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    return {
+      keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
+      people: await tx.run<InForceAgain['people'][number]>(peopleInForce),
+    };
+  });
+}

@@ -1,0 +1,299 @@
+import type { CellShare, ConnectionFigures, Moved } from '../../money/day-closes.ts';
+import { outgoingPriorities } from '../../money/intent.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
+import type { Readable, Table } from '../../store/database/table.ts';
+import { installationId } from '../../store/rows/audit.sql.ts';
+
+export interface ConnectionClose extends ConnectionFigures {
+  head: Buffer;
+}
+
+const columns = `c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
+  c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
+  c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
+  c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
+  c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head,
+  c.cost_cents AS "costCents", c.own_in_cents AS "ownInCents", c.own_out_cents AS "ownOutCents", c.blocked_cents AS "blockedCents",
+  c.transit_settled_cents AS "transitSettledCents", c.transit_pending_cents AS "transitPendingCents",
+  c.transit_unsent_cents AS "transitUnsentCents"`;
+
+const selectLast: Statement = {
+  name: 'connection_close_last',
+  text: `SELECT ${columns} FROM unnest($1::text[]) AS k (connection)
+      CROSS JOIN LATERAL (SELECT * FROM connection_close l WHERE l.connection = k.connection ORDER BY l.day DESC LIMIT 1) c`,
+};
+
+/** The newest close of a connection. */
+export const lastConnectionCloses: Readable<ConnectionClose> = {
+  name: 'connection_close_last',
+  keyOf: ({ connection }) => connection,
+  read: (tx, keys) => tx.run<ConnectionClose>(selectLast, [keys]),
+};
+
+export const findLastClose = async (sql: Queries, connection: string): Promise<ConnectionClose | undefined> =>
+  (await sql.run<ConnectionClose>(selectLast, [[connection]]))[0];
+
+const insert: Statement = {
+  name: 'connection_close_insert',
+  text: `INSERT INTO connection_close (connection, day, previous_day, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
+      held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head,
+      cost_cents, own_in_cents, own_out_cents, blocked_cents, transit_settled_cents, transit_pending_cents, transit_unsent_cents)
+    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::date[]), unnest($4::bigint[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
+      unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::timestamptz[]),
+      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[]), unnest($19::bigint[]), unnest($20::bigint[]),
+      unnest($21::bigint[]), unnest($22::bigint[]), unnest($23::bigint[]), unnest($24::bigint[]), unnest($25::bigint[]))`,
+};
+
+export const connectionCloses: Table<ConnectionClose> = {
+  name: 'connection_close',
+  rank: 63,
+  keyOf: ({ connection, day }) => day + connection,
+  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map((row) => row.connection),
+      inserted.map((row) => row.day),
+      inserted.map((row) => row.previousDay),
+      inserted.map((row) => row.openingCents),
+      inserted.map((row) => row.inCents),
+      inserted.map((row) => row.outCents),
+      inserted.map((row) => row.refundCents),
+      inserted.map((row) => row.feeCents),
+      inserted.map((row) => row.heldCents),
+      inserted.map((row) => row.closingCents),
+      inserted.map((row) => row.sinceCents),
+      inserted.map((row) => row.inTransitCents),
+      inserted.map((row) => row.providerCents),
+      inserted.map((row) => row.differenceCents),
+      inserted.map((row) => (row.comparedAt === null ? null : timestamp(row.comparedAt))),
+      inserted.map((row) => row.incidentId),
+      inserted.map((row) => timestamp(row.closedAt)),
+      inserted.map((row) => row.head),
+      inserted.map((row) => row.costCents),
+      inserted.map((row) => row.ownInCents),
+      inserted.map((row) => row.ownOutCents),
+      inserted.map((row) => row.blockedCents),
+      inserted.map((row) => row.transitSettledCents),
+      inserted.map((row) => row.transitPendingCents),
+      inserted.map((row) => row.transitUnsentCents),
+    ]),
+  ],
+};
+
+/** Of a cell, beside the connection's close. */
+export interface ConnectionCloseShare extends CellShare {
+  connection: string;
+  day: string;
+}
+
+const insertShare: Statement = {
+  name: 'connection_close_cell_insert',
+  text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains,
+      cost_cents, own_in_cents, own_out_cents)
+    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]),
+      unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]))`,
+};
+
+export const connectionCloseShares: Table<ConnectionCloseShare> = {
+  name: 'connection_close_cell',
+  rank: 64,
+  keyOf: ({ connection, day, cell }) => [day, cell, connection].join(' '),
+  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
+  write: (tx, { inserted }) => [
+    tx.run(insertShare, [
+      inserted.map((row) => row.connection),
+      inserted.map((row) => row.day),
+      inserted.map((row) => row.cell),
+      inserted.map((row) => row.openingCents),
+      inserted.map((row) => row.inCents),
+      inserted.map((row) => row.outCents),
+      inserted.map((row) => row.refundCents),
+      inserted.map((row) => row.feeCents),
+      inserted.map((row) => row.chains),
+      inserted.map((row) => row.costCents),
+      inserted.map((row) => row.ownInCents),
+      inserted.map((row) => row.ownOutCents),
+    ]),
+  ],
+};
+
+const connections: Statement = {
+  name: 'close_connections',
+  text: `SELECT id FROM connection ORDER BY id`,
+};
+
+/** By itself: what is joined stands on one node of a cluster, and connections are of the directory. */
+const used: Statement = {
+  name: 'close_connections_used',
+  text: `SELECT k.id FROM unnest($1::text[]) AS k (id)
+    WHERE EXISTS (SELECT FROM account a WHERE a.connection = k.id AND a.number <> 0)
+      OR EXISTS (SELECT FROM day_close_money m WHERE m.connection = k.id)
+    ORDER BY k.id`,
+};
+
+/** Those that have accounts, or had some in this cell. */
+export async function findConnectionsToClose(sql: Queries): Promise<string[]> {
+  const all = await sql.run<{ id: string }>(connections);
+  return (await sql.run<{ id: string }>(used, [all.map(({ id }) => id)])).map(({ id }) => id);
+}
+
+const moved: Statement = {
+  name: 'close_connection_moved',
+  text: `SELECT coalesce(sum(m.opening_cents), 0)::bigint AS "openingCents", coalesce(sum(m.in_cents), 0)::bigint AS "inCents",
+      coalesce(sum(m.out_cents), 0)::bigint AS "outCents", coalesce(sum(m.refund_cents), 0)::bigint AS "refundCents",
+      coalesce(sum(m.fee_cents), 0)::bigint AS "feeCents", coalesce(sum(m.cost_cents), 0)::bigint AS "costCents",
+      coalesce(sum(m.own_in_cents), 0)::bigint AS "ownInCents", coalesce(sum(m.own_out_cents), 0)::bigint AS "ownOutCents",
+      encode(sha256(coalesce(string_agg(c.head, ''::bytea ORDER BY c.account_id, c.chain_id, c.day), ''::bytea)), 'hex') AS chains
+    FROM day_close_money m JOIN day_close c USING (account_id, chain_id, day)
+    WHERE m.connection = $1 AND m.day > coalesce($2::date, '-infinity') AND m.day <= $3::date`,
+};
+
+/** What the closes of a cell's chains moved at a connection after one day and up to another. */
+export const findMovedAt = async (
+  sql: Queries,
+  connection: string,
+  afterDay: string | null,
+  day: string,
+): Promise<Moved> => (await sql.run<Moved>(moved, [connection, afterDay, day]))[0] as Moved;
+
+const held: Statement = {
+  name: 'close_connection_held',
+  text: `SELECT coalesce(sum(c.held), 0)::bigint AS cents FROM day_close c JOIN account a ON a.id = c.account_id
+    WHERE c.day = $2::date AND a.connection = $1`,
+};
+
+export const findHeldAt = async (sql: Queries, connection: string, day: string): Promise<number> =>
+  (await sql.run<{ cents: number }>(held, [connection, day]))[0]?.cents ?? 0;
+
+/** Journals of a chain: those behind `after`, up to `upTo`. */
+export interface Journals {
+  accountId: string;
+  chainId: string;
+  after: number;
+  upTo: number;
+}
+
+const sinceClose: Statement = {
+  name: 'close_since_chains',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(c.closing_seq, 0) AS after, b.seq AS "upTo"
+    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) >= ($2, $3)
+        AND ($5 OR (account_id, operation_id) <> ($2, $3)) ORDER BY account_id, operation_id LIMIT $4) b
+      LEFT JOIN LATERAL (SELECT l.closing_seq FROM day_close l WHERE l.account_id = b.account_id AND l.chain_id = b.operation_id
+        AND l.day <= $1::date ORDER BY l.day DESC LIMIT 1) c ON true
+    ORDER BY b.account_id, b.operation_id`,
+};
+
+const chainsPerPage = 500;
+
+/** A page of chains behind a place (null: from the installation's own chain on, the lowest there is), each with its journals behind its close of the day, or behind the last one before it. */
+export const findJournalsSince = (
+  sql: Queries,
+  day: string,
+  after: { accountId: string; chainId: string } | null,
+): Promise<Journals[]> =>
+  sql.run<Journals>(sinceClose, [
+    day,
+    after?.accountId ?? installationId,
+    after?.chainId ?? installationId,
+    chainsPerPage,
+    after === null,
+  ]);
+
+const movedIn: Statement = {
+  name: 'close_since',
+  text: `SELECT coalesce(sum(m.cents), 0)::bigint AS cents
+    FROM (SELECT unnest($2::uuid[]) AS account_id, unnest($3::uuid[]) AS chain_id, unnest($4::bigint[]) AS after,
+        unnest($5::bigint[]) AS up_to) k
+      JOIN account a ON a.id = k.account_id
+      CROSS JOIN LATERAL (SELECT sum(-j.clearing) AS cents FROM journal j
+        WHERE j.account_id = k.account_id AND j.chain_id = k.chain_id AND j.seq > k.after AND j.seq <= k.up_to AND j.clearing <> 0
+          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m`,
+};
+
+/** What these journals moved at a connection, cents. */
+export const findMovedIn = async (
+  sql: Queries,
+  connection: string,
+  some: readonly Journals[],
+): Promise<number> => {
+  const [row] = await sql.run<{ cents: number }>(movedIn, [
+    connection,
+    some.map(({ accountId }) => accountId),
+    some.map(({ chainId }) => chainId),
+    some.map(({ after }) => after),
+    some.map(({ upTo }) => upTo),
+  ]);
+  return row?.cents ?? 0;
+};
+
+/** By priority, which the index of due rows has: there may be millions of open charges. */
+const transit: Statement = {
+  name: 'close_in_transit',
+  text: `SELECT n.payment_id AS id, coalesce(p.amount_cents - p.fee_cents, r.amount_cents) AS cents,
+      coalesce(p.status, r.status) = 'pending' AS taken, r.end_to_end AS "endToEnd", n.provider_ref AS "providerRef"
+    FROM (SELECT account_id, payment_id, provider_ref FROM intent
+        WHERE connection = $1 AND priority IN (${outgoingPriorities.join(', ')}) AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $2) n
+      LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
+      LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id`,
+};
+
+/** A transfer or refund that was sent and has no end yet. `taken`: the provider has said that it has it. */
+export interface InTransit {
+  id: string;
+  cents: number;
+  taken: boolean;
+  /** Of a refund, the Pix that it gives back; null: it is a transfer. */
+  endToEnd: string | null;
+  /** The provider's own name of a transfer, where its queries need one. */
+  providerRef: string | null;
+}
+
+const inTransitMost = 10_000;
+
+export const findInTransit = (sql: Queries, connection: string): Promise<InTransit[]> =>
+  sql.run<InTransit>(transit, [connection, inTransitMost]);
+
+const waiting: Statement = {
+  name: 'close_costs_waited_for',
+  text: `SELECT FROM connection c WHERE c.id = $1 AND c.report_day <= $2::date
+    AND EXISTS (SELECT FROM connection_movement m WHERE m.connection = c.id AND m.kind = 'cost' AND m.source <> 'person')`,
+};
+
+/** Whether a provider that charges for its services has not given the report of this day yet, which may name what it charged. */
+export const waitsForReport = async (sql: Queries, connection: string, day: string): Promise<boolean> =>
+  (await sql.run(waiting, [connection, day])).length > 0;
+
+const ofAmount: Statement = {
+  name: 'close_journals_of',
+  text: `SELECT j.account_id AS "accountId", j.subject, j.template, j.reference, -j.clearing AS cents, j.effective_at AS at
+    FROM (SELECT j.* FROM (SELECT * FROM day_close WHERE day = $1::date AND closing_seq > opening_seq
+          ORDER BY account_id, chain_id LIMIT 500) c
+        CROSS JOIN LATERAL (SELECT * FROM journal j WHERE j.account_id = c.account_id AND j.chain_id = c.chain_id
+          AND j.seq > c.opening_seq ORDER BY j.seq LIMIT 10000) j
+      LIMIT 20000) j
+    WHERE abs(j.clearing) = $2 ORDER BY j.posted_at DESC LIMIT 10`,
+};
+
+export interface JournalOfAmount {
+  accountId: string;
+  subject: string;
+  template: string;
+  reference: string;
+  cents: number;
+  at: number;
+}
+
+/** Journals of the day, and since, that moved just this amount at the provider: hints, from among 20,000 at most. */
+export const findJournalsOf = (sql: Queries, day: string, amountCents: number): Promise<JournalOfAmount[]> =>
+  sql.run<JournalOfAmount>(ofAmount, [day, amountCents]);
+
+const page: Statement = {
+  name: 'connection_close_list',
+  text: `SELECT ${columns} FROM connection_close c WHERE c.day = $1::date ORDER BY c.connection`,
+};
+
+export const findConnectionCloses = (sql: Queries, day: string): Promise<ConnectionClose[]> =>
+  sql.run<ConnectionClose>(page, [day]);

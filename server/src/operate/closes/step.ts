@@ -1,0 +1,202 @@
+import { type CellsOf, everyCell } from '../../flow/cells-of.ts';
+import type { TrackingDeps } from '../../flow/tracking-deps.ts';
+import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
+import { type CellShare, movedInAll } from '../../money/day-closes.ts';
+import { type SubscribedTypes, subscribedBy } from '../../store/events/subscribed-types.ts';
+import { dayOf } from '../statement/period.ts';
+import { findCandidates } from './candidates.ts';
+import { buildClose } from './close-chain.ts';
+import { buildConnectionClose, carriedOf, closingOf, isNewDifference } from './close-connection.ts';
+import {
+  type ChainToClose,
+  claimCloses,
+  findChainsToClose,
+  noteClosesDue,
+  noteDayClosed,
+} from './closes.sql.ts';
+import { type Comparison, compare } from './compare.ts';
+import {
+  findConnectionsToClose,
+  findHeldAt,
+  findLastClose,
+  findMovedAt,
+  waitsForReport,
+} from './connection-closes.sql.ts';
+import { dayAfter, dayBefore, endsAt } from './day.ts';
+import { isToClose, readDay } from './read-day.ts';
+
+export interface CloseDeps extends Omit<TrackingDeps, 'cells'> {
+  /** Schema of its accounts. */
+  cell: string;
+  subscribed: RefreshingCache<SubscribedTypes>;
+  cells: CellsOf<CloseDeps>;
+}
+
+/** After midnight: what was posted just before it is committed then, and the provider has written its account. */
+const graceMs = 10 * 60_000;
+/** A process that closes many chains renews its claim with each page. */
+const claimMs = 10 * 60_000;
+/** After a provider whose balance could not be compared. */
+const soonMs = 2 * 60_000;
+/** A balance that could not be compared for so long after the day is left out: the next day compares all the same. */
+const compareWithinMs = 12 * 3_600_000;
+const chainsPerPage = 200;
+const applyWithinMs = 8_000;
+
+/**
+ * Closes the days that are over, one after the other, when it is due. The claim keeps processes from doing the same work; what keeps the
+ * days in order is the lock of each chain and the database's own constraints. A day is over when this process and the database say so.
+ * @returns false: the next one has its time
+ */
+export async function stepCloses(deps: CloseDeps): Promise<boolean> {
+  const now = deps.clock.now();
+  const claimedTo = now + claimMs;
+  const turn = await claimCloses(deps.sql, now, claimedTo);
+  if (!turn) return false;
+  const { closedTo, waits } = await closeDays(deps, turn.closedDay, Math.min(now, turn.databaseNow));
+  const dueAt = waits ? deps.clock.now() + soonMs : endsAt(dayAfter(closedTo)) + graceMs;
+  await noteClosesDue(deps.sql, dueAt, claimedTo);
+  return false;
+}
+
+/** The last day that is over, with what came late in it. */
+export const lastDayOver = (nowMs: number): string => dayBefore(dayOf(nowMs - graceMs));
+
+/**
+ * Each chain is closed in its cell; a connection's close, in the directory, sums all cells. A cell that is made from now on has nothing on a
+ * day that is over.
+ *
+ * Every day after `closedDay` that is over; the first one of an installation is the last that is over.
+ * @returns `waits`: a provider's balance is still to be compared
+ */
+export async function closeDays(
+  deps: CloseDeps,
+  closedDay: string | null,
+  nowMs: number,
+): Promise<{ closedTo: string; waits: boolean }> {
+  await deps.cells.refresh();
+  const last = lastDayOver(nowMs);
+  let closedTo = closedDay;
+  for (let day = closedTo === null ? last : dayAfter(closedTo); day <= last; day = dayAfter(day)) {
+    for (const cell of everyCell(deps)) await closeChains(cell, day);
+    await noteDayClosed(deps.sql, day);
+    closedTo = day;
+  }
+  const through = closedTo ?? last;
+  let waits = false;
+  for (const connection of await connectionsToClose(deps)) {
+    if (!(await closeConnection(deps, connection, through, nowMs))) waits = true;
+  }
+  return { closedTo: through, waits };
+}
+
+async function connectionsToClose(deps: CloseDeps): Promise<string[]> {
+  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findConnectionsToClose(sql)));
+  return [...new Set(ofCells.flat())].sort();
+}
+
+async function closeChains(deps: CloseDeps, day: string): Promise<void> {
+  for (let after: { accountId: string; chainId: string } | null = null; ; ) {
+    const page: ChainToClose[] = await findChainsToClose(deps.sql, after, chainsPerPage);
+    const wrote = await Promise.all(
+      page.filter((chain) => isToClose(chain, day)).map((chain) => closeChain(deps, chain, day)),
+    );
+    if (wrote.includes(true)) deps.eventsWritten();
+    const last = page.at(-1);
+    if (!last || page.length < chainsPerPage) return;
+    after = last;
+  }
+}
+
+async function closeChain(
+  deps: CloseDeps,
+  chain: Parameters<typeof isToClose>[0],
+  day: string,
+): Promise<boolean> {
+  const read = await readDay(deps.sql, chain, day);
+  const subscribed = await subscribedBy(deps, chain.accountId);
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  return deps.till.submit(buildClose({ chain, day, read, subscribed, token: deps.ids.uuid(), deadlineMs }));
+}
+
+/** Each day of a connection after its last close. @returns false: one is still to be compared, and waits */
+async function closeConnection(
+  deps: CloseDeps,
+  connection: string,
+  through: string,
+  nowMs: number,
+): Promise<boolean> {
+  let previous = await findLastClose(deps.sql, connection);
+  for (let day = previous ? dayAfter(previous.day) : through; day <= through; day = dayAfter(day)) {
+    const shares = await sharesOf(deps, connection, previous?.day ?? null, day);
+    const carriedCents = carriedOf(previous);
+    const books = { closingCents: closingOf(previous, movedInAll(shares)), carriedCents };
+    const comparison = await comparisonOf(deps, connection, day, books, nowMs);
+    if (comparison === 'later') return false;
+    const provider = deps.providers.get(connection);
+    const candidates =
+      comparison && provider && isNewDifference(comparison.differenceCents, carriedCents)
+        ? await findCandidates(deps, provider, day, comparison.differenceCents - carriedCents)
+        : [];
+    const close = await deps.till.submit(
+      buildConnectionClose({
+        connection,
+        day,
+        previous,
+        shares,
+        heldCents: await heldAt(deps, connection, day),
+        comparison,
+        candidates,
+        token: deps.ids.uuid(),
+        deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
+      }),
+    );
+    if (close === undefined) return true;
+    if (close.incidentId !== null)
+      deps.log.error({ connection, day, incidentId: close.incidentId }, 'the daily close has a difference');
+    previous = close;
+  }
+  return true;
+}
+
+const sharesOf = (
+  deps: CloseDeps,
+  connection: string,
+  afterDay: string | null,
+  day: string,
+): Promise<CellShare[]> =>
+  Promise.all(
+    everyCell(deps).map(async ({ cell, sql }) => ({
+      ...(await findMovedAt(sql, connection, afterDay, day)),
+      cell,
+    })),
+  );
+
+async function heldAt(deps: CloseDeps, connection: string, day: string): Promise<number> {
+  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findHeldAt(sql, connection, day)));
+  return ofCells.reduce((sum, cents) => sum + cents, 0);
+}
+
+async function comparisonOf(
+  deps: CloseDeps,
+  connection: string,
+  day: string,
+  books: { closingCents: number; carriedCents: number },
+  nowMs: number,
+): Promise<Comparison | null | 'later'> {
+  const provider = deps.providers.get(connection);
+  if (!provider?.capabilities.hasBalance) return null;
+  const compared = await compare(deps, provider, day, books);
+  const isLast = nowMs >= endsAt(day) + compareWithinMs;
+  if (compared === null && !isLast) return 'later';
+  // What is under way ends soon, and then it is known whether it had left. It is assumed only when it did not end for hours.
+  if (compared?.assumed && !isLast) return 'later';
+  if (compared) {
+    const { comparison } = compared;
+    const isNew = isNewDifference(comparison.differenceCents, books.carriedCents);
+    const mayBeNamed = isNew && !isLast && provider.capabilities.statement.dayReports !== null;
+    return mayBeNamed && (await waitsForReport(deps.sql, connection, day)) ? 'later' : comparison;
+  }
+  deps.log.warn({ connection, day }, 'the daily close could not be compared with the provider');
+  return null;
+}

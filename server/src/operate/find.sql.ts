@@ -1,0 +1,302 @@
+import type { Queries, Statement } from '../ports/sql.ts';
+
+/** Reading for operators, over all accounts of a cell. Each statement probes an index for each account, so that it costs what the accounts are and not their payments. */
+
+export interface FoundAccount {
+  ownerId: string;
+  name: string;
+  test: boolean;
+  enabled: boolean;
+  connection: string;
+  number: number;
+}
+
+const accountColumns = `a.id AS "ownerId", a.name, a.test, a.enabled, a.connection, a.number`;
+
+const byName: Statement = {
+  name: 'find_account_name',
+  text: `SELECT ${accountColumns} FROM account a
+    WHERE a.number > 0 AND a.name ILIKE '%' || $1 || '%' ORDER BY a.created_at, a.id LIMIT $2`,
+};
+
+/** Of the directory. `text` is taken as it is: `%` and `_` stand for themselves. */
+export const findAccountsNamed = (sql: Queries, text: string, most: number): Promise<FoundAccount[]> =>
+  sql.run<FoundAccount>(byName, [text.replace(/[\\%_]/g, '\\$&'), most]);
+
+const byId: Statement = {
+  name: 'find_account_id',
+  text: `SELECT ${accountColumns} FROM account a WHERE a.number > 0 AND a.id = $1`,
+};
+
+export const findAccountById = async (sql: Queries, id: string): Promise<FoundAccount | undefined> =>
+  (await sql.run<FoundAccount>(byId, [id]))[0];
+
+const byDocument: Statement = {
+  name: 'find_account_document',
+  text: `SELECT ${accountColumns} FROM merchant_profile m JOIN account a ON a.id = m.account_id WHERE m.cnpj = $1`,
+};
+
+export const findAccountsOfDocument = (sql: Queries, document: string): Promise<FoundAccount[]> =>
+  sql.run<FoundAccount>(byDocument, [document]);
+
+export interface FoundRow {
+  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute';
+  id: string;
+  ownerId: string;
+  operationId: string | null;
+  /** Of a payment, refund or dispute its status, of an incident its kind, of an operation its name. */
+  state: string;
+  amountCents: number | null;
+}
+
+const place = (kind: FoundRow['kind'], row: string, state: string, amount = 'amount_cents'): string =>
+  `'${kind}' AS kind, ${row}.id, ${row}.account_id AS "ownerId", ${row}.operation_id AS "operationId", ${state} AS state, ${row}.${amount} AS "amountCents"`;
+
+const byAnyId: Statement = {
+  name: 'find_any_id',
+  text: `SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $1
+    UNION ALL SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $1
+    UNION ALL SELECT ${place('dispute', 'd', 'd.status')} FROM account a JOIN dispute d ON d.account_id = a.id AND d.id = $1
+    UNION ALL SELECT ${place('incident', 'i', 'i.kind')} FROM incident i WHERE i.id = $1
+    UNION ALL SELECT 'operation', o.id, o.account_id, o.id, o.name, NULL FROM operation o WHERE o.id = $1`,
+};
+
+/** Whatever has this id. */
+export const findById = (sql: Queries, id: string): Promise<FoundRow[]> => sql.run<FoundRow>(byAnyId, [id]);
+
+const byPaymentIds: Statement = {
+  name: 'find_payment_ids',
+  text: `SELECT ${place('payment', 'p', 'p.status')}
+    FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+const byRequestKey: Statement = {
+  name: 'find_request_key',
+  text: `SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.request_key = $1
+    UNION ALL SELECT 'operation', k.resource_id, k.account_id, k.resource_id, k.resource, NULL
+      FROM account a JOIN request_key k ON k.account_id = a.id AND k.request_key = $1`,
+};
+
+/** @param ids of each account the id that a payment under this key has */
+export async function findByRequestKey(
+  sql: Queries,
+  requestKey: string,
+  ids: readonly { accountId: string; paymentId: string }[],
+): Promise<FoundRow[]> {
+  const found = await Promise.all([
+    sql.run<FoundRow>(byPaymentIds, [ids.map((one) => one.accountId), ids.map((one) => one.paymentId)]),
+    sql.run<FoundRow>(byRequestKey, [requestKey]),
+  ]);
+  return found.flat();
+}
+
+const byEndToEnd: Statement = {
+  name: 'find_end_to_end',
+  text: `SELECT ${place('payment', 'p', 'p.status')}
+    FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = $1 ORDER BY p.created_at LIMIT 50`,
+};
+
+export const findByEndToEnd = (sql: Queries, endToEnd: string): Promise<FoundRow[]> =>
+  sql.run<FoundRow>(byEndToEnd, [endToEnd]);
+
+const numbers: Statement = {
+  name: 'find_account_numbers',
+  text: 'SELECT id AS "ownerId", number FROM account WHERE number > 0',
+};
+
+export const findAccountNumbers = (sql: Queries): Promise<Pick<FoundAccount, 'ownerId' | 'number'>[]> =>
+  sql.run(numbers);
+
+export interface Posting {
+  seq: number;
+  chainId: string;
+  template: string;
+  reference: string;
+  /** ms since 1970. */
+  postedAt: number;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  clearing: number;
+  feeRevenue: number;
+  providerCost: number;
+  suspense: number;
+  adjustments: number;
+}
+
+const postings: Statement = {
+  name: 'find_postings',
+  text: `SELECT seq, chain_id AS "chainId", template, reference, posted_at AS "postedAt", available, reserved, held, receivable, clearing,
+      fee_revenue AS "feeRevenue", provider_cost AS "providerCost", suspense, adjustments
+    FROM journal WHERE account_id = $1 AND subject = ANY($2::uuid[]) ORDER BY posted_at, chain_id, seq LIMIT 1000`,
+};
+
+/** @param subjects the payment and its refunds */
+export const findPostings = (
+  sql: Queries,
+  accountId: string,
+  subjects: readonly string[],
+): Promise<Posting[]> => sql.run<Posting>(postings, [accountId, subjects]);
+
+export interface IncidentOfPayment {
+  id: string;
+  kind: string;
+  state: string;
+  amountCents: number;
+  freezes: boolean;
+  openedAt: number;
+  resolvedAt: number | null;
+}
+
+const incidentsOf: Statement = {
+  name: 'find_incidents_of_payment',
+  text: `SELECT id, kind, state, amount_cents AS "amountCents", freezes, opened_at AS "openedAt", resolved_at AS "resolvedAt"
+    FROM incident WHERE account_id = $1 AND payment_id = $2 ORDER BY opened_at, id LIMIT 100`,
+};
+
+export const findIncidentsOf = (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+): Promise<IncidentOfPayment[]> => sql.run<IncidentOfPayment>(incidentsOf, [accountId, paymentId]);
+
+export interface RefundOfPayment {
+  id: string;
+  status: string;
+  reason: string;
+  amountCents: number;
+  endToEnd: string;
+  rtrId: string | null;
+  reasonCode: string | null;
+  createdAt: number;
+  settledAt: number | null;
+}
+
+const refundsOf: Statement = {
+  name: 'find_refunds_of_payment',
+  text: `SELECT id, status, reason, amount_cents AS "amountCents", end_to_end AS "endToEnd", rtr_id AS "rtrId", reason_code AS "reasonCode",
+      created_at AS "createdAt", settled_at AS "settledAt"
+    FROM refund WHERE account_id = $1 AND payment_id = $2 ORDER BY created_at, id LIMIT 1000`,
+};
+
+export const findRefundRows = (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+): Promise<RefundOfPayment[]> => sql.run<RefundOfPayment>(refundsOf, [accountId, paymentId]);
+
+export interface OperationFacts {
+  id: string;
+  name: string;
+  isDefault: boolean;
+  deletedAt: number | null;
+  availableCents: number;
+  reservedCents: number;
+  heldCents: number;
+  receivableCents: number;
+  frozen: boolean;
+}
+
+const operationsOf: Statement = {
+  name: 'find_operations_of',
+  text: `SELECT o.id, o.name, o.main IS NOT NULL AS "isDefault", o.deleted_at AS "deletedAt", b.available AS "availableCents",
+      b.reserved AS "reservedCents", b.held AS "heldCents", b.receivable AS "receivableCents", b.frozen
+    FROM operation o JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
+    WHERE o.account_id = $1 ORDER BY o.created_at, o.id LIMIT 1000`,
+};
+
+export const findOperationsOf = (sql: Queries, accountId: string): Promise<OperationFacts[]> =>
+  sql.run<OperationFacts>(operationsOf, [accountId]);
+
+const openIncidentsOf: Statement = {
+  name: 'find_open_incidents_of',
+  text: `SELECT count(*)::int AS count FROM incident WHERE account_id = $1 AND state = 'open'`,
+};
+
+export const countOpenIncidents = async (sql: Queries, accountId: string): Promise<number> =>
+  (await sql.run<{ count: number }>(openIncidentsOf, [accountId]))[0]?.count ?? 0;
+
+export interface DisputeRow {
+  id: string;
+  ownerId: string;
+  operationId: string;
+  paymentId: string;
+  connection: string;
+  status: string;
+  amountCents: number;
+  debitedCents: number;
+  reason: string | null;
+  endToEnd: string;
+  openedAt: number;
+  deadlineAt: number | null;
+  endedAt: number | null;
+}
+
+const disputeColumns = `d.id, d.account_id AS "ownerId", d.operation_id AS "operationId", d.payment_id AS "paymentId", d.connection, d.status,
+  d.amount_cents AS "amountCents", d.debited_cents AS "debitedCents", d.reason, d.end_to_end AS "endToEnd", d.opened_at AS "openedAt",
+  d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt"`;
+
+/** An index has those that have not ended. */
+const openDisputes: Statement = {
+  name: 'find_open_disputes',
+  text: `SELECT ${disputeColumns} FROM dispute d WHERE d.ended_at IS NULL ORDER BY d.deadline_at NULLS LAST, d.id LIMIT $1`,
+};
+
+const disputesOfPayment: Statement = {
+  name: 'find_disputes_of_payment',
+  text: `SELECT ${disputeColumns} FROM dispute d WHERE d.account_id = $1 AND d.payment_id = $2 ORDER BY d.id LIMIT 100`,
+};
+
+export const findPaymentDisputes = (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+): Promise<DisputeRow[]> => sql.run<DisputeRow>(disputesOfPayment, [accountId, paymentId]);
+
+const disputesOf: Statement = {
+  name: 'find_disputes_of_account',
+  text: `SELECT ${disputeColumns} FROM dispute d WHERE d.account_id = $1 ORDER BY d.id DESC LIMIT $2`,
+};
+
+/** Without an account those that have not ended, the next deadline first; of an account all, the newest first. */
+export const findDisputeRows = (
+  sql: Queries,
+  accountId: string | null,
+  most: number,
+): Promise<DisputeRow[]> =>
+  accountId === null
+    ? sql.run<DisputeRow>(openDisputes, [most])
+    : sql.run<DisputeRow>(disputesOf, [accountId, most]);
+
+export interface AuditEntry {
+  id: string;
+  /** The installation's own for what concerns all accounts. */
+  ownerId: string;
+  at: number;
+  actor: string;
+  action: string;
+  subject: string;
+  reason: string | null;
+  detail: object;
+}
+
+const auditColumns = `id, account_id AS "ownerId", at, actor, action, subject, reason, detail`;
+
+const newestAudit: Statement = {
+  name: 'find_audit_newest',
+  text: `SELECT entry.* FROM account a
+    CROSS JOIN LATERAL (SELECT ${auditColumns} FROM audit WHERE account_id = a.id ORDER BY id DESC LIMIT $1) AS entry
+    ORDER BY entry.at DESC, entry.id DESC LIMIT $1`,
+};
+
+const auditOf: Statement = {
+  name: 'find_audit_of',
+  text: `SELECT ${auditColumns} FROM audit WHERE account_id = $1 ORDER BY id DESC LIMIT $2`,
+};
+
+/** The newest first. The installation has an account of its own. */
+export const findAudit = (sql: Queries, accountId: string | null, most: number): Promise<AuditEntry[]> =>
+  accountId === null
+    ? sql.run<AuditEntry>(newestAudit, [most])
+    : sql.run<AuditEntry>(auditOf, [accountId, most]);

@@ -1,0 +1,177 @@
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../../store/database/pool.ts';
+import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
+import type { Entry, EntrySum, LinePayment } from './line.ts';
+
+/** Every statement names account and operation: the operation's chain, and of its payments only. */
+export interface Scope {
+  accountId: string;
+  operationId: string;
+}
+
+/** A place in an operation's chain: the last journal before an instant, 0 before the first one. */
+export interface Place {
+  seq: number;
+  /** Available less what is owed, after that journal. */
+  balanceCents: number;
+}
+
+/**
+ * The last journal before each of two instants, found by halving: `seq` has no gaps, so some forty looks along the primary key replace an
+ * index by time, which every posting would have to write.
+ *
+ * `posted_at` follows `seq` but for the clocks of processes, which differ by less than a second. Steps of fixed powers of two give the
+ * same place for the same instant however long the chain has become, and a later instant never an earlier place. So stretches that follow
+ * each other share no journal and miss none, and a line that a slow clock posted late is in the later one.
+ *
+ * Each look is a subquery that gives a value. With EXISTS or a join in its place, PostgreSQL may read the whole chain: it did for chains
+ * above some 50,000 journals.
+ */
+const selectPlaces: Statement = {
+  name: 'statement_places',
+  text: `WITH RECURSIVE halving (nth, at, seq, step) AS (
+      SELECT t.nth, t.at, 0::bigint, 1::bigint << (floor(log(2, greatest(b.seq, 1)))::int + 1)
+      FROM balance b, (VALUES (1, $3::timestamptz), (2, $4)) AS t (nth, at)
+      WHERE b.account_id = $1 AND b.operation_id = $2 AND b.deleted_at IS NULL
+      UNION ALL
+      SELECT h.nth, h.at, h.seq + CASE WHEN (SELECT j.posted_at < h.at FROM journal j WHERE j.account_id = $1 AND j.chain_id = $2
+          AND j.seq = h.seq + h.step) THEN h.step ELSE 0 END, h.step / 2
+      FROM halving h WHERE h.step > 0)
+    SELECT h.seq, coalesce((SELECT j.available_after - j.receivable_after FROM journal j
+        WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq = h.seq), 0) AS "balanceCents"
+    FROM halving h WHERE h.step = 0 ORDER BY h.nth`,
+};
+
+/** Before everything that is posted, and after it. */
+const earliestMs = 0;
+const latestMs = Date.UTC(9999, 11, 31);
+
+/** @returns undefined when the operation was deleted */
+export async function findPlaces(
+  sql: Queries,
+  scope: Scope,
+  fromMs: number | null,
+  toMs: number | null,
+): Promise<{ opening: Place; closing: Place } | undefined> {
+  const [opening, closing] = await sql.run<Place>(selectPlaces, [
+    scope.accountId,
+    scope.operationId,
+    timestamp(fromMs ?? earliestMs),
+    timestamp(toMs ?? latestMs),
+  ]);
+  return opening && closing && { opening, closing };
+}
+
+/**
+ * What leaves the balance as it is has no line, and such journals can stand in any number beside each other: how many are looked through
+ * is bounded, and they count by `seq`, which has no gaps. The payment is looked up behind OFFSET 0, a barrier to the planner: else it
+ * may read all payments of the operation for one page.
+ */
+const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
+  name: order === 'ASC' ? 'statement_entries' : 'statement_entries_newest',
+  text: `SELECT j.seq, j.template, j.posted_at AS "postedAt", j.available, j.held, j.receivable, j.fee_revenue AS "feeRevenue",
+      j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
+      p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
+      p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata
+    FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
+      ON p.operation_id = $2
+    WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
+      AND (j.available <> 0 OR j.held <> 0 OR j.receivable <> 0)
+    ORDER BY j.seq ${order} LIMIT $5`,
+});
+const selectEntries = entriesIn('ASC');
+const selectNewest = entriesIn('DESC');
+
+type Row = Omit<Entry, 'payment'> & { [Field in keyof LinePayment]: LinePayment[Field] | null };
+
+/** Journals after `afterSeq` and up to `lastSeq` that may have lines, the oldest first. */
+export async function findEntries(
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Entry[]> {
+  const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, limit];
+  return (await sql.run<Row>(selectEntries, values)).map(entryOf);
+}
+
+/** The same from the newest on. */
+export async function findNewestEntries(
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Entry[]> {
+  const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, limit];
+  return (await sql.run<Row>(selectNewest, values)).map(entryOf);
+}
+
+function entryOf(row: Row): Entry {
+  const {
+    id,
+    kind,
+    feeCents,
+    description,
+    payerName,
+    pixKey,
+    pixKeyType,
+    receiver,
+    endToEnd,
+    requestKey,
+    metadata,
+    ...journal
+  } = row;
+  if (id === null || kind === null) return { ...journal, payment: null };
+  const payment = {
+    id,
+    kind,
+    feeCents: feeCents ?? 0,
+    description: description ?? '',
+    payerName,
+    pixKey,
+    pixKeyType,
+    receiver,
+    endToEnd,
+    requestKey: requestKey ?? '',
+    metadata,
+  };
+  return { ...journal, payment };
+}
+
+/** Grouped by the signs of what a journal's lines can be, see `totalsOf`. */
+const selectSums: Statement = {
+  name: 'statement_sums',
+  text: `SELECT template, sum(available) AS available, sum(held) AS held, sum(receivable) AS receivable,
+      sum(fee_revenue) AS "feeRevenue"
+    FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4
+      AND (available <> 0 OR held <> 0 OR receivable <> 0)
+    GROUP BY template, sign(held), sign(fee_revenue), sign(available + receivable), sign(available + receivable + held),
+      sign(available + receivable + held + fee_revenue)`,
+};
+
+/** It reads all journals of the stretch: the caller bounds it. */
+export const findSums = (
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+): Promise<EntrySum[]> =>
+  sql.run<EntrySum>(selectSums, [scope.accountId, scope.operationId, afterSeq, lastSeq]);
+
+const selectNames: Statement = {
+  name: 'statement_names',
+  text: `SELECT a.name AS "accountName", a.test, o.name AS "operationName"
+    FROM account a JOIN operation o ON o.account_id = a.id WHERE a.id = $1 AND o.id = $2 AND o.deleted_at IS NULL`,
+};
+
+/** Whose statement it is, as files name it. */
+export interface Names {
+  accountName: string;
+  operationName: string;
+  test: boolean;
+}
+
+export const findNames = async (sql: Queries, scope: Scope): Promise<Names | undefined> =>
+  (await sql.run<Names>(selectNames, [scope.accountId, scope.operationId]))[0];

@@ -1,0 +1,169 @@
+import type { Caller } from '../../ground/caller.ts';
+import { cursorOf, placeOf } from '../../ground/cursor.ts';
+import { refuse } from '../../ground/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
+import { type Line, linesOf, type Totals, totalsOf } from './line.ts';
+import { type Period, periodOf } from './period.ts';
+import {
+  findEntries,
+  findNewestEntries,
+  findPlaces,
+  findSums,
+  type Place,
+  type Scope,
+} from './statement.sql.ts';
+
+export interface StatementDeps {
+  sql: Sql;
+  clock: Clock;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+}
+
+/** A day in São Paulo or an RFC 3339 time, as `periodOf` reads them. */
+export interface PeriodQuery {
+  from?: string;
+  to?: string;
+}
+
+export interface StatementPage {
+  lines: Line[];
+  /** Before the first line and after the last line of the whole period, whatever page this is. */
+  openingBalanceCents: number;
+  closingBalanceCents: number;
+  nextCursor: string | null;
+}
+
+/** How many journals one request looks through at most. */
+const scannedAtMost = 1_000;
+
+/** A journal has three lines at most; a cursor counts them as `seq * linesPerJournal + lines shown`. */
+const linesPerJournal = 4;
+
+/**
+ * A page of the statement of the selected operation, the oldest line first: a balance is read downwards, and a reader that has come to the
+ * end continues there later.
+ * @throws ApiError `operation_not_found`, `validation_failed`, `invalid_cursor`
+ */
+export async function readStatement(
+  deps: StatementDeps,
+  caller: Caller,
+  query: PeriodQuery & { limit?: number; cursor?: string },
+): Promise<StatementPage> {
+  const { from, to, limit = 100, cursor } = query;
+  const { opening, closing } = await stretchOf(deps, caller, periodOf(query));
+  const list = JSON.stringify(['statement', caller.accountId, caller.operationId, from ?? '', to ?? '']);
+  const now = deps.clock.now();
+  const at = cursor === undefined ? null : placeOf(deps.cursorKey, list, cursor, now).createdAt;
+  const began = at === null ? opening.seq + 1 : Math.floor(at / linesPerJournal);
+  const shownOfFirst = at === null ? 0 : at % linesPerJournal;
+
+  const lastScanned = Math.min(closing.seq, began - 1 + scannedAtMost);
+  const entries = await findEntries(deps.sql, caller, began - 1, lastScanned, limit + 1);
+  const lines: Line[] = [];
+  const cursorAt = (seq: number, shown: number): string =>
+    cursorOf(deps.cursorKey, list, { createdAt: seq * linesPerJournal + shown, id: caller.operationId }, now);
+  const page = {
+    lines,
+    openingBalanceCents: opening.balanceCents,
+    closingBalanceCents: closing.balanceCents,
+  };
+  for (const entry of entries) {
+    const ofEntry = linesOf(entry);
+    const from = entry.seq === began ? shownOfFirst : 0;
+    const room = limit - lines.length;
+    lines.push(...ofEntry.slice(from, from + room));
+    if (from + room < ofEntry.length) return { ...page, nextCursor: cursorAt(entry.seq, from + room) };
+  }
+  const reached = entries.length > limit ? (entries.at(-1)?.seq ?? lastScanned) : lastScanned;
+  return { ...page, nextCursor: reached < closing.seq ? cursorAt(reached + 1, 0) : null };
+}
+
+/** A page for people, who begin with what happened last. */
+export interface NewestPage {
+  /** The newest first. */
+  lines: Line[];
+  openingBalanceCents: number;
+  closingBalanceCents: number;
+  /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
+  totals: Totals | null;
+  /** The next page is below this place of the chain; null: this was the last one. */
+  nextBelow: number | null;
+}
+
+/** What a page may read to sum up its period: a tenth of a second. */
+export const summedAtMost = 50_000;
+
+/**
+ * A page of the statement, the newest line first, in whole journals: no place within one is needed.
+ * @param limit journals of a page
+ * @throws ApiError `operation_not_found`
+ */
+export async function readNewest(
+  deps: Pick<StatementDeps, 'sql'>,
+  scope: Scope,
+  period: Period,
+  { below, limit }: { below?: number | undefined; limit: number },
+): Promise<NewestPage> {
+  const { opening, closing } = await stretchOf(deps, scope, period);
+  const last = below === undefined ? closing.seq : Math.min(closing.seq, below - 1);
+  const lowest = Math.max(opening.seq, last - scannedAtMost);
+  const isSummed = below === undefined && closing.seq - opening.seq <= summedAtMost;
+  const [entries, sums] = await Promise.all([
+    findNewestEntries(deps.sql, scope, lowest, last, limit),
+    isSummed ? findSums(deps.sql, scope, opening.seq, closing.seq) : null,
+  ]);
+  const reached = entries.length === limit ? (entries.at(-1)?.seq ?? lowest) : lowest + 1;
+  return {
+    lines: entries.flatMap((entry) => linesOf(entry).reverse()),
+    openingBalanceCents: opening.balanceCents,
+    closingBalanceCents: closing.balanceCents,
+    totals: sums && totalsOf(sums),
+    nextBelow: reached > opening.seq + 1 ? reached : null,
+  };
+}
+
+/** @throws ApiError `operation_not_found` when it was deleted since it was resolved */
+async function stretchOf(
+  { sql }: Pick<StatementDeps, 'sql'>,
+  scope: Scope,
+  { fromMs, toMs }: Period,
+): Promise<{ opening: Place; closing: Place }> {
+  const places = await findPlaces(sql, scope, fromMs, toMs);
+  if (!places) throw refuse('operation_not_found');
+  return places;
+}
+
+/** How many journals a file holds: a table of any size is streamed, accounting programs and printed pages take less. */
+export const mostJournals = { csv: 200_000, ofx: 20_000, pdf: 2_000 };
+
+/** A whole period for a file: its ends are known before its first line is read. */
+export interface Stretch {
+  opening: Place;
+  closing: Place;
+  /** The lines, the oldest first, so many journals at a time; no snapshot is held between two reads, and journals never change. */
+  pages(journals: number): AsyncGenerator<Line[]>;
+}
+
+/**
+ * @param most how many journals the file may hold
+ * @throws ApiError `operation_not_found`, `statement_too_large`
+ */
+export async function openStretch(
+  deps: Pick<StatementDeps, 'sql'>,
+  scope: Scope,
+  period: Period,
+  most: number,
+): Promise<Stretch> {
+  const { opening, closing } = await stretchOf(deps, scope, period);
+  if (closing.seq - opening.seq > most)
+    throw refuse('statement_too_large', { params: { limit: String(most) } });
+  async function* pages(journals: number): AsyncGenerator<Line[]> {
+    for (let after = opening.seq; after < closing.seq; after += journals) {
+      const last = Math.min(after + journals, closing.seq);
+      yield (await findEntries(deps.sql, scope, after, last, journals)).flatMap(linesOf);
+    }
+  }
+  return { opening, closing, pages };
+}

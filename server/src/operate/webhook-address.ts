@@ -1,0 +1,41 @@
+import type { Statement } from '../ports/sql.ts';
+import { type Operator, OperatorRefused } from '../store/operator.ts';
+import { audits, installationId } from '../store/rows/audit.sql.ts';
+
+/**
+ * Changes the secret part of the address that a provider delivers to.
+ *
+ * Two are good at any time: the new one, and the one before, since deliveries are on their way and a provider takes its time.
+ * A further change ends the older of them, so whoever fears that both are known changes twice. Rejected: an end by time, because
+ * a provider that could not be told (down, or its registration refused) would deliver to nobody from then on.
+ *
+ * The running services tell the provider by themselves (`api.ts`).
+ */
+const change: Statement = {
+  name: 'webhook_address_change',
+  text: `UPDATE connection SET webhook_token_previous = webhook_token, webhook_token = $2 WHERE id = $1 RETURNING id`,
+};
+
+/** @throws OperatorRefused no such connection */
+export async function changeWebhookAddress(
+  operator: Operator,
+  connection: string,
+): Promise<{ connection: string }> {
+  const token = operator.ids.bytes(24).toString('base64url');
+  return operator.sql.tx(async (tx) => {
+    const [changed] = await tx.run(change, [connection, token]);
+    if (!changed) throw new OperatorRefused(`no connection ${connection}`);
+    const audit = {
+      accountId: installationId,
+      id: operator.ids.uuid(),
+      at: operator.clock.now(),
+      actor: operator.actor,
+      action: 'webhook_address.change',
+      subject: connection,
+      reason: null,
+      detail: {},
+    };
+    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    return { connection };
+  });
+}

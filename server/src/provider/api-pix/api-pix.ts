@@ -1,0 +1,335 @@
+import type { Log } from '../../ground/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { systemIds } from '../../ports/ids.ts';
+import type { ClientCertificate, Net } from '../../ports/net.ts';
+import { textOf } from '../../ports/outside-text.ts';
+import { type Adapter, CredentialFault } from '../adapter.ts';
+import { type ApiPixForm, bacenCharges, isTestCall, pixIn, readReceived } from '../bacen.ts';
+import { clockFindings, keyFindings, tokenFindings } from '../diagnosis.ts';
+import { createExchange, type Exchange, failureOf, isSuccess } from '../exchange.ts';
+import { identityOf } from '../identity.ts';
+import type { TokenForm } from '../oauth.ts';
+import type { Capabilities, Finding, Provider, WebhookNews } from '../provider.ts';
+import { unreadItem } from '../unread.ts';
+import { type ApiPixBank, banks } from './api-pix-banks.ts';
+import { linesOfReceived } from './efi-account.ts';
+
+/**
+ * Charges over the Central Bank's API Pix 2.9.0 at a bank that differs from it by settings (`api-pix-banks.ts`). Receipts and refunds: the
+ * payouts of banks follow no common form.
+ */
+export interface ApiPixOptions {
+  connection: string;
+  /** No money moves. */
+  test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
+  /** Everything before `/cob` and `/pix`. */
+  url: string;
+  tokenUrl: string;
+  token: TokenForm;
+  clientId: string;
+  clientSecret: string;
+  pixKey: string;
+  certificate?: ClientCertificate;
+  extraHeaders?: () => Record<string, string>;
+  extraQuery?: string;
+  form?: Partial<ApiPixForm>;
+  /** `mtls`: a proxy of ours verifies the bank's certificate. */
+  trust: 'path' | 'mtls';
+  net: Net;
+  clock: Clock;
+  log: Log;
+  limits?: { pageSize?: number; maxPages?: number };
+}
+
+const callTimeoutMs = 5_000;
+/** Banks answer slower than providers that live from their API. */
+const sendTimeoutMs = 10_000;
+const registrationTimeoutMs = 60_000;
+
+export function createApiPixProvider(options: ApiPixOptions): Provider {
+  const { connection, pixKey, clock, log, trust, net } = options;
+  const needed = options.token.scope?.split(' ') ?? [];
+  let granted: readonly string[] | null = null;
+  const exchange = createExchange({
+    baseUrl: options.url,
+    credentials: {
+      type: 'oauth',
+      onScopes: (scopes) => {
+        granted = scopes;
+      },
+      clientId: options.clientId,
+      clientSecret: options.clientSecret,
+      tokenUrl: options.tokenUrl,
+      form: options.token,
+    },
+    ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
+    ...(options.extraHeaders === undefined ? {} : { extraHeaders: options.extraHeaders }),
+    ...(options.extraQuery === undefined ? {} : { extraQuery: options.extraQuery }),
+    callTimeoutMs,
+    net,
+    clock,
+  });
+  const capabilities: Capabilities = {
+    movesMoney: !options.test,
+    charges: true,
+    payouts: false,
+    queryPayoutByOwnId: false,
+    canListCharges: true,
+    canListPayouts: false,
+    // Without the permission a refund is refused here, before it is recorded, and not by the bank.
+    canRefund: options.token.scope === undefined || needed.includes('pix.write'),
+    canDispute: false,
+    defence: null,
+    hasBalance: false,
+    repeatIsSafe: true,
+    refusalIsFinal: true,
+    maxParallelSends: null,
+    webhookTrust: trust,
+    callTimeoutMs,
+    sendTimeoutMs,
+    statement: { lists: true, dayReports: null },
+  };
+  const form: ApiPixForm = {
+    prefix: '',
+    codeFields: ['pixCopiaECola'],
+    wholeSeconds: false,
+    ...options.form,
+  };
+  return {
+    connection,
+    // API Pix has no call that names the account.
+    identity: identityOf(options.simulated ? null : options.url, [pixKey]),
+    capabilities,
+    ...receiptsOf({
+      exchange,
+      form,
+      pixKey,
+      clock,
+      log,
+      trust,
+      limits: options.limits,
+      scopes: () => ({ needed, granted }),
+    }),
+    ...noPayouts,
+  };
+}
+
+export interface ReceiptsDeps {
+  exchange: Exchange;
+  form: ApiPixForm;
+  pixKey: string;
+  clock: Clock;
+  log: Log;
+  trust: 'path' | 'mtls';
+  limits?: { pageSize?: number; maxPages?: number } | undefined;
+  /** What was asked for with the token, and what the bank granted; null: it does not say. */
+  scopes: () => { needed: readonly string[]; granted: readonly string[] | null };
+}
+
+type Receipts = Omit<Provider, 'connection' | 'identity' | 'capabilities' | keyof typeof noPayouts>;
+
+/** The half of a connection that receives. */
+export function receiptsOf(deps: ReceiptsDeps): Receipts {
+  const { exchange, form, pixKey, clock, log, trust } = deps;
+  const { pageSize = 100, maxPages = 100 } = deps.limits ?? {};
+  const webhookPath = `${form.prefix}/webhook/${encodeURIComponent(pixKey)}`;
+  const { listReceived, queryReceived, ...charges } = bacenCharges({
+    exchange,
+    pixKey,
+    clock,
+    log,
+    pageSize,
+    maxPages,
+    sendTimeoutMs,
+    form,
+  });
+  return {
+    ...charges,
+    parseWebhook({ rawBody, receivedAt, clientVerified }) {
+      if (trust === 'mtls' && clientVerified !== true)
+        return { authentic: false, reason: "no proxy has verified the provider's certificate" };
+      const news = readDelivery(rawBody, receivedAt, deps);
+      return news ? { authentic: true, ...news } : { authentic: false, reason: 'the body is no JSON' };
+    },
+    readWebhook: (rawBody, receivedAt) => readDelivery(rawBody, receivedAt, deps),
+    async registerWebhook(url) {
+      const reply = await exchange({
+        method: 'PUT',
+        path: webhookPath,
+        body: { webhookUrl: url },
+        timeoutMs: registrationTimeoutMs,
+      });
+      if (reply.kind === 'answer' && isSuccess(reply.status)) return;
+      throw failureOf('the provider did not take our webhook address', reply, clock);
+    },
+    async diagnose({ webhookUrl }) {
+      const reply = await exchange({ method: 'GET', path: webhookPath });
+      const findings: Finding[] = tokenFindings(reply, deps.scopes());
+      if (reply.kind !== 'answer' || reply.status === 401) return findings;
+      return [...findings, ...clockFindings(reply, clock), ...keyFindings(reply, webhookUrl)];
+    },
+    async statement(window) {
+      const listed = await listReceived(window);
+      return listed.outcome === 'listed'
+        ? { ...listed, reports: listed.reports.flatMap(linesOfReceived) }
+        : listed;
+    },
+    async findPix(endToEnd) {
+      const found = await queryReceived(endToEnd);
+      if (found.outcome !== 'found') return found;
+      return { outcome: 'found', report: { direction: 'received', providerId: found.report.txid } };
+    },
+  };
+}
+
+const notOffered = async (): Promise<never> => {
+  throw new Error('this connection sends no payouts');
+};
+
+const noPayouts = {
+  sendPayout: notOffered,
+  queryPayout: notOffered,
+  listPayouts: notOffered,
+  balance: notOffered,
+  requestDayReport: notOffered,
+  readDayReport: notOffered,
+};
+
+/** `{pix: [...]}`; what concerns another key is left out. Null: the body is no JSON. */
+function readDelivery(
+  rawBody: Buffer,
+  receivedAt: number,
+  { pixKey, log }: Pick<ReceiptsDeps, 'pixKey' | 'log'>,
+): WebhookNews | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(textOf(rawBody));
+  } catch {
+    return null;
+  }
+  const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
+    Omit<WebhookNews, 'returned' | 'costs'>
+  >;
+  const items = pixIn(body);
+  for (const item of items ?? []) {
+    const { chave } = (item ?? {}) as { chave?: unknown };
+    const pix = readReceived(item, receivedAt);
+    if (chave !== pixKey) news.addressed = false;
+    // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
+    if (typeof chave === 'string' && chave !== pixKey)
+      log.warn('a delivery of the provider names a Pix to a key that is not ours');
+    else if (pix === null) news.unread.push(unreadItem('delivery', item));
+    else news.received.push(pix);
+  }
+  if (items === null && !isTestCall(body)) news.unread.push(unreadItem('delivery', body));
+  return news;
+}
+
+// --------------------------------------------------------------------------------------------- adapters
+
+/** Of one bank of the table. */
+function adapterOf(bank: ApiPixBank): Adapter {
+  const needsSecret = bank.token.value.client !== 'none';
+  return {
+    members: {
+      clientId: { required: true, secret: false, about: `client_id of the application at ${bank.name}` },
+      clientSecret: { required: needsSecret, secret: true, about: 'client_secret of the same application' },
+      pixKey: {
+        required: true,
+        secret: false,
+        about: 'a Pix key of the account: charges are received under it',
+      },
+      ...(bank.appKeyQuery === undefined
+        ? {}
+        : {
+            appKey: {
+              required: true,
+              secret: true,
+              about: 'developer application key of the same application',
+            },
+          }),
+      ...(bank.scopes === undefined
+        ? {}
+        : {
+            scopes: {
+              required: false,
+              secret: false,
+              about: `permissions of the application, separated by spaces; default: ${bank.scopes.value}`,
+            },
+          }),
+      tokenUrl: {
+        required: false,
+        secret: false,
+        about: 'where the bank gives tokens; default: as its address says',
+      },
+      webhookTrust: { required: false, secret: false, about: 'path (default) or mtls' },
+    },
+    certificate: 'required',
+    defaultUrl: bank.live.url.value,
+    simulatorPath: '/api-pix/v2',
+    create({ name, test, simulated, url, credentials, certificate }, world) {
+      const { clientId = '', clientSecret = '', pixKey = '', appKey, webhookTrust = 'path' } = credentials;
+      if (webhookTrust !== 'path' && webhookTrust !== 'mtls')
+        throw new CredentialFault('webhookTrust: must be path or mtls');
+      const { correlationHeader, clientIdHeader, appKeyQuery, codeField, wholeSeconds } = bank;
+      const ids = systemIds(world.clock);
+      return createApiPixProvider({
+        ...world,
+        connection: name,
+        test,
+        simulated,
+        url,
+        tokenUrl: credentials.tokenUrl ?? tokenUrlOf(bank, url, simulated),
+        token: { ...bank.token.value, ...scopeOf(bank, credentials.scopes) },
+        clientId,
+        clientSecret,
+        pixKey,
+        ...(certificate === null ? {} : { certificate }),
+        extraHeaders: () => ({
+          ...(correlationHeader === undefined ? {} : { [correlationHeader.value]: ids.uuid() }),
+          ...(clientIdHeader === undefined ? {} : { [clientIdHeader.value]: clientId }),
+        }),
+        ...(appKeyQuery === undefined
+          ? {}
+          : { extraQuery: `${appKeyQuery.value}=${encodeURIComponent(appKey ?? '')}` }),
+        form: {
+          codeFields: ['pixCopiaECola', ...(codeField === undefined ? [] : [codeField.value])],
+          wholeSeconds: wholeSeconds?.value ?? false,
+        },
+        trust: webhookTrust,
+      });
+    },
+  };
+}
+
+/** What every charge needs. */
+const leastScopes = ['cob.read', 'cob.write', 'pix.read'];
+
+/** @throws CredentialFault for permissions without which no charge can be made and followed */
+function scopeOf(bank: ApiPixBank, given: string | undefined): Pick<TokenForm, 'scope'> {
+  if (bank.scopes === undefined) return {};
+  const scopes = (given ?? bank.scopes.value).split(/\s+/).filter(Boolean);
+  const missing = leastScopes.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0) throw new CredentialFault(`scopes: must name ${missing.join(', ')}`);
+  return { scope: scopes.join(' ') };
+}
+
+/** @throws CredentialFault for an address that the table does not know */
+function tokenUrlOf({ live, test }: ApiPixBank, url: string, simulated: boolean): string {
+  if (simulated) return `${url.replace(/\/v2$/, '')}/oauth/token`;
+  const place = [live, test].find((one) => one?.url.value === url);
+  if (place) return place.tokenUrl.value;
+  throw new CredentialFault('tokenUrl: is missing, and the address is none that is known of this bank');
+}
+
+export const apiPixAdapters = {
+  bb: adapterOf(banks.bb),
+  itau: adapterOf(banks.itau),
+  santander: adapterOf(banks.santander),
+  sicoob: adapterOf(banks.sicoob),
+  sicredi: adapterOf(banks.sicredi),
+  bradesco: adapterOf(banks.bradesco),
+  c6: adapterOf(banks.c6),
+} satisfies Record<keyof typeof banks, Adapter>;

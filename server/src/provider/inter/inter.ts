@@ -1,0 +1,389 @@
+import type { Log } from '../../ground/log.ts';
+import { reaisOf } from '../../ground/money.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ClientCertificate, Net } from '../../ports/net.ts';
+import { type Adapter, CredentialFault } from '../adapter.ts';
+import { receiptsOf } from '../api-pix/api-pix.ts';
+import { arrayIn } from '../bacen.ts';
+import { balanceFinding } from '../diagnosis.ts';
+import {
+  createExchange,
+  type Exchange,
+  failureOf,
+  isSuccess,
+  type Reply,
+  readList,
+  traceOf,
+  unclear,
+  unreadAnswer,
+  wordsIn,
+} from '../exchange.ts';
+import { identityOf } from '../identity.ts';
+import type {
+  Capabilities,
+  ListOutcome,
+  ListWindow,
+  PayoutInstruction,
+  PayoutReport,
+  Provider,
+  ProviderBalance,
+  ProviderCost,
+  QueryOutcome,
+  SendOutcome,
+  Unclear,
+} from '../provider.ts';
+import { plain } from '../wire.ts';
+import {
+  dayAt,
+  readBalance,
+  readCost,
+  readPayout,
+  readSent,
+  type Sent,
+  saysNotFound,
+  statementPaging,
+  violationsOf,
+} from './inter-bodies.ts';
+
+/**
+ * Banco Inter: charges over API Pix (`api-pix.ts`), payouts and balance over its API Banking.
+ *
+ * A payout is known there by Inter's own code, which only the answer to its creation names. The idempotency key is our payment id, and the same
+ * key gets the first answer again: so a payout whose answer was lost is asked for by the same creation, and by nothing else.
+ */
+export interface InterOptions {
+  connection: string;
+  /** No money moves. */
+  test: boolean;
+  /** It is the simulator of this installation. */
+  simulated?: boolean;
+  /** Everything before `/oauth`, `/pix` and `/banking`. */
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  pixKey: string;
+  /** Digits of the account, where the application serves several. */
+  accountNumber?: string;
+  certificate?: ClientCertificate;
+  /** `mtls`: a proxy of ours verifies Inter's certificate. */
+  trust: 'path' | 'mtls';
+  net: Net;
+  clock: Clock;
+  log: Log;
+  limits?: { pageSize?: number; maxPages?: number; maxParallelSends?: number | null };
+}
+
+/** Five token calls a minute are allowed, so all permissions stand in one token. */
+export const interScopes = [
+  'cob.read',
+  'cob.write',
+  'pix.read',
+  'pix.write',
+  'webhook.read',
+  'webhook.write',
+  'pagamento-pix.read',
+  'pagamento-pix.write',
+  'extrato.read',
+] as const;
+
+const callTimeoutMs = 5_000;
+const sendTimeoutMs = 15_000;
+
+/** Sixty payouts a minute are allowed, and at most one a second. */
+const restAfterSendMs = 1_000;
+/** A call above its limit is answered 429 without a time; Inter's own client waits for a minute. */
+const restAfterLimitMs = 60_000;
+/**
+ * How long an idempotency key lives is not documented, so a payout is not repeated when its first request may be older than this. What
+ * became of it is then found by a person, in the panel.
+ */
+const repeatsWithinMs = 15 * 60_000;
+const hintEveryMs = 3_600_000;
+
+export const interAdapter: Adapter = {
+  members: {
+    clientId: { required: true, secret: false, about: 'clientId of the application in internet banking' },
+    clientSecret: { required: true, secret: true, about: 'clientSecret of the same application' },
+    pixKey: {
+      required: true,
+      secret: false,
+      about: 'a Pix key of the account: charges are received under it',
+    },
+    accountNumber: {
+      required: false,
+      secret: false,
+      about: 'digits of the account, where the application serves several',
+    },
+    webhookTrust: { required: false, secret: false, about: 'path (default) or mtls' },
+  },
+  certificate: 'required',
+  defaultUrl: 'https://cdpj.partners.bancointer.com.br',
+  simulatorPath: '/inter',
+  create({ name, test, simulated, url, credentials, certificate }, world) {
+    const {
+      clientId = '',
+      clientSecret = '',
+      pixKey = '',
+      accountNumber,
+      webhookTrust = 'path',
+    } = credentials;
+    if (webhookTrust !== 'path' && webhookTrust !== 'mtls')
+      throw new CredentialFault('webhookTrust: must be path or mtls');
+    if (accountNumber !== undefined && !/^[1-9]\d*$/.test(accountNumber))
+      throw new CredentialFault(
+        'accountNumber: takes digits alone, with the check digit and without zeros before them',
+      );
+    return createInterProvider({
+      ...world,
+      connection: name,
+      test,
+      simulated,
+      baseUrl: url,
+      clientId,
+      clientSecret,
+      pixKey,
+      ...(accountNumber === undefined ? {} : { accountNumber }),
+      ...(certificate === null ? {} : { certificate }),
+      trust: webhookTrust,
+      ...(simulated ? { limits: { maxParallelSends: null } } : {}),
+    });
+  },
+};
+
+interface Deps {
+  exchange: Exchange;
+  clock: Clock;
+  /** Names what waits for a person. */
+  hint: (providerId: string, sent: Sent) => void;
+}
+
+export function createInterProvider(options: InterOptions): Provider {
+  const { connection, pixKey, accountNumber, trust, net, clock, log, limits = {} } = options;
+  // Connections made for receipts alone were given the address of API Pix.
+  const baseUrl = options.baseUrl.replace(/\/{1,9}$/, '').replace(/\/pix\/v2$/, '');
+  let granted: readonly string[] | null = null;
+  const exchange = createExchange({
+    baseUrl,
+    credentials: {
+      type: 'oauth',
+      clientId: options.clientId,
+      clientSecret: options.clientSecret,
+      tokenUrl: `${baseUrl}/oauth/v2/token`,
+      form: { body: 'form', client: 'body', scope: interScopes.join(' ') },
+      onScopes: (scopes) => {
+        granted = scopes;
+      },
+    },
+    ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
+    ...(accountNumber === undefined ? {} : { extraHeaders: () => ({ 'x-conta-corrente': accountNumber }) }),
+    callTimeoutMs,
+    net,
+    clock,
+  });
+  const deps: Deps = { exchange, clock, hint: hints({ connection, clock, log }) };
+  const receipts = receiptsOf({
+    exchange,
+    form: { prefix: '/pix/v2', codeFields: ['pixCopiaECola'], wholeSeconds: false },
+    pixKey,
+    clock,
+    log,
+    trust,
+    limits,
+    scopes: () => ({ needed: interScopes, granted }),
+  });
+  const capabilities: Capabilities = {
+    movesMoney: !options.test,
+    charges: true,
+    payouts: true,
+    queryPayoutByOwnId: false,
+    canListCharges: true,
+    canListPayouts: false,
+    canRefund: true,
+    canDispute: false,
+    defence: null,
+    hasBalance: true,
+    // The same key gets the first answer again; see `repeatsWithinMs`.
+    repeatIsSafe: true,
+    refusalIsFinal: true,
+    maxParallelSends: limits.maxParallelSends === undefined ? 1 : limits.maxParallelSends,
+    webhookTrust: trust,
+    callTimeoutMs,
+    sendTimeoutMs,
+    statement: { lists: true, dayReports: null },
+  };
+  return {
+    connection,
+    // No call of Inter's names the account. Payouts leave the one that the header names, and charges come under the key.
+    identity: identityOf(options.simulated ? null : baseUrl, [accountNumber ?? '', pixKey]),
+    capabilities,
+    ...receipts,
+    sendPayout: (instruction) => sendPayout(deps, instruction),
+    queryPayout: (providerId, providerRef) => queryPayout(deps, providerId, providerRef ?? null),
+    async listPayouts() {
+      throw new Error('Inter lists no payouts');
+    },
+    async diagnose(expected) {
+      const findings = await receipts.diagnose(expected);
+      if (findings.some(({ check, ok }) => check === 'token' && !ok)) return findings;
+      const reply = await exchange(balanceCall);
+      return [...findings, balanceFinding(reply, clock, (body) => readBalance(body)?.availableCents ?? null)];
+    },
+    balance: () => balanceOf(deps),
+    listCosts: (window) => listCosts({ exchange, clock }, window),
+    async requestDayReport() {
+      throw new Error('Inter has no reports of days');
+    },
+    async readDayReport() {
+      throw new Error('Inter has no reports of days');
+    },
+  };
+}
+
+/** At most once an hour: a person has to approve payouts in internet banking, or a status is new. */
+function hints({ connection, clock, log }: { connection: string; clock: Clock; log: Log }): Deps['hint'] {
+  let hintedAt = Number.NEGATIVE_INFINITY;
+  return (paymentId, { needs, wire }) => {
+    if (needs === null || clock.monotonicMs() - hintedAt < hintEveryMs) return;
+    hintedAt = clock.monotonicMs();
+    log.warn(
+      { connection, paymentId, status: wire },
+      needs === 'approval'
+        ? 'payouts wait for approval: approve or decline them in internet banking, or change its rules'
+        : 'the provider names a status of a payout that ends nothing: look at it in internet banking',
+    );
+  };
+}
+
+// --------------------------------------------------------------------------------------------- payouts
+
+/** Our id as the UUID that it was made from: small letters, with hyphens. */
+const keyOf = (providerId: string): string =>
+  providerId.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>> {
+  const { exchange, clock } = deps;
+  const { providerId, amountCents, repeatOf } = instruction;
+  if (repeatOf !== undefined && clock.now() - repeatOf > repeatsWithinMs)
+    return {
+      outcome: 'unclear',
+      cause: 'unknownRefusal',
+      detail: 'not sent again: the idempotency key may have expired',
+      retryAfterMs: restAfterLimitMs,
+    };
+  const traced = traceOf(instruction).headers;
+  const reply = await exchange({
+    method: 'POST',
+    path: '/banking/v2/pix',
+    headers: { 'x-id-idempotente': keyOf(providerId), ...traced },
+    body: payoutBody(instruction),
+    timeoutMs: sendTimeoutMs,
+  });
+  if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const sent = readSent(reply.body);
+    if (sent === null) return unclear(reply, clock);
+    deps.hint(providerId, sent);
+    const report: PayoutReport = {
+      providerId,
+      providerRef: sent.providerRef,
+      // The answer repeats neither: its queries name both.
+      amountCents,
+      pixKey: null,
+      status: 'pending',
+      endToEnd: null,
+      settledAt: null,
+      reason: null,
+      returns: [],
+    };
+    return { outcome: 'accepted', report, restMs: restAfterSendMs };
+  }
+  return refusalOf(reply) ?? unclearOf(reply, clock);
+}
+
+function payoutBody({ amountCents, pixKey, description }: PayoutInstruction): unknown {
+  const text = plain(description, 140);
+  return {
+    valor: reaisOf(amountCents),
+    ...(text === '' ? {} : { descricao: text }),
+    destinatario: { tipo: 'CHAVE', chave: pixKey },
+  };
+}
+
+/** A 400 that names what is wrong with the request: nothing was made of it. Whatever else is answered proves nothing. */
+function refusalOf(reply: Reply): SendOutcome<PayoutReport> | null {
+  const violations = reply.kind === 'answer' && reply.status === 400 ? violationsOf(reply.body) : [];
+  if (violations.length === 0) return null;
+  const isMissingKey = violations.some(
+    ({ property, reason }) =>
+      /chave$/.test(property) && /chave/i.test(reason) && / não encontrada/i.test(reason),
+  );
+  return {
+    outcome: 'refused',
+    reason: isMissingKey ? 'pix_key_not_found' : 'provider_refused',
+    detail: `400 ${violations.map(({ property }) => property).join(', ')}`,
+    ...wordsIn(reply),
+  };
+}
+
+/** A limit that names no time rests for a minute. */
+function unclearOf(reply: Reply, clock: Clock, outcome = unclear(reply, clock)): Unclear {
+  return outcome.cause === 'rateLimited'
+    ? { ...outcome, retryAfterMs: outcome.retryAfterMs ?? restAfterLimitMs }
+    : outcome;
+}
+
+/**
+ * By Inter's code. Without one (the answer to the creation was lost) there is no call that could find the payout: it counts as not
+ * found, which proves nothing and lets the same creation follow.
+ */
+async function queryPayout(
+  { exchange, clock, hint }: Deps,
+  providerId: string,
+  providerRef: string | null,
+): Promise<QueryOutcome<PayoutReport>> {
+  if (providerRef === null) return { outcome: 'notFound' };
+  const reply = await exchange({ method: 'GET', path: `/banking/v2/pix/${encodeURIComponent(providerRef)}` });
+  if (reply.kind === 'answer') {
+    if (isSuccess(reply.status)) {
+      const found = readPayout(reply.body, providerRef);
+      if (found) {
+        hint(providerId, found.sent);
+        return { outcome: 'found', report: { providerId, ...found.report } };
+      }
+    } else if (saysNotFound(reply.status, reply.body)) {
+      return { outcome: 'notFound' };
+    }
+  }
+  return unclearOf(reply, clock, unreadAnswer(reply, clock, 'payout', providerId));
+}
+
+// --------------------------------------------------------------------------------------------- account
+
+const costsPageSize = 1_000;
+const costsMaxPages = 10;
+
+/** The lines of the enriched statement that are tariffs; it takes days, so the first and the last one are read whole. */
+const listCosts = (
+  { exchange, clock }: { exchange: Exchange; clock: Clock },
+  { fromMs, toMs, wholeOnly }: ListWindow,
+): Promise<ListOutcome<ProviderCost>> =>
+  readList(exchange, clock, {
+    kind: 'cost',
+    path: ({ page }) =>
+      `/banking/v2/extrato/completo?dataInicio=${dayAt(fromMs)}&dataFim=${dayAt(toMs)}&tipoTransacao=TARIFA&pagina=${page}&tamanhoPagina=${costsPageSize}`,
+    items: (body) => arrayIn(body, 'transacoes'),
+    read: readCost,
+    paging: statementPaging,
+    pageSize: costsPageSize,
+    maxPages: costsMaxPages,
+    wholeOnly,
+  });
+
+const balanceCall = { method: 'GET', path: '/banking/v2/saldo' } as const;
+
+async function balanceOf({ exchange, clock }: Deps): Promise<ProviderBalance> {
+  const reply = await exchange(balanceCall);
+  const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;
+  if (balance === null) throw failureOf('no balance', reply, clock);
+  return balance;
+}

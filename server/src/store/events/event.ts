@@ -1,0 +1,184 @@
+import type { Ids } from '../../ports/ids.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../database/pool.ts';
+import type { Table } from '../database/table.ts';
+
+/** Every type, in the order of the pages. `kept: false`: written only for accounts where somebody subscribes to it. */
+export const eventTypes = {
+  'charge.created': {
+    kept: false,
+    description: 'The provider has answered for the first time about a charge.',
+  },
+  'charge.paid': { kept: true, description: 'A charge was paid.' },
+  'charge.expired': { kept: true, description: 'A charge expired unpaid.' },
+  'charge.failed': { kept: true, description: 'The provider refused to create a charge, or removed it.' },
+  'charge.unexpected_payment': {
+    kept: true,
+    description:
+      'A charge was paid a second time, with another amount or after it had failed; the money awaits review.',
+  },
+  'transfer.created': { kept: false, description: 'The provider has a transfer.' },
+  'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
+  'transfer.cancelled': {
+    kept: true,
+    description: 'A transfer was refused or cancelled; the whole amount is back in the balance.',
+  },
+  'transfer.returned': {
+    kept: true,
+    description: 'A completed transfer came back, in whole or in part; the amount is in the balance.',
+  },
+  'transfer.unknown': {
+    kept: true,
+    description: 'The outcome of a transfer has been unknown for 15 minutes. Sent once per transfer.',
+  },
+  'dispute.opened': {
+    kept: true,
+    description: 'The provider reports that a received Pix is disputed (MED); the amount is held.',
+  },
+  'dispute.defending': { kept: true, description: 'The defence of a dispute reached the provider.' },
+  'dispute.defence_failed': {
+    kept: true,
+    description: 'A defence certainly did not reach the provider; `defence.reasonCode` says why.',
+  },
+  'dispute.accepted': {
+    kept: true,
+    description: 'A dispute was accepted: the provider takes the money, and it stays held until then.',
+  },
+  'dispute.rejected': {
+    kept: true,
+    description: 'A dispute was rejected; what was held for it is free again.',
+  },
+  'dispute.cancelled': {
+    kept: true,
+    description: 'A dispute was cancelled; what was held for it is free again.',
+  },
+  'charge.refunded': {
+    kept: false,
+    description:
+      'A refund of a charge was completed; `refundedCents` says how much it has given back in all.',
+  },
+  'refund.completed': { kept: true, description: 'A refund reached the payer.' },
+  'refund.failed': {
+    kept: true,
+    description: 'A refund was refused; the whole amount is back in the balance.',
+  },
+  'operation.created': { kept: true, description: 'A business operation was created.' },
+  'operation.updated': {
+    kept: true,
+    description: 'A business operation was renamed or became the main one.',
+  },
+  'operation.deleted': { kept: true, description: 'A business operation was deleted.' },
+  'close.completed': {
+    kept: false,
+    description:
+      'A day of a business operation was closed: what it began with, what moved, what it ended with.',
+  },
+  'webhook.test': { kept: false, description: 'Somebody asked for a test of this endpoint.' },
+} as const satisfies Record<string, { kept: boolean; description: string }>;
+
+export type EventType = keyof typeof eventTypes;
+
+export const isEventType = (name: string): name is EventType => Object.hasOwn(eventTypes, name);
+
+/**
+ * A row of the outbox: written in the transaction of the state change that it tells of, its body frozen from the state as it
+ * was committed. Who delivers it reads these exact bytes.
+ */
+export interface EventRow {
+  accountId: string;
+  id: string;
+  type: EventType;
+  operationId: string;
+  paymentId: string | null;
+  body: string;
+  createdAt: number;
+}
+
+export interface EventContent {
+  accountId: string;
+  operationId: string;
+  paymentId: string | null;
+  type: EventType;
+  livemode: boolean;
+  change: { from: string | null; to: string } | null;
+  /** The resource as it is after the change; carries `operationId`. */
+  data: object;
+  at: number;
+}
+
+/** Raised when a member of the payload is removed or retyped; new optional members do not raise it. */
+export const eventSchemaVersion = 1;
+
+export function eventRow(ids: Pick<Ids, 'uuid'>, content: EventContent): EventRow {
+  const id = ids.uuid();
+  const { accountId, operationId, paymentId, type, at } = content;
+  return { accountId, id, type, operationId, paymentId, body: eventBody(id, content), createdAt: at };
+}
+
+/** The payload, to the byte. */
+export function eventBody(
+  id: string,
+  { type, livemode, change, data, at }: Pick<EventContent, 'type' | 'livemode' | 'change' | 'data' | 'at'>,
+): string {
+  return JSON.stringify({
+    id,
+    type,
+    timestamp: new Date(at).toISOString(),
+    schemaVersion: eventSchemaVersion,
+    livemode,
+    ...(change ? { change } : {}),
+    data,
+  });
+}
+
+const insert: Statement = {
+  name: 'event_insert',
+  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::text[]),
+      unnest($7::timestamptz[]))`,
+};
+
+const insertFresh: Statement = {
+  name: 'event_insert_fresh',
+  text: `INSERT INTO event_fresh (account_id, event_id, type, operation_id, payment_id, created_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::timestamptz[]))`,
+};
+
+export const events: Table<EventRow> = {
+  name: 'event',
+  rank: 40,
+  keyOf: (event) => event.accountId + event.id,
+  read: () => Promise.reject(new Error('events are written, never read, by the till')),
+  write: (tx, { inserted }) => {
+    if (inserted.length === 0) return [];
+    const of = [
+      inserted.map((event) => event.accountId),
+      inserted.map((event) => event.id),
+      inserted.map((event) => event.type),
+      inserted.map((event) => event.operationId),
+      inserted.map((event) => event.paymentId),
+    ];
+    const bodies = inserted.map((event) => event.body);
+    const createdAt = inserted.map((event) => event.createdAt);
+    return [tx.run(insert, [...of, bodies, createdAt]), tx.run(insertFresh, [...of, createdAt])];
+  },
+};
+
+const insertTest: Statement = {
+  name: 'event_insert_test',
+  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at, endpoint_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+};
+
+/** An event for one endpoint alone: neither published nor in the log. */
+export const insertTestEvent = (tx: Queries, event: EventRow, endpointId: string): Promise<unknown> =>
+  tx.run(insertTest, [
+    event.accountId,
+    event.id,
+    event.type,
+    event.operationId,
+    event.paymentId,
+    event.body,
+    timestamp(event.createdAt),
+    endpointId,
+  ]);

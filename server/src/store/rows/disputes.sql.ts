@@ -1,0 +1,215 @@
+import type { Dispute } from '../../money/dispute.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { timestamp } from '../database/pool.ts';
+import type { Table } from '../database/table.ts';
+
+/** The disputes of a payment, in the order in which we heard of them. */
+export interface PaymentDisputes {
+  accountId: string;
+  paymentId: string;
+  disputes: readonly Dispute[];
+}
+
+const columns = `d.account_id AS "accountId", d.id, d.payment_id AS "paymentId", d.operation_id AS "operationId", d.connection,
+  d.provider_id AS "providerId", d.end_to_end AS "endToEnd", d.amount_cents AS "amountCents", d.status, d.reason,
+  d.opened_at AS "openedAt", d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt", d.debited_cents AS "debitedCents",
+  d.hold_id AS "holdId", d.released_at AS "releasedAt", d.created_at AS "createdAt", d.updated_at AS "updatedAt", d.mail_due_at AS "mailDueAt"`;
+
+const select: Statement = {
+  name: 'dispute_read',
+  text: `SELECT ${columns} FROM dispute d JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    ORDER BY d.id`,
+};
+
+const upsert: Statement = {
+  name: 'dispute_upsert',
+  text: `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, reason,
+      opened_at, deadline_at, ended_at, debited_cents, hold_id, created_at, updated_at, mail_due_at, released_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]),
+      unnest($10::text[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::bigint[]), unnest($15::uuid[]), unnest($16::timestamptz[]),
+      unnest($17::timestamptz[]), unnest($18::timestamptz[]), unnest($19::timestamptz[]))
+    ON CONFLICT (account_id, id) DO UPDATE SET amount_cents = excluded.amount_cents, status = excluded.status,
+      reason = excluded.reason, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at,
+      debited_cents = excluded.debited_cents, hold_id = excluded.hold_id, updated_at = excluded.updated_at,
+      mail_due_at = excluded.mail_due_at, released_at = excluded.released_at`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : timestamp(ms));
+
+export const disputesKey = (accountId: string, paymentId: string): string => accountId + paymentId;
+
+export const disputesOfPayment: Table<PaymentDisputes> = {
+  name: 'dispute',
+  rank: 65,
+  keyOf: ({ accountId, paymentId }) => disputesKey(accountId, paymentId),
+  read: async (tx, keys) => {
+    const rows = await tx.run<Dispute>(select, [
+      keys.map((key) => key.slice(0, 36)),
+      keys.map((key) => key.slice(36)),
+    ]);
+    const groups = Map.groupBy(rows, (row) => disputesKey(row.accountId, row.paymentId));
+    return [...groups.values()].map((disputes) => {
+      const { accountId, paymentId } = disputes[0] as Dispute;
+      return { accountId, paymentId, disputes };
+    });
+  },
+  write: (tx, { inserted, updated }) => {
+    const rows = [...inserted, ...updated].flatMap(({ disputes }) => disputes);
+    return [
+      tx.run(upsert, [
+        rows.map((row) => row.accountId),
+        rows.map((row) => row.id),
+        rows.map((row) => row.paymentId),
+        rows.map((row) => row.operationId),
+        rows.map((row) => row.connection),
+        rows.map((row) => row.providerId),
+        rows.map((row) => row.endToEnd),
+        rows.map((row) => row.amountCents),
+        rows.map((row) => row.status),
+        rows.map((row) => row.reason),
+        rows.map((row) => time(row.openedAt)),
+        rows.map((row) => time(row.deadlineAt)),
+        rows.map((row) => time(row.endedAt)),
+        rows.map((row) => row.debitedCents),
+        rows.map((row) => row.holdId),
+        rows.map((row) => time(row.createdAt)),
+        rows.map((row) => time(row.updatedAt)),
+        rows.map((row) => time(row.mailDueAt)),
+        rows.map((row) => time(row.releasedAt)),
+      ]),
+    ];
+  },
+};
+
+const claim: Statement = {
+  name: 'dispute_claim',
+  text: `UPDATE connection SET disputes_due_at = $3
+    WHERE id = $1 AND (disputes_due_at IS NULL OR disputes_due_at <= $2)
+      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+    RETURNING id`,
+};
+
+/** By itself: disputes stand in a cell, and connections in the directory. */
+const oldest: Statement = {
+  name: 'dispute_oldest',
+  text: `SELECT min(opened_at) AS "oldestAt" FROM dispute WHERE connection = $1 AND ended_at IS NULL`,
+};
+
+/**
+ * Whether the provider's disputes are to be read now, and since when the oldest that it has not ended is open. No other process reads
+ * them before `untilMs`. Not while a restore waits for its reconciliation.
+ */
+export const claimDisputes = async (
+  sql: Queries,
+  connection: string,
+  now: number,
+  untilMs: number,
+): Promise<{ oldestAt: number | null } | undefined> => {
+  const claimed = await sql.run(claim, [connection, timestamp(now), timestamp(untilMs)]);
+  return claimed.length === 0
+    ? undefined
+    : (await sql.run<{ oldestAt: number | null }>(oldest, [connection]))[0];
+};
+
+const due: Statement = {
+  name: 'dispute_due',
+  text: `UPDATE connection SET disputes_due_at = $2 WHERE id = $1 AND disputes_due_at = $3`,
+};
+
+/** Unless it took longer than its claim on `untilMs`. */
+export const noteDisputesRead = (
+  sql: Queries,
+  connection: string,
+  dueAt: number,
+  untilMs: number,
+): Promise<unknown> => sql.run(due, [connection, timestamp(dueAt), timestamp(untilMs)]);
+
+const dueNow: Statement = {
+  name: 'dispute_due_now',
+  text: `UPDATE connection SET disputes_due_at = $2 WHERE id = $1 AND disputes_due_at > $2`,
+};
+
+/** They are read again at once, also behind a reading that is under way. */
+export const makeDisputesDue = (sql: Queries, connection: string, now: number): Promise<unknown> =>
+  sql.run(dueNow, [connection, timestamp(now)]);
+
+const known: Statement = {
+  name: 'dispute_known',
+  text: `SELECT ${columns} FROM dispute d WHERE d.connection = $1 AND d.provider_id = ANY ($2::text[])`,
+};
+
+/** Those of the provider's ids that are known. */
+export const findKnown = (
+  sql: Queries,
+  connection: string,
+  providerIds: readonly string[],
+): Promise<Dispute[]> => sql.run<Dispute>(known, [connection, providerIds]);
+
+/** Every statement for merchants names account and operation. */
+export interface Scope {
+  accountId: string;
+  operationId: string;
+}
+
+const page: Statement = {
+  name: 'dispute_page',
+  text: `SELECT ${columns} FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.id < $3
+      AND ($4::text[] IS NULL OR d.status = ANY ($4))
+    ORDER BY d.id DESC LIMIT $5`,
+};
+
+/** Below an id, the newest first. */
+export const findDisputePage = (
+  sql: Queries,
+  scope: Scope,
+  below: string,
+  statuses: readonly string[] | null,
+  limit: number,
+): Promise<Dispute[]> => sql.run<Dispute>(page, [scope.accountId, scope.operationId, below, statuses, limit]);
+
+const one: Statement = {
+  name: 'dispute_one',
+  text: `SELECT ${columns} FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.id = $3`,
+};
+
+export const findDispute = async (sql: Queries, scope: Scope, id: string): Promise<Dispute | undefined> =>
+  (await sql.run<Dispute>(one, [scope.accountId, scope.operationId, id]))[0];
+
+const ofHold: Statement = {
+  name: 'dispute_of_hold',
+  text: `SELECT d.payment_id AS "paymentId" FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.hold_id = $3 LIMIT 1`,
+};
+
+/** The payment whose disputes share a hold; undefined: no dispute placed it. It never changes. */
+export const findPaymentOfHold = async (
+  sql: Queries,
+  { accountId, operationId }: Scope,
+  holdId: string,
+): Promise<string | undefined> =>
+  (await sql.run<{ paymentId: string }>(ofHold, [accountId, operationId, holdId]))[0]?.paymentId;
+
+const siblings: Statement = {
+  name: 'dispute_of_payments',
+  text: `SELECT ${columns} FROM dispute d WHERE d.account_id = $1 AND d.payment_id = ANY ($2::uuid[]) ORDER BY d.id`,
+};
+
+/** All disputes of some payments. */
+export const findDisputesOf = (
+  sql: Queries,
+  accountId: string,
+  paymentIds: readonly string[],
+): Promise<Dispute[]> => sql.run<Dispute>(siblings, [accountId, paymentIds]);
+
+const heldNow: Statement = {
+  name: 'dispute_held',
+  text: `SELECT h.id, h.wanted_cents AS "wantedCents", b.held
+    FROM hold h JOIN balance b ON b.account_id = h.account_id AND b.operation_id = h.operation_id
+    WHERE h.account_id = $1 AND h.operation_id = $2 AND h.released_at IS NULL ORDER BY h.placed_at, h.id`,
+};
+
+/** The open holds of an operation, each with what all together have captured. */
+export const findOpenHolds = (
+  sql: Queries,
+  scope: Scope,
+): Promise<{ id: string; wantedCents: number; held: number }[]> =>
+  sql.run(heldNow, [scope.accountId, scope.operationId]);

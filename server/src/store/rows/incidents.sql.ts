@@ -1,0 +1,364 @@
+import type { IncidentKind } from '../../money/state.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import type { Readable, Table } from '../database/table.ts';
+import { isRestored } from './conditions.sql.ts';
+
+/** Something a person has to look at. The till never guesses: it posts to suspense or posts nothing, and opens one of these. */
+export interface Incident {
+  accountId: string;
+  id: string;
+  /**
+   * `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. `unread`:
+   * for an hour a provider has sent what cannot be read. `connection_held`: another account stands behind a connection than before.
+   */
+  kind: IncidentKind | 'divergence' | 'close_difference' | 'unread' | 'connection_held';
+  paymentId: string | null;
+  operationId: string | null;
+  amountCents: number;
+  /** Unique in the account: one incident per event, however often it is reported. */
+  reference: string;
+  /** While it is open the operation's withdrawals are frozen. */
+  freezes: boolean;
+  detail: object;
+  openedAt: number;
+}
+
+const select: Statement = {
+  name: 'incident_read',
+  text: `SELECT i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
+      i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt"
+    FROM incident i JOIN unnest($1::uuid[], $2::text[]) AS k (account_id, reference) USING (account_id, reference)`,
+};
+
+const insert: Statement = {
+  name: 'incident_insert',
+  text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at,
+      mail_due_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::bigint[]),
+      unnest($7::text[]), unnest($8::boolean[]), unnest($9::jsonb[]), 'open', unnest($10::timestamptz[]), unnest($10::timestamptz[]))`,
+};
+
+export const incidentKey = (accountId: string, reference: string): string => accountId + reference;
+
+/** Keyed by reference: 36 characters of account, then the reference. Opened here, resolved by an operator elsewhere. */
+export const incidents: Table<Incident> = {
+  name: 'incident',
+  rank: 30,
+  keyOf: (incident) => incidentKey(incident.accountId, incident.reference),
+  read: (tx, keys) =>
+    tx.run<Incident>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map((incident) => incident.accountId),
+      inserted.map((incident) => incident.id),
+      inserted.map((incident) => incident.kind),
+      inserted.map((incident) => incident.paymentId),
+      inserted.map((incident) => incident.operationId),
+      inserted.map((incident) => incident.amountCents),
+      inserted.map((incident) => incident.reference),
+      inserted.map((incident) => incident.freezes),
+      inserted.map((incident) => JSON.stringify(incident.detail)),
+      inserted.map((incident) => new Date(incident.openedAt).toISOString()),
+    ]),
+  ],
+};
+
+export interface OpenIncidents {
+  accountId: string;
+  paymentId: string;
+}
+
+const open: Statement = {
+  name: 'incident_open',
+  text: `SELECT DISTINCT i.account_id AS "accountId", i.payment_id AS "paymentId"
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.state = 'open'`,
+};
+
+/**
+ * Which payments have an open incident; keyed like payments. Put beside every incident that is opened, so that a later command of
+ * the same flush sees it; what is stored is the incident itself.
+ */
+export const openIncidents: Table<OpenIncidents> = {
+  name: 'incident_open',
+  rank: 30,
+  write: () => [],
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run<OpenIncidents>(open, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+/** An incident with its ending: what an operator sees and closes. */
+export interface IncidentCase extends Incident {
+  state: 'open' | 'resolved';
+  resolvedAt: number | null;
+  resolution: Resolution | null;
+  /** A person keeps its money: the account's rule does not send it back. */
+  keptAt: number | null;
+}
+
+export interface Resolution {
+  action: string;
+  reason: string;
+  actor: string;
+  /** The token of the command that resolved it. */
+  command: string;
+}
+
+const caseColumns = `i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
+  i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt", i.state,
+  i.resolved_at AS "resolvedAt", i.resolution, i.kept_at AS "keptAt"`;
+
+const selectCases: Statement = {
+  name: 'incident_case_read',
+  text: `SELECT ${caseColumns}
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+const resolve: Statement = {
+  name: 'incident_resolve',
+  text: `UPDATE incident i SET state = k.state, resolved_at = k.resolved_at, resolution = k.resolution, kept_at = k.kept_at
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::timestamptz[])
+      AS k (account_id, id, state, resolved_at, resolution, kept_at)
+    WHERE i.account_id = k.account_id AND i.id = k.id`,
+};
+
+/** The same rows, keyed by 36 characters of account and 36 of incident: to be resolved. */
+export const incidentCases: Table<IncidentCase> = {
+  name: 'incident_case',
+  rank: 30,
+  keyOf: (incident) => incident.accountId + incident.id,
+  read: (tx, keys) =>
+    tx.run<IncidentCase>(selectCases, [
+      keys.map((key) => key.slice(0, 36)),
+      keys.map((key) => key.slice(36)),
+    ]),
+  write: (tx, { updated }) => [
+    tx.run(resolve, [
+      updated.map((incident) => incident.accountId),
+      updated.map((incident) => incident.id),
+      updated.map((incident) => incident.state),
+      updated.map((incident) =>
+        incident.resolvedAt === null ? null : new Date(incident.resolvedAt).toISOString(),
+      ),
+      updated.map((incident) => JSON.stringify(incident.resolution)),
+      updated.map((incident) => (incident.keptAt === null ? null : new Date(incident.keptAt).toISOString())),
+    ]),
+  ],
+};
+
+const returnable: Statement = {
+  name: 'incident_returnable',
+  text: `SELECT i.id FROM incident i JOIN account a ON a.id = i.account_id
+    WHERE i.state = 'open' AND i.kept_at IS NULL
+      AND i.kind IN ('amount_mismatch', 'second_payment', 'failed_charge_paid', 'deleted_operation')
+      AND (a.return_odd_money = 'all' OR a.return_odd_money = i.kind)
+      AND i.opened_at >= a.return_odd_money_since
+      AND i.opened_at <= $1::timestamptz - make_interval(mins => a.return_odd_money_after_minutes)
+    ORDER BY i.opened_at LIMIT $2`,
+};
+
+/** Incidents whose money the rules of their accounts send back now, the oldest first. Not while a restore waits for its reconciliation. */
+export const findReturnable = async (sql: Queries, now: number, most: number): Promise<string[]> =>
+  (await isRestored(sql))
+    ? []
+    : (await sql.run<{ id: string }>(returnable, [new Date(now).toISOString(), most])).map(({ id }) => id);
+
+const freezing: Statement = {
+  name: 'incident_freezing',
+  text: `SELECT i.account_id AS "accountId", i.operation_id AS "operationId", array_agg(i.id::text) AS ids
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, operation_id) USING (account_id, operation_id)
+    WHERE i.state = 'open' AND i.freezes GROUP BY i.account_id, i.operation_id`,
+};
+
+/** The open incidents that freeze an operation; keyed by account and operation. */
+export const freezingIncidents: Readable<{ accountId: string; operationId: string; ids: string[] }> = {
+  name: 'incident_freezing',
+  keyOf: (row) => row.accountId + row.operationId,
+  read: (tx, keys) =>
+    tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+const reportedGone: Statement = {
+  name: 'incident_reported_gone',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", array_agg(split_part(i.reference, ':', 2)) AS ids
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.kind = 'refund_contradiction' AND i.reference LIKE '%:completed' OR i.kind = 'refund_mismatch' AND i.state = 'open'
+    GROUP BY i.account_id, i.payment_id`,
+};
+
+/**
+ * Of a payment the refunds that failed here and that the provider reports as carried out, or with another amount that nobody has looked at;
+ * keyed like payments. That a person has resolved the contradiction does not bring the money back.
+ */
+export const refundsReportedGone: Readable<{ accountId: string; paymentId: string; ids: string[] }> = {
+  name: 'incident_reported_gone',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run(reportedGone, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+/** The Pix that stood in suspense under a charge and that a person credited to the charge's operation, beside the one that paid it. */
+export interface CreditedPix {
+  accountId: string;
+  paymentId: string;
+  pix: readonly { endToEnd: string; cents: number }[];
+}
+
+const credited: Statement = {
+  name: 'incident_credited',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", json_agg(json_build_object(
+      'endToEnd', coalesce(r.end_to_end, split_part(i.reference, ':', 3)), 'cents', i.amount_cents)) AS pix
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+      JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+      LEFT JOIN refund r ON r.account_id = i.account_id
+        AND r.id = CASE WHEN i.kind = 'return_refused' THEN split_part(i.reference, ':', 2)::uuid END
+    WHERE i.state = 'resolved' AND i.resolution ->> 'action' = 'credit'
+      AND i.kind IN ('amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused')
+      AND coalesce(r.end_to_end, split_part(i.reference, ':', 3)) IS DISTINCT FROM p.end_to_end
+    GROUP BY i.account_id, i.payment_id`,
+};
+
+/** Keyed like payments. */
+export const creditedPix: Readable<CreditedPix> = {
+  name: 'incident_credited',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run(credited, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+const find: Statement = {
+  name: 'incident_find',
+  text: `SELECT ${caseColumns} FROM incident i WHERE i.id = $1`,
+};
+
+export const findIncident = async (sql: Queries, id: string): Promise<IncidentCase | undefined> =>
+  (await sql.run<IncidentCase>(find, [id]))[0];
+
+const list: Statement = {
+  name: 'incident_list',
+  text: `SELECT ${caseColumns} FROM incident i
+    WHERE ($1::uuid IS NULL OR i.account_id = $1) AND (i.opened_at, i.id) < ($2, $3)
+    ORDER BY i.opened_at DESC, i.id DESC LIMIT $4`,
+};
+
+/** The newest first, older ones than the given place. */
+export const findIncidents = (
+  sql: Queries,
+  accountId: string | null,
+  before: { openedAt: number; id: string },
+  most: number,
+): Promise<IncidentCase[]> =>
+  sql.run<IncidentCase>(list, [accountId, new Date(before.openedAt).toISOString(), before.id, most]);
+
+const suspended: Statement = {
+  name: 'incident_suspended',
+  text: `SELECT j.suspense AS cents, j.effective_at AS at, coalesce(j.connection, a.first_connection, a.connection) AS connection
+    FROM journal j JOIN account a ON a.id = j.account_id
+    WHERE j.account_id = $1 AND j.subject = $2 AND j.event = $3 AND j.reference = $4`,
+};
+
+export interface SuspendedMoney {
+  cents: number;
+  at: number;
+  /** Where it came in or left. */
+  connection: string;
+}
+
+/** What an event put into suspense (negative: what it left missing), and when it happened. The journal never changes. */
+export const findSuspended = async (
+  sql: Queries,
+  ref: { accountId: string; subject: string; event: number; reference: string },
+): Promise<SuspendedMoney | undefined> =>
+  (await sql.run<SuspendedMoney>(suspended, [ref.accountId, ref.subject, ref.event, ref.reference]))[0];
+
+const place: Statement = {
+  name: 'incident_place',
+  text: `SELECT a.number, a.test, coalesce(a.first_connection, a.connection) AS "firstConnection", o.id AS "mainOperationId" FROM account a
+    LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.id = $1`,
+};
+
+/** What of an account a decision needs, its main operation of this moment included. */
+export const findPlaceOf = async (sql: Queries, accountId: string): Promise<AccountPlace | undefined> =>
+  (await sql.run<AccountPlace>(place, [accountId]))[0];
+
+interface AccountPlace {
+  number: number;
+  test: boolean;
+  firstConnection: string;
+  mainOperationId: string | null;
+}
+
+const claimant: Statement = {
+  name: 'incident_claimant',
+  text: `SELECT p.account_id AS "accountId", p.id FROM account a
+      JOIN payment p ON p.account_id = a.id AND (p.end_to_end = $1 OR p.id = $2)
+    WHERE p.status IN ('paid', 'completed') AND p.kind = $3 AND coalesce(p.connection, a.first_connection, a.connection) = $4
+      AND CASE p.kind WHEN 'transfer' THEN p.amount_cents - p.fee_cents ELSE p.amount_cents END = $5 LIMIT 1`,
+};
+
+/**
+ * The settled payment of any account that names this end-to-end id, or is itself named, and has moved this money. A Pix between two accounts of the
+ * company has one end-to-end id on both sides: the payment of the other side has posted its own half and not this one.
+ */
+export const findClaimant = async (
+  sql: Queries,
+  { endToEnd, paymentId, cents, connection }: UnmatchedPix,
+): Promise<{ accountId: string; id: string } | undefined> => {
+  const kind = cents > 0 ? 'deposit' : 'transfer';
+  const given = [endToEnd, paymentId, kind, connection, Math.abs(cents)];
+  return (await sql.run<{ accountId: string; id: string }>(claimant, given))[0];
+};
+
+export interface UnmatchedPix {
+  endToEnd: string;
+  /** Where its name is the id of a payment of ours. */
+  paymentId: string | null;
+  /** Above zero: it came in. */
+  cents: number;
+  connection: string;
+}
+
+const namedPlace: Statement = {
+  name: 'incident_named_place',
+  text: `SELECT a.id AS "accountId", a.test, a.cell = current_schema() AS "isHere", o.id AS "mainOperationId" FROM account a
+    LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.number = $1 AND a.number > 0`,
+};
+
+export interface PlaceOfNumber {
+  accountId: string;
+  test: boolean;
+  /** Its rows are in this cell: only then has it an operation here. */
+  isHere: boolean;
+  mainOperationId: string | null;
+}
+
+/** The account with this number, whatever its cell. */
+export const findNamedPlace = async (
+  sql: Queries,
+  accountNumber: number,
+): Promise<PlaceOfNumber | undefined> => (await sql.run<PlaceOfNumber>(namedPlace, [accountNumber]))[0];
+
+const testOf: Statement = {
+  name: 'incident_connection_test',
+  text: 'SELECT test FROM connection WHERE id = $1',
+};
+
+/** Whether no money moves over the connection; undefined: there is none of that name. */
+export const isTestConnection = async (sql: Queries, name: string): Promise<boolean | undefined> =>
+  (await sql.run<{ test: boolean }>(testOf, [name]))[0]?.test;
+
+const paidBy: Statement = {
+  name: 'incident_paid_by',
+  text: `SELECT p.id FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = $1
+    WHERE p.kind = 'deposit' AND p.id <> $2 AND coalesce(p.connection, a.first_connection, a.connection) = $3 LIMIT 1`,
+};
+
+/** Another charge than this one that a Pix paid. */
+export const findOtherCharge = async (
+  sql: Queries,
+  endToEnd: string,
+  paymentId: string,
+  connection: string,
+): Promise<string | undefined> =>
+  (await sql.run<{ id: string }>(paidBy, [endToEnd, paymentId, connection]))[0]?.id;

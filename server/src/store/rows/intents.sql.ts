@@ -1,0 +1,362 @@
+import { type Intent, sendPriority } from '../../money/intent.ts';
+import type { PaymentKind } from '../../money/payment.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import type { Table } from '../database/table.ts';
+
+const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
+  i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
+  i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "undecidedSince",
+  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt", i.provider_ref AS "providerRef", i.identity`;
+
+const select: Statement = {
+  name: 'intent_read',
+  text: `SELECT ${columns}
+    FROM intent i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
+};
+
+const insert: Statement = {
+  name: 'intent_insert',
+  text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
+      due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
+      answered_at, provider_ref, identity)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
+      unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
+      unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
+      unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
+      unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
+      unnest($21::timestamptz[]), unnest($22::text[]), unnest($23::text[]))`,
+};
+
+const update: Statement = {
+  name: 'intent_update',
+  text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
+      lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
+      failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
+      refused = k.refused, answered_at = k.answered_at, provider_ref = k.provider_ref, connection = k.connection, identity = k.identity
+    FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
+        unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
+        unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
+        unnest($8::timestamptz[]) AS due_at, unnest($9::timestamptz[]) AS news_at,
+        unnest($10::timestamptz[]) AS attempt_ended_at, unnest($11::integer[]) AS failures,
+        unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
+        unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
+        unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at,
+        unnest($18::text[]) AS provider_ref, unnest($19::text[]) AS connection, unnest($20::text[]) AS identity) AS k
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const remove: Statement = {
+  name: 'intent_delete',
+  text: `DELETE FROM intent i USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Keyed like payments: 36 characters of account, 36 of payment. */
+export const intents: Table<Intent> = {
+  name: 'intent',
+  rank: 20,
+  keyOf: (intent) => intent.accountId + intent.paymentId,
+  // The fence of an owner is the token of the command that began its attempt.
+  tokenOf: (intent) => intent.fence,
+  read: (tx, keys) =>
+    tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted, updated, deleted }) => {
+    const writes: Promise<unknown>[] = [];
+    if (inserted.length > 0) {
+      writes.push(
+        tx.run(insert, [
+          inserted.map((intent) => intent.accountId),
+          inserted.map((intent) => intent.paymentId),
+          inserted.map((intent) => intent.operationId),
+          inserted.map((intent) => intent.connection),
+          inserted.map((intent) => intent.kind),
+          inserted.map((intent) => intent.priority),
+          inserted.map((intent) => intent.state),
+          inserted.map((intent) => intent.fence),
+          inserted.map((intent) => intent.attempt),
+          inserted.map((intent) => intent.leaseUntil),
+          inserted.map((intent) => intent.dueAt),
+          inserted.map((intent) => intent.newsAt),
+          inserted.map((intent) => intent.attemptEndedAt),
+          inserted.map((intent) => intent.failures),
+          inserted.map((intent) => intent.absences),
+          inserted.map((intent) => intent.absentAt),
+          inserted.map((intent) => intent.undecidedSince),
+          inserted.map((intent) => intent.known),
+          inserted.map((intent) => intent.refused),
+          inserted.map((intent) => intent.createdAt),
+          inserted.map((intent) => intent.answeredAt),
+          inserted.map((intent) => intent.providerRef),
+          inserted.map((intent) => intent.identity),
+        ]),
+      );
+    }
+    if (updated.length > 0) {
+      writes.push(
+        tx.run(update, [
+          updated.map((intent) => intent.accountId),
+          updated.map((intent) => intent.paymentId),
+          updated.map((intent) => intent.priority),
+          updated.map((intent) => intent.state),
+          updated.map((intent) => intent.fence),
+          updated.map((intent) => intent.attempt),
+          updated.map((intent) => intent.leaseUntil),
+          updated.map((intent) => intent.dueAt),
+          updated.map((intent) => intent.newsAt),
+          updated.map((intent) => intent.attemptEndedAt),
+          updated.map((intent) => intent.failures),
+          updated.map((intent) => intent.absences),
+          updated.map((intent) => intent.absentAt),
+          updated.map((intent) => intent.undecidedSince),
+          updated.map((intent) => intent.known),
+          updated.map((intent) => intent.refused),
+          updated.map((intent) => intent.answeredAt),
+          updated.map((intent) => intent.providerRef),
+          updated.map((intent) => intent.connection),
+          updated.map((intent) => intent.identity),
+        ]),
+      );
+    }
+    if (deleted.length > 0) {
+      writes.push(
+        tx.run(remove, [deleted.map((key) => key.slice(0, 36)), deleted.map((key) => key.slice(36))]),
+      );
+    }
+    return writes;
+  },
+};
+
+/**
+ * What is claimed is chosen in a WITH, here and everywhere. A subquery of FROM may be read again for each row that it is joined to, and
+ * then locks rows beyond its LIMIT, since it skips those that the statement has changed already: two were claimed where one was asked for.
+ */
+const claim: Statement = {
+  name: 'intent_claim',
+  text: `WITH due AS (
+      SELECT account_id, payment_id FROM intent
+      WHERE connection = $1 AND priority = $2 AND due_at <= $3
+      ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * Takes due rows of one priority by moving their time on to `untilMs`, so that no other process works on them meanwhile. It
+ * never waits for a lock (SKIP LOCKED) and touches nothing but the time, which is a hint: the till decides again under its lock.
+ */
+export const claimDue = (
+  sql: Queries,
+  connection: string,
+  priority: number,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
+
+/**
+ * What an adapter that limits parallel sends limits, and what it does not. **abandoned**: transfers whose lease has ended. Taking one over
+ * sends nothing, so it waits for no slot: one may rest for an hour when the provider asked for that.
+ */
+export type SendClass = 'unlimited' | 'abandoned' | 'limited';
+
+const claimSendsOf: Record<SendClass, Statement> = {
+  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges and refunds are never limited.
+  unlimited: {
+    name: 'intent_claim_unlimited_sends',
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind IN ('deposit', 'refund') AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+  abandoned: {
+    name: 'intent_claim_abandoned_sends',
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND state = 'sending' AND kind = 'transfer' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+  // Reads past due charges and refunds, which never wait for a slot and are claimed before.
+  limited: {
+    name: 'intent_claim_transfer_sends',
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'transfer' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+};
+
+/** Claims due sends of one class as `claimDue` does, where the adapter limits parallel sends. */
+export const claimDueSends = (
+  sql: Queries,
+  connection: string,
+  of: SendClass,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claimSendsOf[of], [connection, time(now), time(untilMs), most]);
+
+const claimNeighbours: Statement = {
+  name: 'intent_claim_neighbours',
+  text: `WITH taken AS (
+      SELECT i.account_id, i.payment_id
+      FROM (SELECT account_id, payment_id FROM (SELECT account_id, payment_id, created_at FROM intent
+          WHERE connection = $1 AND priority = $2 AND due_at <= $3 ORDER BY due_at LIMIT $6) AS due
+        ORDER BY created_at LIMIT $5) AS oldest
+      JOIN intent i USING (account_id, payment_id)
+      WHERE i.due_at <= $3 FOR UPDATE OF i SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM taken
+    WHERE i.account_id = taken.account_id AND i.payment_id = taken.payment_id
+    RETURNING ${columns}`,
+};
+
+/** Among how many due rows neighbours are looked for: 50,000 are sorted in some 20 ms. */
+const neighboursAmong = 50_000;
+
+/**
+ * Claims as `claimDue` does, for one listing: of what is due, the payments that were created one after the other. After an outage jittered
+ * waits have shuffled what is due, and a thousand taken in that order would lie in a window that no adapter reads to its end.
+ */
+export const claimDueNeighbours = (
+  sql: Queries,
+  connection: string,
+  priority: number,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> =>
+  sql.run<Intent>(claimNeighbours, [connection, priority, time(now), time(untilMs), most, neighboursAmong]);
+
+const claimThese: Statement = {
+  name: 'intent_claim_mentioned',
+  text: `WITH mentioned AS (
+      SELECT i.account_id, i.payment_id
+      FROM unnest($5::uuid[], $6::uuid[]) AS k (account_id, payment_id) JOIN intent i USING (account_id, payment_id)
+      WHERE i.connection = $1 AND i.kind = $2 AND i.state = 'awaiting' AND (i.due_at <= $3 OR i.due_at > $4)
+        AND (i.known OR i.kind = 'transfer')
+      LIMIT $7 FOR UPDATE OF i SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM mentioned
+    WHERE i.account_id = mentioned.account_id AND i.payment_id = mentioned.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * Claims as `claimDue` does, for payments that a listing mentions and that were not among those it was made for. It leaves out payments that
+ * are due between now and `untilMs`, since another process has claimed them or queries them soon, and charges that the provider has not
+ * confirmed to know, since a listing reads deadlines rightly only for the charges that it was made for.
+ */
+export const claimMentioned = (
+  sql: Queries,
+  connection: string,
+  kind: PaymentKind,
+  now: number,
+  untilMs: number,
+  payments: readonly { accountId: string; id: string }[],
+  most: number,
+): Promise<Intent[]> =>
+  sql.run<Intent>(claimThese, [
+    connection,
+    kind,
+    time(now),
+    time(untilMs),
+    payments.map(({ accountId }) => accountId),
+    payments.map(({ id }) => id),
+    most,
+  ]);
+
+const claimOne: Statement = {
+  name: 'intent_claim_one',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT account_id, payment_id FROM intent
+      WHERE account_id = $1 AND payment_id = $2 AND due_at <= $3 AND state = 'awaiting' FOR UPDATE SKIP LOCKED) AS due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/** Claims as `claimDue` does, for one awaiting payment whose query is due. */
+export const claimOverdue = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+  now: number,
+  untilMs: number,
+): Promise<Intent | undefined> =>
+  (await sql.run<Intent>(claimOne, [accountId, paymentId, time(now), time(untilMs)]))[0];
+
+const giveBack: Statement = {
+  name: 'intent_give_back',
+  text: `UPDATE intent i SET due_at = $3
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id) FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Sets when rows are due: those that were claimed and not worked on, or that have become urgent. */
+export const makeDue = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  dueAt: number,
+): Promise<unknown> =>
+  sql.run(giveBack, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId), time(dueAt)]);
+
+const renew: Statement = {
+  name: 'intent_renew_claim',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+      WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Moves the time of claimed rows on, of those alone that still have the time of the claim. */
+export const renewClaims = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  claimedUntilMs: number,
+  untilMs: number,
+): Promise<unknown> =>
+  sql.run(renew, [
+    rows.map((row) => row.accountId),
+    rows.map((row) => row.paymentId),
+    time(claimedUntilMs),
+    time(untilMs),
+  ]);
+
+const count: Statement = {
+  name: 'intent_count_due',
+  text: `SELECT priority, count(*)::integer AS due FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 1 AND due_at <= $2 LIMIT $3) AS a GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 2 AND due_at <= $2 LIMIT $3) AS b GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 3 AND due_at <= $2 LIMIT $3) AS r GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 4 AND due_at <= $2 LIMIT $3) AS c GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 5 AND due_at <= $2 LIMIT $3) AS d GROUP BY priority`,
+};
+
+/** How many queries are due of each priority, the most urgent first; counts no further than `most`. */
+export const countDue = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  most: number,
+): Promise<{ priority: number; due: number }[]> => sql.run(count, [connection, time(now), most]);
