@@ -86,7 +86,7 @@ test('Dockerfile: pinned bases, another user than root, exec forms, the live che
   for (const base of bases) expect(base).toMatch(/@sha256:[0-9a-f]{64}/);
   expect(text).toMatch(/^USER 65532:65532$/m);
   expect(text).toMatch(/HEALTHCHECK [^\n]*\\\n {2}CMD \[.*"check", "--live"\]/);
-  expect(text).toMatch(/^ENTRYPOINT \["\/usr\/bin\/node", "server\/src\/cli\/launch\.js"\]$/m);
+  expect(text).toMatch(/^ENTRYPOINT \["\/usr\/bin\/node", "server\/src\/main\/cli\/launch\.js"\]$/m);
 });
 
 test('units: the command of operators reads the settings as systemd reads them for the units', () => {
