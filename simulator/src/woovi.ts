@@ -466,7 +466,12 @@ export function payoutEvents(payout: Payout, about: number): Record<string, unkn
     correlationID,
   };
   const transaction = transactionOf(payout, failed ? 'FAILED' : 'CONFIRMED');
-  if (!failed) return [{ event: 'OPENPIX:MOVEMENT_CONFIRMED', payment, transaction }];
+  if (!failed) {
+    // It names the account that paid (docs/boleto/boleto-out-reconciliation.md). That a failure does, no document says.
+    const account = { accountId: accountIdOf(payout.payerKey) };
+    const confirmed = { ...payment, metadata: {} };
+    return [{ event: 'OPENPIX:MOVEMENT_CONFIRMED', account, payment: confirmed, transaction }];
+  }
   const error = { code: 'PAY_PIX_KEY_ERROR', description: payout.refusal?.reason ?? '' };
   return [{ event: 'OPENPIX:MOVEMENT_FAILED', payment, transaction, error }];
 }

@@ -554,6 +554,18 @@ describe('a delivery', () => {
     expect(provider.readWebhook(delivery.rawBody, now)).toMatchObject({ addressed });
   });
 
+  test('of a confirmed payout is believed where it names our account as the one that paid', async () => {
+    answers = [keysAnswer(pem), ...account];
+    const provider = create();
+    const body = foreign('woovi/delivery-movement-confirmed').body as object;
+    const { accountId } = own;
+    expect(await provider.parseWebhook(signed({ ...body, account: { accountId } }))).toMatchObject({
+      addressed: true,
+      payouts: [{ status: 'completed', amountCents: 30 }],
+    });
+    expect(await provider.parseWebhook(signed(body))).toMatchObject({ addressed: false });
+  });
+
   test('that comes before Woovi has said which account it is, is not believed', async () => {
     answers = [keysAnswer(pem), { status: 403, headers: {}, text: '{"error":"no scope"}' }];
     const body = { ...(foreign('woovi/delivery-charge-completed').body as object), account: own };

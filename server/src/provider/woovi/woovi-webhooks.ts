@@ -142,7 +142,7 @@ export const plainId = (text: string): string => text.replace(/[^0-9A-Za-z]/g, '
 
 /**
  * Whether a delivery names the account, and nothing that contradicts it. Woovi's keys are those of the platform: they say that Woovi
- * sent it, and not to whom. `MOVEMENT_…` names no company in Woovi's documents.
+ * sent it, and not to whom. `MOVEMENT_CONFIRMED` names the account in the newer of Woovi's two documents of it, `MOVEMENT_FAILED` in none.
  */
 function isAddressed(body: Record<string, unknown>, { account: own, isTest }: Addressing): boolean {
   if (own === null) return false;
