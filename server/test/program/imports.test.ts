@@ -157,16 +157,29 @@ describe('imports', () => {
   });
 });
 
-test('the walks of ARCHITECTURE.md go through functions that stand where it says', () => {
+test('the life of a transfer in ARCHITECTURE.md goes through functions that stand where it says', () => {
   const text = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
-  const walks = text.slice(text.indexOf('### Four walks'), text.indexOf('`simulator/` is a provider'));
-  const steps = [...walks.matchAll(/((?:`\w+`(?:, then )?)+) in `([\w/.-]+\.ts)`/g)];
-  const named = steps.flatMap(([, names = '', file = '']) =>
-    [...names.matchAll(/\w+(?=`)/g)].map(([name]) => ({ name, file })),
-  );
-  expect(named.length).toBeGreaterThan(20);
-  const gone = named.filter(
-    ({ name, file }) => !new RegExp(`\\b${name}\\b`).test(readFileSync(join(src, file), 'utf8')),
+  const life = text.slice(text.indexOf('## The life of a transfer'), text.indexOf('To add a provider'));
+  const steps = life
+    .split('\n')
+    .map((line) => line.split('|').slice(2, 4))
+    .filter(([, files]) => files?.includes('.ts`'))
+    .map(([names = '', files = '']) => ({
+      names: [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name as string),
+      text: [...files.matchAll(/`([\w/.-]+\.ts)`/g)]
+        .map(([, file]) => readFileSync(join(src, file as string), 'utf8'))
+        .join('\n'),
+    }));
+  expect(steps.length).toBeGreaterThan(6);
+  const gone = steps.flatMap(({ names, text }) =>
+    names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text)),
   );
   expect(gone).toEqual([]);
+});
+
+test('ARCHITECTURE.md is two pages, and names every folder in their order', () => {
+  const text = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
+  expect(text.split(/\s+/).length).toBeLessThanOrEqual(1200);
+  const table = text.slice(text.indexOf('## The folders'));
+  expect([...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)).toEqual(layers);
 });
