@@ -9,6 +9,7 @@ export const capabilities: Capabilities = {
   charges: true,
   payouts: true,
   queryPayoutByOwnId: true,
+  cancelsCharges: false,
   canListCharges: true,
   canListPayouts: true,
   canRefund: true,

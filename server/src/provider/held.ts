@@ -20,6 +20,7 @@ export const heldProvider = (provider: Provider): Provider => ({
   createCharge: sendsNothing,
   queryCharge: asksNothing,
   listCharges: asksNothing,
+  ...(provider.cancelCharge && { cancelCharge: sendsNothing }),
   sendPayout: sendsNothing,
   queryPayout: asksNothing,
   listPayouts: asksNothing,

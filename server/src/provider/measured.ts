@@ -42,6 +42,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     createCharge: timed('create_charge', provider.createCharge),
     queryCharge: timed('query_charge', provider.queryCharge),
     listCharges: timed('list_charges', provider.listCharges),
+    ...(provider.cancelCharge && { cancelCharge: timed('cancel_charge', provider.cancelCharge) }),
     sendPayout: timed('send_payout', provider.sendPayout),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),

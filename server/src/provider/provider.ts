@@ -29,6 +29,11 @@ export interface Provider {
     window: ListWindow,
     requestedAts?: ReadonlyMap<string, number>,
   ): Promise<ListOutcome<ChargeReport>>;
+  /**
+   * Takes an unpaid charge back, so that its code cannot be paid any more; only where `capabilities.cancelsCharges`. `refused`: the provider does not
+   * take it back; it may have been paid. A repeat is safe: nothing but the charge's end comes of it.
+   */
+  cancelCharge?(txid: string): Promise<SendOutcome<ChargeReport>>;
   sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
   /** `providerRef`: what the provider's first answer named it (`PayoutReport.providerRef`), where there was one. */
   queryPayout(providerId: string, providerRef?: string | null): Promise<QueryOutcome<PayoutReport>>;
@@ -87,6 +92,8 @@ export interface Capabilities {
   payouts: boolean;
   /** A payout is found under our own id. False: only under what the provider's first answer named it. */
   queryPayoutByOwnId: boolean;
+  /** `cancelCharge`. */
+  cancelsCharges: boolean;
   /** One listing may answer for many charges. */
   canListCharges: boolean;
   /** The same for payouts. */

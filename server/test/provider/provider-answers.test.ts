@@ -698,6 +698,7 @@ describe('what is said of a payout', () => {
       charges: true,
       payouts: true,
       queryPayoutByOwnId: true,
+      cancelsCharges: false,
       canListCharges: true,
       canListPayouts: true,
       canRefund: true,

@@ -76,6 +76,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     charges: true,
     payouts: false,
     queryPayoutByOwnId: false,
+    cancelsCharges: false,
     canListCharges: true,
     canListPayouts: false,
     // Without the permission a refund is refused here, before it is recorded, and not by the bank.

@@ -176,6 +176,7 @@ function capabilitiesOf(
     charges: true,
     payouts: true,
     queryPayoutByOwnId: true,
+    cancelsCharges: false,
     canListCharges: true,
     canListPayouts: true,
     canRefund: true,

@@ -196,6 +196,7 @@ export function createInterProvider(options: InterOptions): Provider {
     charges: true,
     payouts: true,
     queryPayoutByOwnId: false,
+    cancelsCharges: false,
     canListCharges: true,
     canListPayouts: false,
     canRefund: true,

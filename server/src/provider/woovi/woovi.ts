@@ -207,6 +207,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     charges: true,
     payouts: true,
     queryPayoutByOwnId: true,
+    cancelsCharges: false,
     canListCharges: true,
     canListPayouts: true,
     canRefund: true,
