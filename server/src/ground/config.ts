@@ -58,6 +58,8 @@ export interface Config {
   /** Mail may go to another machine unencrypted, when its server offers no TLS. */
   readonly smtpWithoutTls: boolean;
   readonly mailFrom: string | null;
+  /** Where mails for the operator go; null: to `mailFrom`. */
+  readonly operatorEmail: string | null;
   readonly metricsPort: number | null;
   /** How many standbys the database should have; null: nobody said. */
   readonly databaseStandbys: number | null;
@@ -182,6 +184,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       'one e-mail address, as pix@example.com or Loja <pix@example.com>',
       mailbox,
     ),
+    operatorEmail: from.setting('OPERATOR_EMAIL', null, 'one e-mail address, as ops@example.com', mailbox),
     logLevel: from.setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
     metricsPort: portOrOff(from, 'METRICS_PORT', null),
     provider: liveProvider(from, env),
@@ -391,6 +394,9 @@ function checkTls(from: SettingReader, config: Config, withoutTls: readonly Plai
 function checkNeeds(from: SettingReader, config: Config): void {
   if (config.smtpUrl !== null && config.mailFrom === null) {
     from.fault('MAIL_FROM', 'is missing, and SMTP_URL needs it');
+  }
+  if (config.smtpUrl !== null && config.provider !== null && config.operatorEmail === null) {
+    from.fault('OPERATOR_EMAIL', 'is missing, and SMTP_URL beside a live provider needs it');
   }
   if (config.migrationDatabaseUrl !== null && config.databaseUrl === null) {
     from.fault('DATABASE_URL', 'is missing, and MIGRATION_DATABASE_URL needs it');

@@ -33,7 +33,33 @@ test('without a mail server a mail is one file that only its owner reads, and a 
   );
   // Whose language is not known gets both, the installation's first.
   expect(first).toMatch(/\r\n\r\nCódigo 123\n\n—\n\nCode 123\r\n$/);
+  // Without an address of its own the operator's mail goes to the sender's.
   expect(second).toContain('To: pix@loja.example\r\n');
   expect((await stat(join(folder, names[0] as string))).mode & 0o777).toBe(0o600);
+  await rm(dataDir, { recursive: true });
+});
+
+test('a mail for the operator goes to OPERATOR_EMAIL', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'vintem-mail-'));
+  const mail = createMail(
+    {
+      smtpUrl: null,
+      mailFrom: 'pix@loja.example',
+      operatorEmail: 'ops@company.example',
+      dataDir,
+      defaultLanguage: 'en',
+    },
+    {
+      clock: systemClock,
+      ids: systemIds(systemClock),
+      sql: { run: () => Promise.reject(new Error('no database')) },
+    },
+  );
+  const text = { subject: 'An incident', text: 'Open it' };
+  await mail.send({ to: null, 'pt-BR': text, en: text });
+  const [name = ''] = await readdir(join(dataDir, 'mail'));
+  expect(await readFile(join(dataDir, 'mail', name), 'utf8')).toMatch(
+    /^From: pix@loja\.example\r\nTo: ops@company\.example\r\n/,
+  );
   await rm(dataDir, { recursive: true });
 });

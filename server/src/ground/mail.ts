@@ -57,6 +57,7 @@ interface MailSettings {
   smtpUrl: string | null;
   smtpWithoutTls?: boolean;
   mailFrom: string | null;
+  operatorEmail?: string | null;
   dataDir: string;
 }
 
@@ -70,6 +71,7 @@ export function createMail(
   { clock, ids, sql }: { clock: Clock; ids: Ids; sql: Queries },
 ): Mail {
   const from = config.mailFrom ?? 'vintem@localhost';
+  const operator = config.operatorEmail ?? from;
   const partsFor = async (letter: Letter): Promise<Parts> => {
     // Without the database the mail goes out all the same.
     const known = letter.to === null ? null : await findLanguage(sql, letter.to).catch(() => null);
@@ -86,7 +88,7 @@ export function createMail(
         const name = ids.uuid();
         const headers = [
           `From: ${from}`,
-          `To: ${oneLine(to ?? from)}`,
+          `To: ${oneLine(to ?? operator)}`,
           `Subject: ${oneLine(subjectOf(letter, parts))}`,
           `Date: ${new Date(clock.now()).toUTCString()}`,
           `Message-ID: <${name}@vintem>`,
@@ -113,7 +115,7 @@ export function createMail(
       transport ??= opened();
       await (await transport).sendMail({
         from,
-        to: to ?? from,
+        to: to ?? operator,
         subject: subjectOf(letter, parts),
         text: textOf(parts),
         html: mailHtml(parts, letterhead),
@@ -160,7 +162,7 @@ export async function checkMail(config: MailSettings): Promise<string> {
   const transport = await openTransport(config, config.smtpUrl);
   try {
     await transport.verify();
-    return 'the server accepts the credentials';
+    return `the server accepts the credentials; mails for the operator go to ${config.operatorEmail ?? config.mailFrom}`;
   } finally {
     transport.close();
   }

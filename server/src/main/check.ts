@@ -116,6 +116,7 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
         name: `holder of ${one.connection}`,
         ...{ ok: true, message: holderWarning(one).message },
       }));
+      const live = rows.filter(({ test }) => !test).map(({ name }) => name);
       const asked = await Promise.all([
         ...[...ofEnvironment].map(([name, { provider }]) => {
           const row = stored.find((one) => one.name === name);
@@ -125,7 +126,7 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
           checkConnection({ sql, name: row.name, row }, async () => providerOfRow(ground, row)),
         ),
       ]);
-      return [...asked, ...foreign];
+      return [...asked, ...foreign, ...(live.length > 0 ? operatorMail(config, live) : [])];
     } finally {
       await net.close();
     }
@@ -148,6 +149,21 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
     });
   }
 }
+
+/** Where real money moves, incidents reach a person of their own address and not the sender of all mails. */
+const operatorMail = (
+  { smtpUrl, operatorEmail }: Pick<Edge['config'], 'smtpUrl' | 'operatorEmail'>,
+  live: readonly string[],
+): Check[] =>
+  smtpUrl === null || operatorEmail !== null
+    ? []
+    : [
+        {
+          name: 'operator mail',
+          ok: false,
+          message: `set OPERATOR_EMAIL: the live connections ${live.join(', ')} need somewhere to report incidents`,
+        },
+      ];
 
 /** A login that can connect, to a server that is new enough. */
 async function databaseAnswers({ log }: Edge, { url }: OpenDatabase): Promise<string> {

@@ -57,6 +57,7 @@ describe('settings', () => {
       smtpUrl: null,
       smtpWithoutTls: false,
       mailFrom: null,
+      operatorEmail: null,
       metricsPort: null,
       databaseStandbys: null,
       cnpjLetters: false,
@@ -138,6 +139,19 @@ describe('settings', () => {
       expect(readConfig({ MAIL_FROM: given }).mailFrom).toBe(given);
     },
   );
+
+  it('OPERATOR_EMAIL is one address, and is needed where real incidents are mailed', () => {
+    expect(readConfig({ OPERATOR_EMAIL: 'ops@example.com' }).operatorEmail).toBe('ops@example.com');
+    expect(faultsOf({ OPERATOR_EMAIL: 'ops' })[0]).toMatch(/^OPERATOR_EMAIL: must be one e-mail address/);
+    const mailed = { SMTP_URL: 'smtps://mail.example.com', MAIL_FROM: 'pix@example.com' };
+    expect(readConfig(mailed).operatorEmail).toBeNull();
+    expect(faultsOf({ ...live, ...mailed })).toEqual([
+      'OPERATOR_EMAIL: is missing, and SMTP_URL beside a live provider needs it',
+    ]);
+    expect(
+      readConfig({ ...live, ...mailed, OPERATOR_EMAIL: 'ops@example.com' }).operatorEmail,
+    ).not.toBeNull();
+  });
 
   it('PUBLIC_URL may end with a slash', () => {
     expect(readConfig({ PUBLIC_URL: 'https://pay.example.com/' }).publicUrl).toBe('https://pay.example.com');
