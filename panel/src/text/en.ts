@@ -776,7 +776,7 @@ export const en: Words = {
     body: 'Body',
     hidden: (kind) => `(${kind}; the value is not kept)`,
     leftOut: (count) =>
-      `${count} more of the same second ${count === 1 ? 'was' : 'were'} not kept: the log keeps up to 15 accepted and 15 refused per second.`,
+      `${count} more before this one ${count === 1 ? 'was' : 'were'} not kept: the log keeps up to 15 per second of each kind (reading, changing, refused), and fewer in the long run.`,
     noMatch: 'No requests match these filters.',
     empty: 'No requests yet',
     emptyLead: 'They appear when a program uses one of your keys.',

@@ -782,7 +782,7 @@ export const pt = {
     body: 'Corpo',
     hidden: (kind: string) => `(${kind}; o valor não é guardado)`,
     leftOut: (count: number) =>
-      `${count === 1 ? 'Mais 1 do mesmo segundo não foi guardada' : `Mais ${count} do mesmo segundo não foram guardadas`}: o registro guarda até 15 aceitas e 15 recusadas por segundo.`,
+      `${count === 1 ? 'Mais 1 antes desta não foi guardada' : `Mais ${count} antes desta não foram guardadas`}: o registro guarda até 15 por segundo de cada tipo (leitura, alteração, recusada), e menos ao longo do tempo.`,
     noMatch: 'Nenhuma requisição com estes filtros.',
     empty: 'Nenhuma requisição ainda',
     emptyLead: 'Elas aparecem quando um programa usa uma das suas chaves.',

@@ -128,6 +128,7 @@ export const retention: Readonly<
     index: 'rate_bucket_pkey',
     step: stepBucketPruning,
   },
+  storage_budget: bounded('four for each account'),
   key_place: bounded('one for each account, of the look-ups of an hour'),
   saved_receiver: bounded('so many for each account'),
   merchant_profile: bounded('one for each account'),

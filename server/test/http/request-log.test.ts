@@ -3,6 +3,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { later } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stepRequestPruning } from '../../src/edge/request-log/request-log.ts';
+import { storageBudgets, takeStorage } from '../../src/store/database/storage-budget.ts';
 
 /** What a merchant sees of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
 
@@ -125,6 +126,25 @@ test('a flood is kept in part, and the last row tells how much is missing', asyn
     await Promise.all(Array.from({ length: 120 }, () => merchant.call('GET', '/account')));
     return (await listed('?limit=100')).some((row: { leftOut: number }) => row.leftOut > 0);
   });
+});
+
+test('A program that polls stores no more than the budget of its account, and what it changes is kept beside it', async () => {
+  const polling = await service.newMerchant();
+  const { sql, clock } = service.cellOf(polling);
+  const { bytes } = storageBudgets['reading-requests'];
+  await takeStorage(sql, 'reading-requests', new Map([[polling.ownerId, bytes]]), clock.now());
+  await polling.call('GET', '/account');
+  await polling.call('PATCH', `/operations/${polling.operationId}`, { name: 'Loja' });
+  const kept = () =>
+    sql.run<{ method: string; leftOut: number }>(
+      {
+        name: 'test_kept_requests',
+        text: 'SELECT method, left_out AS "leftOut" FROM request_log WHERE account_id = $1',
+      },
+      [polling.ownerId],
+    );
+  await until(async () => (await kept()).length > 0);
+  expect(await kept()).toEqual([{ method: 'PATCH', leftOut: 1 }]);
 });
 
 test('what is older than thirty days goes, and nothing younger', async () => {

@@ -12,6 +12,7 @@ import { keyOfSecret, signatureHeaders } from '../../src/events/webhooks/sign.ts
 import { createMail } from '../../src/ground/mail.ts';
 import { createUnknownTransferAlerts } from '../../src/jobs/unknown-transfer-alerts.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { storageBudgets, takeStorage } from '../../src/store/database/storage-budget.ts';
 
 const hour = 3600_000;
 const day = 24 * hour;
@@ -350,6 +351,42 @@ test('an answer is read up to 64 KiB and kept up to 1 KiB', async () => {
   const { responseSnippet } = (await onlyDelivery(merchant, endpoint.id)).attempts[0];
   expect(responseSnippet.startsWith('�éé')).toBe(true);
   expect(Buffer.byteLength(responseSnippet)).toBeLessThanOrEqual(1024 + 4);
+});
+
+/** As if the account had stored its whole budget of answers a moment ago. */
+const useUpAnswers = ({ ownerId }: Merchant) =>
+  service
+    .cellOf({ ownerId })
+    .sql.tx((tx) =>
+      takeStorage(tx, 'answers', new Map([[ownerId, storageBudgets.answers.bytes]]), clock.now()),
+    );
+
+test('Of an account that has stored its budget of answers the beginning of an answer is kept, and another account is not cut', async () => {
+  const [used, other] = [await listening(), await listening()];
+  await useUpAnswers(used.merchant);
+  for (const { merchant, receiver, endpoint } of [used, other]) {
+    receiver.answer((response) => response.writeHead(200).end('x'.repeat(1000)));
+    await rename(merchant, 'Loja I');
+    await until(async () => (await deliveriesOf(merchant, endpoint.id))[0]?.status === 'delivered');
+  }
+  const kept = async ({ merchant, endpoint }: typeof used) =>
+    (await onlyDelivery(merchant, endpoint.id)).attempts[0].responseSnippet.length;
+  expect([await kept(used), await kept(other)]).toEqual([64, 1000]);
+});
+
+test('What an endpoint answered is kept of the last three attempts', async () => {
+  const { merchant, receiver, endpoint } = await listening();
+  receiver.answer((response) => response.writeHead(500).end('no'));
+  await rename(merchant, 'Loja I');
+  const attempts = async () => (await onlyDelivery(merchant, endpoint.id)).attempts;
+  await until(async () => (await deliveriesOf(merchant, endpoint.id)).length === 1);
+  for (let made = 1; made <= 5; made++) {
+    await until(async () => (await attempts()).length === made);
+    const { id } = await onlyDelivery(merchant, endpoint.id);
+    if (made < 5) await merchant.call('POST', `/webhooks/${endpoint.id}/deliveries/${id}/retry`, {});
+  }
+  const snippets = (await attempts()).map((one: { responseSnippet: string | null }) => one.responseSnippet);
+  expect(snippets).toEqual([null, null, 'no', 'no', 'no']);
 });
 
 test('a Retry-After of 503 is waited for', async () => {

@@ -162,7 +162,8 @@ const AttemptSchema = Type.Object({
   durationMs: Type.Integer({ description: 'Until the answer or the error' }),
   responseSnippet: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'The beginning of the answer, at most 1 KiB',
+    description:
+      'The beginning of the answer: at most 1 KiB, of the last three attempts. 64 bytes once the account has stored 4 MB of answers, and its 64 bytes a second beyond',
   }),
 });
 

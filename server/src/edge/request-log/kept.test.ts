@@ -1,44 +1,49 @@
 import { expect, test } from 'vitest';
-import { createKept } from './kept.ts';
+import { createKept, type RequestKind } from './kept.ts';
 
 const add = (
   kept: ReturnType<typeof createKept<{ n: number }>>,
   account: string,
-  refused: boolean,
+  kind: RequestKind,
   count: number,
 ) => {
-  for (let n = 0; n < count; n++) kept.add(account, refused, () => ({ n }));
+  for (let n = 0; n < count; n++) kept.add(account, kind, () => ({ n }));
 };
 
-test('of an account’s second fifteen refused requests and fifteen others are kept, and the rest is counted', () => {
+test('of an account’s second fifteen requests of each kind are kept, and the rest is counted', () => {
   const kept = createKept<{ n: number }>();
-  add(kept, 'a', false, 100);
-  add(kept, 'a', true, 20);
-  add(kept, 'b', false, 1);
-  const rows = kept.take();
-  expect(rows).toHaveLength(15 + 15 + 1);
-  expect(rows.map(({ leftOut }) => leftOut).filter((leftOut) => leftOut > 0)).toEqual([85 + 5]);
+  add(kept, 'a', 'reading', 100);
+  add(kept, 'a', 'changing', 16);
+  add(kept, 'a', 'refused', 20);
+  add(kept, 'b', 'reading', 1);
+  expect(kept.take().map(({ accountId, rows, leftOut }) => [accountId, rows.length, leftOut])).toEqual([
+    ['a', 45, 85 + 1 + 5],
+    ['b', 1, 0],
+  ]);
   expect(kept.take()).toEqual([]);
 });
 
 test('a second begins anew with each take', () => {
   const kept = createKept<{ n: number }>();
   for (let second = 0; second < 3; second++) {
-    add(kept, 'a', false, 20);
-    expect(
-      kept
-        .take()
-        .map(({ leftOut }) => leftOut)
-        .at(-1),
-    ).toBe(5);
+    add(kept, 'a', 'reading', 20);
+    expect(kept.take()[0]?.leftOut).toBe(5);
   }
+});
+
+test('What could not be stored is told by the next row of its account', () => {
+  const kept = createKept<{ n: number }>();
+  kept.leaveOut('a', 7);
+  expect(kept.take()).toEqual([]);
+  add(kept, 'a', 'reading', 1);
+  expect(kept.take()[0]?.leftOut).toBe(7);
 });
 
 test('many accounts share what a process keeps, and what is not kept is not even made', () => {
   const kept = createKept<{ n: number }>();
   let made = 0;
   for (let account = 0; account < 1_000; account++)
-    kept.add(`account ${account}`, false, () => {
+    kept.add(`account ${account}`, 'reading', () => {
       made++;
       return { n: 0 };
     });

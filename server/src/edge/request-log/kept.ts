@@ -1,51 +1,68 @@
 /**
  * Which of a second's requests are kept. A log of every request would cost as much as the payments themselves at some
- * thousands a second, so there are budgets: for each account and for the process, refused requests apart from the others, since
- * those are what somebody looks for. What is beyond is counted.
+ * thousands a second, so there are bounds: for each account and for the process, and apart for each kind, so that a program that polls does
+ * not hide what was changed or refused. What is beyond is counted.
  */
 const perAccount = 15;
 const perProcess = 400;
 
+/** Refused requests and those that change something are what a person looks for. */
+export const requestKinds = ['refused', 'changing', 'reading'] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
 export interface Kept<Row> {
   /** `make` is called only for what is kept. */
-  add(accountId: string, refused: boolean, make: () => Row): void;
-  /** All since the last call; an account's last row tells how many more there were. */
-  take(): (Row & { leftOut: number })[];
+  add(accountId: string, kind: RequestKind, make: () => Row): void;
+  /** Counts requests of an account that were taken and could not be stored. */
+  leaveOut(accountId: string, count: number): void;
+  /** All since the last call, by account; an account's next row tells `leftOut` requests. */
+  take(): TakenRequests<Row>[];
 }
 
-interface OfAccount<Row> {
-  rows: Row[];
-  refused: number;
+export interface TakenRequests<Row> {
+  accountId: string;
+  rows: { kind: RequestKind; row: Row }[];
+  /** Requests since the last row that was stored. */
   leftOut: number;
 }
 
 export function createKept<Row>(): Kept<Row> {
-  let accounts = new Map<string, OfAccount<Row>>();
-  let total = { refused: 0, others: 0 };
+  let accounts = new Map<string, TakenRequests<Row>>();
+  let total = { refused: 0, changing: 0, reading: 0 };
+
+  function of(accountId: string): TakenRequests<Row> {
+    let own = accounts.get(accountId);
+    if (own === undefined) {
+      own = { accountId, rows: [], leftOut: 0 };
+      accounts.set(accountId, own);
+    }
+    return own;
+  }
+
   return {
-    add(accountId, refused, make) {
-      let own = accounts.get(accountId);
-      if (own === undefined) {
-        own = { rows: [], refused: 0, leftOut: 0 };
-        accounts.set(accountId, own);
-      }
-      const kind = refused ? 'refused' : 'others';
-      const ofKind = refused ? own.refused : own.rows.length - own.refused;
+    add(accountId, kind, make) {
+      const own = of(accountId);
+      const ofKind = own.rows.filter((one) => one.kind === kind).length;
       if (ofKind >= perAccount || total[kind] >= perProcess) {
         own.leftOut++;
         return;
       }
       total[kind]++;
-      if (refused) own.refused++;
-      own.rows.push(make());
+      own.rows.push({ kind, row: make() });
+    },
+    leaveOut(accountId, count) {
+      of(accountId).leftOut += count;
     },
     take() {
-      const taken = [...accounts.values()].flatMap(({ rows, leftOut }) =>
-        rows.map((row, at) => ({ ...row, leftOut: at === rows.length - 1 ? leftOut : 0 })),
-      );
-      accounts = new Map();
-      total = { refused: 0, others: 0 };
-      return taken;
+      const [withRows, without] = [
+        new Map<string, TakenRequests<Row>>(),
+        new Map<string, TakenRequests<Row>>(),
+      ];
+      for (const [id, one] of accounts) (one.rows.length > 0 ? withRows : without).set(id, one);
+      // Their counts wait for a row that can tell them.
+      accounts = without;
+      total = { refused: 0, changing: 0, reading: 0 };
+      return [...withRows.values()];
     },
   };
 }

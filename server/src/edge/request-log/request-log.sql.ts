@@ -18,7 +18,7 @@ export interface LoggedRequest {
   operationId: string | null;
   paymentId: string | null;
   body: Redacted | null;
-  /** Requests of the same second that were answered and not kept. */
+  /** Requests since the row before that were answered and not kept. */
   leftOut: number;
 }
 

@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Sql } from '../../ports/sql.ts';
+import type { Queries, Sql } from '../../ports/sql.ts';
+import { takeStorage } from '../../store/database/storage-budget.ts';
 import { callerAddress } from '../caller-address.ts';
 import type { Holder } from '../edge.ts';
 import { uuidOf } from '../validation.ts';
-import { createKept } from './kept.ts';
+import { createKept, type RequestKind, requestKinds, type TakenRequests } from './kept.ts';
 import { redact } from './redact.ts';
 import { insertRequests, type LoggedRequest, pruneRequests } from './request-log.sql.ts';
 
@@ -36,13 +37,9 @@ interface Needs {
 const everyMs = 1_000;
 
 export function createRequestLog({ sql, clock, ids, log, paymentIdOf }: Needs): RequestLog {
-  const kept = createKept<Omit<LoggedRequest, 'leftOut'>>();
+  const kept = createKept<Row>();
 
-  function rowOf(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    holder: Holder,
-  ): Omit<LoggedRequest, 'leftOut'> {
+  function rowOf(request: FastifyRequest, reply: FastifyReply, holder: Holder): Row {
     const { method, routeOptions, caller, trace, headers } = request;
     const named = headers['x-service-operation'];
     return {
@@ -75,17 +72,20 @@ export function createRequestLog({ sql, clock, ids, log, paymentIdOf }: Needs): 
   }
 
   async function write(): Promise<void> {
-    const rows = kept.take();
-    if (rows.length === 0) return;
-    await insertRequests(sql, rows).catch((error: unknown) =>
-      log.warn({ err: error, requests: rows.length }, 'requests are missing in the log'),
-    );
+    const taken = kept.take();
+    if (taken.length === 0) return;
+    try {
+      const left = await sql.tx((tx) => storeWithinBudget(tx, taken, clock.now()));
+      for (const { accountId, count } of left) kept.leaveOut(accountId, count);
+    } catch (err) {
+      log.warn({ err, accounts: taken.length }, 'requests are missing in the log');
+    }
   }
 
   return {
     note(request, reply) {
       const { holder } = request;
-      if (holder) kept.add(holder.accountId, reply.statusCode >= 400, () => rowOf(request, reply, holder));
+      if (holder) kept.add(holder.accountId, kindOf(request, reply), () => rowOf(request, reply, holder));
     },
     run: async (stopping) => {
       while (!stopping.aborted) {
@@ -95,6 +95,62 @@ export function createRequestLog({ sql, clock, ids, log, paymentIdOf }: Needs): 
       await write();
     },
   };
+}
+
+const kindOf = ({ method }: FastifyRequest, { statusCode }: FastifyReply): RequestKind =>
+  statusCode >= 400 ? 'refused' : method === 'GET' || method === 'HEAD' ? 'reading' : 'changing';
+
+type Row = Omit<LoggedRequest, 'leftOut'>;
+
+/** Columns of fixed length and the three indexes; a row of a transfer measured 664 bytes in all. */
+const bytesOfRow = 350;
+const sizeOf = (row: Row): number =>
+  bytesOfRow +
+  row.method.length +
+  row.route.length +
+  row.keyId.length +
+  row.requestId.length +
+  (row.errorCode?.length ?? 0) +
+  (row.clientRequestId?.length ?? 0) +
+  row.ip.length +
+  (row.body === null ? 0 : JSON.stringify(row.body).length);
+
+/** Stores what each account's budgets take, the oldest first. @returns how many of whose requests were left out, with none stored to tell it */
+async function storeWithinBudget(
+  tx: Queries,
+  taken: readonly TakenRequests<Row>[],
+  nowMs: number,
+): Promise<{ accountId: string; count: number }[]> {
+  const granted = new Map(
+    await Promise.all(
+      requestKinds.map(async (kind) => {
+        const wanted = new Map<string, number>();
+        for (const { accountId, rows } of taken) {
+          const bytes = rows.reduce((sum, one) => sum + (one.kind === kind ? sizeOf(one.row) : 0), 0);
+          if (bytes > 0) wanted.set(accountId, bytes);
+        }
+        const left = wanted.size === 0 ? wanted : await takeStorage(tx, `${kind}-requests`, wanted, nowMs);
+        return [kind, left] as const;
+      }),
+    ),
+  );
+  const stored: LoggedRequest[] = [];
+  const untold: { accountId: string; count: number }[] = [];
+  for (const { accountId, rows, leftOut } of taken) {
+    const fitting = rows.filter(({ kind, row }) => {
+      const left = granted.get(kind) as Map<string, number>;
+      const after = (left.get(accountId) ?? 0) - sizeOf(row);
+      left.set(accountId, after);
+      return after >= 0;
+    });
+    const count = leftOut + rows.length - fitting.length;
+    if (fitting.length === 0) untold.push({ accountId, count });
+    fitting.forEach(({ row }, at) => {
+      stored.push({ ...row, leftOut: at === fitting.length - 1 ? count : 0 });
+    });
+  }
+  if (stored.length > 0) await insertRequests(tx, stored);
+  return untold;
 }
 
 const fieldsOf = (schema: unknown): readonly string[] =>

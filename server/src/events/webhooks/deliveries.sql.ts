@@ -279,11 +279,15 @@ export interface Outcome extends QueueKey {
   succeeded: boolean;
 }
 
-/** Keeps the last 50 attempts. An outcome whose attempt was recorded by another owner is left out. */
+/**
+ * Keeps the last 50 attempts, and what was answered of the last three: a row is rewritten whole, so each kept answer is written again with each
+ * try. An outcome whose attempt was recorded by another owner is left out.
+ */
 const record: Statement = {
   name: 'delivery_record',
   text: `UPDATE webhook_delivery d SET status = k.status, due_at = k.due_at, tries_left = k.tries_left, made = k.n,
-      attempts = CASE WHEN jsonb_array_length(d.attempts) < 50 THEN d.attempts ELSE d.attempts - 0 END || k.attempt,
+      attempts = jsonb_set(CASE WHEN jsonb_array_length(d.attempts) < 50 THEN d.attempts ELSE d.attempts - 0 END,
+          '{-3,responseSnippet}', 'null') || k.attempt,
       delivered_at = CASE WHEN k.succeeded THEN coalesce(d.delivered_at, $9) ELSE d.delivered_at END
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::int[], $7::jsonb[], $8::boolean[], $10::int[])
       AS k (account_id, endpoint_id, event_id, status, due_at, tries_left, attempt, succeeded, n)

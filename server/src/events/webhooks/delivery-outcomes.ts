@@ -2,7 +2,8 @@ import type { Log } from '../../ground/log.ts';
 import type { DeliveryMeasures, DeliveryOutcome } from '../../ground/measures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Sql } from '../../ports/sql.ts';
+import type { Queries, Sql } from '../../ports/sql.ts';
+import { takeStorage } from '../../store/database/storage-budget.ts';
 import type { Attempted } from './attempt.ts';
 import {
   type DueDelivery,
@@ -144,7 +145,7 @@ async function write({ sql, clock }: OutcomeDeps, batch: readonly Ended[]): Prom
     .map(({ outcome }) => outcome)
     .sort((one, other) => (keyText(one) < keyText(other) ? -1 : 1));
   await sql.tx(async (tx) => {
-    const recorded = recordOutcomes(tx, sorted, now);
+    const recorded = recordOutcomes(tx, await cutToBudget(tx, sorted, now), now);
     const health = news.length > 0 ? await noteHealth(tx, news, now) : [];
     for (const { queue, gone } of batch) {
       if (gone) await disableEndpoint(tx, queue.accountId, queue.endpointId, 'gone', now);
@@ -155,6 +156,36 @@ async function write({ sql, clock }: OutcomeDeps, batch: readonly Ended[]): Prom
     await recorded;
   });
 }
+
+/** Of each answer, whatever the account's budget: what a receiver that works says (`ok`) asks for no statement. */
+const freeBytes = 64;
+
+/** Answers are kept whole as far as the budget of their account reaches; of the others the beginning is. */
+async function cutToBudget(tx: Queries, outcomes: readonly Outcome[], nowMs: number): Promise<Outcome[]> {
+  const wanted = new Map<string, number>();
+  for (const one of outcomes) {
+    const bytes = beyondFree(one);
+    if (bytes > 0) wanted.set(one.accountId, (wanted.get(one.accountId) ?? 0) + bytes);
+  }
+  if (wanted.size === 0) return [...outcomes];
+  const left = await takeStorage(tx, 'answers', wanted, nowMs);
+  return outcomes.map((one) => {
+    const bytes = beyondFree(one);
+    if (bytes === 0) return one;
+    const after = (left.get(one.accountId) ?? 0) - bytes;
+    left.set(one.accountId, after);
+    return after >= 0 ? one : { ...one, attempt: { ...one.attempt, responseSnippet: beginningOf(one) } };
+  });
+}
+
+const beyondFree = ({ attempt }: Outcome): number =>
+  Math.max(0, Buffer.byteLength(attempt.responseSnippet ?? '') - freeBytes);
+
+/** A character that is cut in two becomes U+FFFD, which is three bytes. */
+const beginningOf = ({ attempt }: Outcome): string =>
+  Buffer.from(attempt.responseSnippet ?? '')
+    .subarray(0, freeBytes)
+    .toString('utf8');
 
 const keyText = ({ accountId, endpointId, eventId }: Outcome): string => accountId + endpointId + eventId;
 

@@ -597,7 +597,7 @@ export const RequestListSchema = Type.Object({
           },
         ],
       }),
-      leftOut: Count('Requests of the same second that were not kept'),
+      leftOut: Count('Requests since the row before that were not kept'),
     }),
   ),
   nextCursor: NullableText('For the next page'),

@@ -41,6 +41,7 @@ export interface BackedUp extends WrittenFile {
 export const leftOut: Readonly<Record<string, string>> = {
   migration: 'named in the header; written anew by the migrations of the restore',
   rate_bucket: 'counters of seconds: every bucket is full again',
+  storage_budget: 'what was stored lately: counted anew',
   key_place: 'look-ups of the last hour: counted anew',
   query_slot: 'leases of calls that were under way in processes that are gone',
   send_slot: 'leases of calls that were under way in processes that are gone',
