@@ -40,7 +40,7 @@ const protocols: Partial<Record<AdapterName, Record<string, string>>> = {
 
 const plainId = (): string => randomUUID().replaceAll('-', '');
 
-/** What a life asks of a provider; each throws where it is not taken. */
+/** The calls that a life makes to a provider; each throws when it is refused. */
 const calls: Record<string, (provider: Provider) => Promise<void>> = {
   charge: async (provider) => {
     const { outcome } = await provider.createCharge({

@@ -16,7 +16,7 @@ import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
- * What routing by API key is worth: the CPU time of a transfer (`spread 64` of the bench, service and PostgreSQL, without the load balancer's own) over two
+ * The gain of routing by API key: the CPU time of a transfer (`spread 64` of the bench, service and PostgreSQL, without the load balancer's own) over two
  * `api` processes behind HAProxy and behind nginx, each by key and in turn, beside one process. The configurations are those of
  * `docs/operators/scaling.md`, without TLS. Rounds alternate.
  *

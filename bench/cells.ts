@@ -17,7 +17,7 @@ import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
- * What cells cost: the CPU time of a transfer (`spread 64` of the bench, service and PostgreSQL) over several cells of one PostgreSQL against the
+ * The cost of cells: the CPU time of a transfer (`spread 64` of the bench, service and PostgreSQL) over several cells of one PostgreSQL against the
  * same over one, and that of a worker that has nothing to do. Two processes stand beside each other, each over a database of its own in the same
  * server, and take turns under load, in pairs whose order alternates. One cell against one says how far equals differ.
  *

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Merchant } from './world.ts';
 
-/** What one database was asked for: a file of answered payments and their operations, and the merchants that asked. */
+/** The requests that one database answered: a file of answered payments and their operations, and the merchants that asked. */
 export interface Answered {
   name: string;
   databaseUrl: string;
@@ -44,7 +44,7 @@ export async function checkAnswered(
   ];
 }
 
-/** What was answered, by a file of payments and their operations, beside what is stored. */
+/** Compares the answers, a file of payments and their operations, with the stored rows. */
 async function comparedWith(
   client: pg.Client,
   file: string,

@@ -23,7 +23,7 @@ import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
- * What observing costs: the CPU time of a transfer (`hot 64` of the bench, service and PostgreSQL) with metrics scraped every 5 s, or with
+ * The cost of observing: the CPU time of a transfer (`hot 64` of the bench, service and PostgreSQL) with metrics scraped every 5 s, or with
  * traces at the default share, against the same without. Two processes stand beside each other on one database and take turns under load, in
  * pairs whose order alternates: pairs of fresh processes differed by more than the limits, since each compiles its code anew. And the memory of
  * an idle `vintem start`.

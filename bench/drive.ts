@@ -90,7 +90,7 @@ export const driveTransfers = (
 export const costOf = ({ cost }: Measured): number =>
   (cost?.microsecondsEach.service ?? Number.NaN) + (cost?.microsecondsEach.postgres ?? Number.NaN);
 
-/** What was measured, as one line for the person who waits. */
+/** The measurement as one line for the person who waits. */
 export function textOf({ perSecond, p50, p99, cost }: Measured): string {
   const each = Object.entries(cost?.microsecondsEach ?? {}).map(([name, us]) => `${name} ${Math.round(us)}`);
   const costs = each.length > 0 ? `, CPU µs each: ${each.join(', ')}` : '';

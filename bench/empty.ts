@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { TransferBody } from '../server/src/api/transfers/schema.ts';
 import { PaymentSchema } from '../server/src/kinds/payment/schema.ts';
 
-/** What Fastify costs by itself: routes with the same body, schema and answer, and nothing behind them. */
+/** The cost of Fastify by itself: routes with the same body, schema and answer, and nothing behind them. */
 const answer = {
   id: '00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42',
   kind: 'transfer',

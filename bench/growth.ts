@@ -25,7 +25,7 @@ interface Needs {
 const amountCents = 1_000;
 
 /**
- * What things cost with so many payments stored, in one database that grows: transfers, a list, lookups all over, the claim of the
+ * The cost of calls with so many payments stored, in one database that grows: transfers, a list, lookups all over, the claim of the
  * follow-up, the deletion of an operation with its share of the payments, and `verify`. The shares of the operations are equal.
  */
 export async function measureGrowth(needs: Needs, stored: readonly number[]): Promise<Row[]> {
@@ -54,7 +54,7 @@ export async function measureGrowth(needs: Needs, stored: readonly number[]): Pr
         }
       }
       there = wanted;
-      // What autovacuum would have come to by the time that so many payments take to come in.
+      // Autovacuum would have done this in the time that so many payments take to come in.
       await admin.query('VACUUM (ANALYZE) vintem.payment, vintem.journal, vintem.event, vintem.balance');
       await admin.query('CHECKPOINT');
     }

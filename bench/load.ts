@@ -204,7 +204,7 @@ async function run(plan: Plan): Promise<LoadResult> {
   const count = latencies.length;
   tell({ type: 'end' });
   over = true;
-  // What is under way is answered, so that it can be looked for; a life that never ends must not hold up the rest.
+  // Calls under way are still answered, so that their payments can be looked for; a life that never ends must not hold up the rest.
   await Promise.race([ended, sleep(15_000)]);
   await pool.destroy();
   if (plan.answeredFile !== null)

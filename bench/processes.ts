@@ -29,7 +29,7 @@ export async function startProgram(
   };
 }
 
-/** A part of the bench in a process of its own, which tells something once it can be used. */
+/** A part of the bench in a process of its own, which sends a message once it is ready. */
 export async function startPart<Told>(
   file: string,
   env: Record<string, string> = {},

@@ -23,7 +23,7 @@ import { median } from './report.ts';
 import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
- * What a refund costs of a transfer: the CPU time of `refunds 64` (service and PostgreSQL) against that of `hot 64`, in one process and on one
+ * The cost of a refund in transfers: the CPU time of `refunds 64` (service and PostgreSQL) against that of `hot 64`, in one process and on one
  * database, in pairs whose order alternates. CPU time and not seconds, so that other work on the machine counts for little.
  *
  *   node bench/refund-cost.ts [--pairs 9] [--seconds 5] [--charges 100000] [--statements]

@@ -1,4 +1,4 @@
-/** What was measured, as a table for people, and against the aims. */
+/** The measurements as a table for people, and against the aims. */
 export interface Row {
   name: string;
   unit: string;

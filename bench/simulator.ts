@@ -1,6 +1,6 @@
 import { startSimulator } from '@vintem/simulator';
 
-/** The simulator in a process of its own, so that its CPU time is not counted: tells where it listens. */
+/** The simulator in a process of its own, so that its CPU time is not counted: sends its address once it listens. */
 const simulator = await startSimulator({
   host: '127.0.0.1',
   port: 0,

@@ -103,7 +103,7 @@ function contentOf(content) {
   return `{ content: { ${types.join(' ')} } }`;
 }
 
-/** What a reference inside of the document names. */
+/** The part of the document that a reference names. */
 const at = (document, pointer) =>
   pointer
     .slice(2)

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
  */
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** What may be in what the service runs: licences without duties beyond naming authors. */
+/** Licences that the service's packages may have: without duties beyond naming authors. */
 const allowed = new Set([
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0'],
   ...['PSF-2.0', 'Unlicense', '(MIT OR CC0-1.0)'],

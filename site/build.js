@@ -38,7 +38,7 @@ const escaped = (text) =>
 
 const markdown = new MarkdownIt({ html: true });
 
-/** What is linked and no page: the document of the API is a file of the site, the rest stands in the repository alone. */
+/** Links that lead to no page: the document of the API is a file of the site, the rest stands in the repository alone. */
 function targetOf(href, from, pages) {
   if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
   const [path, anchor] = href.split('#');
@@ -290,7 +290,7 @@ for (const name of await readdir(join(root, 'docs/images')))
 await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
 packInto(fresh);
 if ((await contentsOf(fresh)) === (await contentsOf(values.out))) {
-  // Whoever reads the pages meanwhile finds them.
+  // Readers find the old pages until then.
   await rm(fresh, { recursive: true });
 } else {
   await rm(values.out, { recursive: true, force: true });

@@ -79,7 +79,7 @@ export function oneOf<Choice extends string>(
   return value as Choice;
 }
 
-/** What creates things by hand is for test accounts. */
+/** Commands that create things by hand are for test accounts. */
 export function needsTestKey({ key }: Login, name: string): void {
   if (!key.startsWith('vtm_test_'))
     throw new UsageFault(`${name} needs the key of a test account (vtm_test_…)`);

@@ -73,7 +73,7 @@ async function run(command: Command, args: string[]): Promise<number> {
   );
 }
 
-/** What is given on the command line wins over what is stored. */
+/** An option of the command line wins over the stored value. */
 async function loginOf(values: Context['values'], configFile: string): Promise<Login> {
   const stored = await storedLogin(configFile);
   const given = await givenKey(values);

@@ -70,7 +70,7 @@ async function create(
     out.answer(made, code(made) + shown(made));
     return undefined;
   }
-  // What a payer needs is shown before the wait, the rest once it has ended.
+  // The code is shown before the wait, the rest once it has ended.
   if (!out.json)
     out.note(`${code(made)}${made.id} is ${made.status}${made.copyPaste ? `\n${made.copyPaste}` : ''}`);
   const ended = { ...(await untilFinal(context, made.id)), requestKey: made.requestKey };

@@ -72,7 +72,7 @@ async function found({ signal }: Stage, look: () => Promise<string | undefined>)
   throw new Error('the dispute was not seen within a minute');
 }
 
-/** What only tries operations out leaves none behind: an account has ten. */
+/** A trigger of operation events leaves no operation behind: an account has ten. */
 async function operationThat(
   { vintem, signal }: Stage,
   last: 'created' | 'updated' | 'deleted',

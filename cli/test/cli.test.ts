@@ -184,7 +184,7 @@ test('a creation without an answer is exit code 4, and says with which key to re
   expect(lost.code).toBe(4);
   const key = /^request key (\S+)$/m.exec(lost.err)?.[1];
   expect(lost.err).toContain(`--request-key ${key}`);
-  // What takes longer than a second shows progress.
+  // A call of more than a second shows progress.
   expect(lost.err).toContain('asking the service … 1 s');
 });
 

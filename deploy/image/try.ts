@@ -143,7 +143,7 @@ async function serve(): Promise<void> {
   finish(['verify', '--full'], api);
 }
 
-/** What the base image brings, taken from this machine, and the users file that names 65532. */
+/** The files of the base image, taken from this machine, and the users file that names 65532. */
 function addBase(): void {
   const node = join(image, 'usr/bin/node');
   const listed = execFileSync('ldd', [node], { encoding: 'utf8' });

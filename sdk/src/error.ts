@@ -15,7 +15,7 @@ export type ClientCode =
   | 'invalid_signature'
   | 'invalid_secret';
 
-/** What is wrong with one field, or which limit refused. */
+/** The fault of one field, or the limit that refused. */
 export interface ErrorDetail {
   field?: string;
   code?: string;

@@ -1,6 +1,6 @@
 import { type ErrorDetail, VintemError } from './error.ts';
 
-/** What every call takes. */
+/** The options of every call. */
 export interface CallOptions {
   /** Ends the call, its waits included. A creation that was under way may still happen: repeat it with its `requestKey`. */
   signal?: AbortSignal | undefined;
@@ -105,7 +105,7 @@ async function request<Answer>(connection: Connection, call: Call, read: Read<An
 
 /**
  * A state of money is never an old one. Frameworks put a cache of their own around `fetch`: Next.js 13 and 14 keep the answer to a GET for
- * good, so a payment would stay pending. Some runtimes (Cloudflare Workers of before November 2024) have no caches there and refuse the word.
+ * good, so a payment would stay pending. Some runtimes (Cloudflare Workers older than November 2024) have no caches there and refuse the word.
  */
 const uncached: { cache?: 'no-store' } = takesNoStore() ? { cache: 'no-store' } : {};
 

@@ -4,13 +4,13 @@ type Schemas = components['schemas'];
 
 /** A charge (`kind: 'deposit'`) or a transfer. Amounts are integers in cents, times RFC 3339 in UTC. */
 export type Payment = Schemas['Payment'];
-/** What a creation returns: the payment as it is now, and the key that names the creation. */
+/** The result of a creation: the payment as it is now, and the key that names the creation. */
 export type CreatedPayment = Payment & { requestKey: string };
 export type PaymentStatus = Payment['status'];
 /** Balance and conditions of a business operation; amounts in cents, `…Bps` in hundredths of a percent. */
 export type AccountSummary = Schemas['AccountSummary'];
 export type Operation = Schemas['Operation'];
-/** What a creation or a rename answers: a key without `read` gets no balance. */
+/** The answer to a creation or a rename: a key without `read` gets no balance. */
 export type SavedOperation = Schemas['SavedOperation'];
 export type OperationList = Schemas['GetOperationsAnswer'];
 export type Webhook = Schemas['Webhook'];
@@ -62,7 +62,7 @@ export interface StatementPeriod {
   /** Last day, which is included, or the time before which. */
   to?: Time | undefined;
 }
-/** What every page of a statement tells of the whole period, in cents. */
+/** Totals of the whole period, in cents: every page of a statement has them. */
 export type StatementTotals = Pick<
   Schemas['GetStatementAnswer'],
   'openingBalanceCents' | 'closingBalanceCents'
@@ -91,7 +91,7 @@ export interface NewDisputeFile {
 }
 /** A text, files that were given before, or both: what the provider takes. */
 export type NewDefence = Schemas['PostDisputesByIdDefenceBody'];
-/** What a dispute was answered, and what a defence may contain at this moment. */
+/** The defence of a dispute, and what a defence may contain at this moment. */
 export type DefenceOfDispute = Schemas['GetDisputesByIdDefenceAnswer'];
 export interface DisputeFilter {
   /** Size of a page, 1 to 100. */
@@ -102,7 +102,7 @@ export interface DisputeFilter {
 export type NewRefund = Omit<Schemas['PostPaymentsByIdRefundsBody'], 'requestKey'> & Keyed;
 
 /**
- * What happened; `data` is the payment or the business operation as it was then. `id` is the same in every delivery, stream and
+ * An event; `data` is the payment or the business operation as it was then. `id` is the same in every delivery, stream and
  * list: handle each once. `livemode` is false for test accounts and samples. Types may be added: ignore those that you do not know.
  */
 export type VintemEvent = Schemas['Event'];

@@ -46,7 +46,7 @@ import type {
 } from './types.ts';
 import { waitFor } from './wait.ts';
 
-/** What a `requestKey` stands for: enough to repeat the call. */
+/** The call that a `requestKey` stands for: enough to repeat it. */
 export interface KeyedCall {
   call: 'charges.create' | 'transfers.create' | 'operations.create' | 'webhooks.create' | 'refunds.create';
   /** The request's body, `requestKey` included; amounts in cents. */
@@ -222,7 +222,7 @@ class Transfers {
 
   /**
    * Confirms a draft, which a person has made in the panel, with the six digits from the mail. Needs the permission `transfers`. Not
-   * repeated after a lost answer: the Pix may have been sent, and `payments.get` tells.
+   * repeated after a lost answer: the Pix may have been sent, and `payments.get` shows it.
    *
    * @throws VintemError `payment_not_found`, `not_a_draft`, `invalid_code`, `code_expired`, and what refuses `create`
    * @deprecated people confirm drafts in the panel
@@ -308,7 +308,7 @@ class Payments {
 
   /**
    * Waits until a payment is in one of the states `until`, and returns it. Looks every half second at first and every five
-   * seconds later; a webhook or `events.follow` tells of many payments at less cost.
+   * seconds later; a webhook or `events.follow` reports many payments at less cost.
    *
    * @throws VintemError `wait_timeout` after `timeoutMs` (default 60,000 ms): the payment continues without you; wait again, or later
    *
@@ -410,7 +410,7 @@ class Disputes {
   }
 
   /**
-   * What a dispute was answered (`defence`), what a defence may contain at this moment (`offer`), each null where there is none, and the
+   * The defence that was sent (`defence`), what a defence may contain at this moment (`offer`), each null where there is none, and the
    * files that go out with no defence.
    *
    * @throws VintemError `dispute_not_found`
@@ -425,7 +425,7 @@ class Disputes {
 
   /**
    * Answers a dispute, before its `deadlineAt`. Needs the permission `disputes`. The provider takes one defence, which cannot be changed;
-   * the same text and files again are the same defence. The answer is `pending`: `disputes.defence` tells when the provider has it.
+   * the same text and files again are the same defence. The answer is `pending`: `disputes.defence` shows when the provider has it.
    *
    * @throws VintemError `dispute_not_found`, `dispute_defended`, `dispute_ended`, `defence_window_closed`, `defence_too_long`,
    * `file_not_found`, `not_offered_by_provider`
@@ -497,7 +497,7 @@ class Account {
   }
 
   /**
-   * What changed the balance of the selected business operation, oldest first: charges, transfers, fees, refunds, holds. Needs `read`.
+   * The changes of the balance of the selected business operation, oldest first: charges, transfers, fees, refunds, holds. Needs `read`.
    * `amountCents` of a line is what the balance changed by, and `balanceCents` the balance after it. Each of its `pages()` has
    * `openingBalanceCents` and `closingBalanceCents` of the period besides. `from` and `to` are days of São Paulo (`2026-11-30`, both
    * included) or times.
@@ -898,7 +898,7 @@ class TestMode {
   }
 
   /**
-   * What was paid or completed goes back, in whole or in part.
+   * Gives back a paid charge or a completed transfer, in whole or in part.
    *
    * @example
    * await vintem.testMode.return(paidCharge.id, { amountCents: 1 }).catch((error) => console.log(error.code));
@@ -925,7 +925,7 @@ class TestMode {
   }
 
   /**
-   * What the provider says of a dispute. An accepted one keeps its hold until the money is taken: that is `return` on its charge.
+   * Plays the provider's decision of a dispute. An accepted one keeps its hold until the money is taken: that is `return` on its charge.
    *
    * @param id of the dispute
    * @throws VintemError `dispute_not_found`

@@ -61,7 +61,7 @@ async function payEverything(): Promise<void> {
   }
 }
 
-/** What the examples take from their surroundings. */
+/** The variables that the examples take from their surroundings. */
 async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, baseUrl: string) {
   const secret = testing.makeSecret();
   const message = testing.signedWebhook('charge.paid', secret);
@@ -135,7 +135,7 @@ async function disputeOf(vintem: sdk.Vintem, paymentId: string): Promise<string>
   return (await newest()) ?? '';
 }
 
-/** What the client asked for, as `POST /api/v1/public/pix/charges`. */
+/** The client's request, as `POST /api/v1/public/pix/charges`. */
 const asked = new Set<string>();
 const recorded: typeof fetch = (input, init) => {
   asked.add(`${init?.method ?? 'GET'} ${new URL(String(input)).pathname}`);
@@ -181,7 +181,7 @@ const routesOf = ({ paths }: OpenApi, prefix: string): { name: string; form: Reg
 // After the examples, since it looks at what they asked for.
 test('every call of merchants that the service has was made by an example', async () => {
   const vintem = new sdk.Vintem({ apiKey: merchant.key, baseUrl: service.url, fetch: recorded });
-  // What one function does by a word, and an example shows with one of them.
+  // One function does both by a word, and an example shows one of them.
   const nothing = crypto.randomUUID();
   const acts = [
     vintem.testMode.end(nothing, 'remove'),

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** What `npm pack` makes, installed in a project of its own. */
+/** The package that `npm pack` makes, installed in a project of its own. */
 
 const run = promisify(execFile);
 const sdk = fileURLToPath(new URL('../', import.meta.url));

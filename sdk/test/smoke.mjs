@@ -1,4 +1,4 @@
-// What the client needs of its surroundings, in any of them, against a real service. It throws when something is missing.
+// The client in any of its surroundings, against a real service. It throws when something is missing.
 import { Vintem, VintemError, verifyWebhook } from '../dist/index.js';
 import { makeSecret, signedWebhook } from '../dist/testing.js';
 

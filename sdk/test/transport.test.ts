@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { Vintem, VintemError, type VintemOptions } from '../src/index.ts';
 
-/** What is repeated, and what is said of it, against a server that answers as it is scripted, over real connections. */
+/** Repeats of calls and their reports, against a server that answers as it is scripted, over real connections. */
 
 interface Seen {
   method: string;

@@ -114,7 +114,7 @@ function run(bank: Bank, world: World & { at: number }, one: Command): Entry[] {
   }
 }
 
-/** What the bank would show and do from here on; how often a delivery failed is not kept, nor when it is due again. */
+/** The bank as it would continue from its journal; how often a delivery failed is not kept, nor when it is due again. */
 function shape(bank: Bank) {
   return JSON.parse(
     JSON.stringify({

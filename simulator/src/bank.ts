@@ -60,12 +60,12 @@ export type Bank = {
   /** Reports that were requested. Not kept: after a restart a client requests them again. */
   reports: Map<string, Report>;
   behaviour: Behaviour;
-  /** What the provider of this protocol charges. */
+  /** The prices of the provider of this protocol. */
   terms: TermsName;
   outbox: Outbox;
   due: DueList<{ payout: Payout } | { arrival: Arrival } | { payment: Payment; refund: PixReturn }>;
   counts: Counts;
-  /** What payers paid less completed payouts that were not returned and what they cost. It limits payouts where `overdraft` says so. */
+  /** Payments of payers less completed payouts that were not returned and what they cost. It limits payouts where `overdraft` says so. */
   balanceCents: number;
   /** The last moment that was given to a row: creation times never run backwards, or the lists lose their order. */
   lastMoment: number;
@@ -83,7 +83,7 @@ export type Bank = {
 /** A client's bank account: its rows in order of creation, as lists show them. Its name is the first key that a client showed. */
 export type Account = { charges: Charge[]; payments: Payment[]; payouts: Payout[]; balanceCents: number };
 
-/** What an account has and may not pay out. Money in dispute comes on top of it. */
+/** Blocked money of an account, in cents. Money in dispute comes on top of it. */
 export type Blocked = { account: string; judicialCents: number; medCents: number; cautionCents: number };
 
 export type Charge = {
@@ -120,9 +120,9 @@ export type Payment = {
   n: number;
   /** Its place in the statement, as that of a completed payout and of a return. */
   line: number;
-  /** What went back to the payer, or was asked to. */
+  /** A return to the payer, carried out or requested. */
   returns: PixReturn[];
-  /** What the provider kept of it; absent: nothing. */
+  /** The provider's fee, kept from it; absent: none. */
   feeCents?: number;
   /** How often each refund was asked for, by its id, also where the request was lost. */
   asked?: Record<string, number>;
@@ -151,7 +151,7 @@ export type Payout = PayoutRequest & {
   line: number | undefined;
   refusal: Refusal | undefined;
   returns: PixReturn[];
-  /** What it cost beside its amount; absent: nothing. */
+  /** The provider's fee beside its amount; absent: none. */
   feeCents?: number;
   /** It waits for a person's approval: the answer to its creation was a refusal. */
   held?: true;
@@ -185,7 +185,7 @@ export type Dispute = {
   openedAt: number;
   deadlineAt: number;
   endedAt?: number;
-  /** What the receiver answered: a text, or files. */
+  /** The receiver's defence: a text, or files. */
   defence?: { text?: string; files?: StoredFile[]; at: number };
 };
 /** A file that a client gave, without its contents. */
@@ -248,7 +248,7 @@ export type Entry =
   | ['token-secret', string]
   | ['signing-key', string];
 
-/** What the socket of a request gets: an answer made from `answer`, the end of the connection, nothing, nonsense. */
+/** The reply that the socket of a request gets: an answer made from `answer`, the end of the connection, nothing, nonsense. */
 export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 'garbage' | 'error-500' };
 
 const refusedInAnswer: Refusal = { code: 'AC03', reason: 'Pagamento negado pelo simulador' };
@@ -525,7 +525,7 @@ export function requestPayout(
   return { fate: 'answer', answer: { accepted: payout }, writes };
 }
 
-/** What the account may pay out: what it has, less what is blocked and what is on its way, each with what it costs. */
+/** The amount that the account may pay out: its balance less blocked money and payouts on their way, each with its fee. */
 function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest): number {
   const name = accountNameOf(bank, payerKey);
   const { balanceCents, payouts } = bank.accounts.get(name) ?? emptyAccount();
@@ -542,7 +542,7 @@ const costOfSending = (bank: Bank, amountCents: number): number =>
 const feeOf = (bank: Bank, feeCents: number): { feeCents?: number } =>
   bank.behaviour.fees === 'on' && feeCents > 0 ? { feeCents } : {};
 
-/** What an account has and may not pay out; `medCents` with what is in dispute. */
+/** Blocked money of an account; `medCents` includes money in dispute. */
 export function blockedOf(bank: Bank, account: string) {
   const { judicialCents = 0, medCents = 0, cautionCents = 0 } = bank.blocked.get(account) ?? {};
   const med = medCents + disputedCents(bank, account);
@@ -799,7 +799,7 @@ export const disputesOf = (bank: Bank, account: string): Dispute[] =>
     return payment !== undefined && accountNameOf(bank, payment.key) === account;
   });
 
-/** What disputes that are not decided keep back. */
+/** The amount that undecided disputes keep back. */
 export function disputedCents(bank: Bank, account: string): number {
   let cents = 0;
   for (const { status, amountCents } of disputesOf(bank, account))
@@ -931,7 +931,7 @@ export function nextReturnForm(bank: Bank): ReturnForm {
   return turns[bank.returnReports++ % turns.length] as ReturnForm;
 }
 
-/** What went back, with what is on its way. */
+/** The returned amount, returns on their way included. */
 export function returnedCents({ returns }: { returns: readonly PixReturn[] }): number {
   return returns.reduce((sum, one) => sum + (one.state === 'failed' ? 0 : one.amountCents), 0);
 }
@@ -1048,7 +1048,7 @@ export const accountNameFor = (bank: Bank, clientId: string): string =>
 /** A key that no client has shown is an account of its own. */
 export const accountNameOf = (bank: Bank, key: string): string => bank.keys.get(key) ?? key;
 
-/** What the client's account has. */
+/** The balance of the client's account. */
 export const accountFor = (bank: Bank, clientId: string): Account =>
   bank.accounts.get(accountNameFor(bank, clientId)) ?? emptyAccount();
 
@@ -1115,7 +1115,7 @@ function lineOfPayout(payout: Payout, at: number): StatementLine {
   return { key, at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
 }
 
-/** What the provider charged for it, behind its own line. */
+/** The line of the provider's fee, behind the payment's own line. */
 function linesOfFee(of: Payment | Payout): StatementLine[] {
   const { endToEnd, feeCents = 0 } = of;
   if (feeCents === 0) return [];

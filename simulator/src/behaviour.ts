@@ -57,7 +57,7 @@ export type Behaviour = {
   payout: PayoutBehaviour;
   charge: ChargeBehaviour;
   refund: RefundBehaviour;
-  /** What becomes of the answer to a dispute; files that are only stored for it always are. */
+  /** The fate of the answer to a dispute; files that are only stored for it always are. */
   defence: DefenceBehaviour;
   webhook: (typeof choices.webhook)[number];
   query: (typeof choices.query)[number];

@@ -274,7 +274,7 @@ function behaviour(desk: Desk, request: Request): Reply {
 
 // ---------------------------------------------------------------------------------------------- blocked
 
-/** What the provider blocks of each account: by a court, for a contested Pix (MED), for caution. */
+/** Blocked money of each account: by a court, for a contested Pix (MED), for caution. */
 function blocked(desk: Desk, request: Request): Reply {
   if (request.method === 'GET') return json(200, { blocked: [...desk.bank.blocked.values()] });
   if (request.method !== 'PUT') return unknownCall();
@@ -384,7 +384,7 @@ const disputesState = (disputed: DisputesOfPix, charge: Charge) => {
   return disputes.length === 0 ? {} : { disputes };
 };
 
-/** What the receiver asked to give back, also what was lost on the way: that has no status. */
+/** Returns that the receiver requested. One that was lost on the way has no status. */
 function refundsState(payments: readonly Payment[]) {
   const refunds = payments.flatMap(({ endToEnd, asked = {}, returns }) =>
     Object.entries(asked).map(([id, timesReceived]) => {
@@ -401,7 +401,7 @@ function refundsState(payments: readonly Payment[]) {
   return refunds.length === 0 ? {} : { refunds };
 }
 
-/** What has moved. */
+/** The movements so far. */
 const returnsState = ({ returns }: { returns: readonly PixReturn[] }) =>
   returns
     .filter(({ state }) => state === undefined)
@@ -446,7 +446,7 @@ const shownCharges = 20;
 const shownPayouts = 30;
 const searchedCharges = 5000;
 
-/** What the page shows: the newest open charges and payouts, and how the provider behaves. */
+/** The content of the page: the newest open charges and payouts, and how the provider behaves. */
 export function pageData(desk: Desk): Reply {
   const { bank } = desk;
   const now = desk.world.now();

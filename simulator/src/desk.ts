@@ -10,7 +10,7 @@ import {
 } from './bank.ts';
 import type { World } from './world.ts';
 
-/** What every call works on. */
+/** The state that every call works on. */
 export type Desk = {
   bank: Bank;
   world: World;
@@ -22,7 +22,7 @@ export type Desk = {
   lastToken?: { header: string; client: string; end: number };
 };
 
-/** What a call of a client works on: it sees the rows of its account. */
+/** The state that a client's call works on: it sees the rows of its account. */
 export type ClientDesk = Desk & { client: string };
 
 /** The name of the account that the client works for. */

@@ -11,7 +11,7 @@ export interface Dialect {
   /** The calls of a client; undefined when there is no such call. */
   api(desk: Desk, request: Request): Outcome | undefined;
   posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
-  /** Payments that one delivery tells of: a delivery is answered, and sent again, as a whole. */
+  /** Payments in one delivery: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
   terms: TermsName;
 }

@@ -1,4 +1,4 @@
-/** What falls due later, the earliest first: a binary heap over `at` (milliseconds), equal times in order of arrival. */
+/** Work that falls due later, the earliest first: a binary heap over `at` (milliseconds), equal times in order of arrival. */
 export type DueList<T> = { items: { at: number; turn: number; what: T }[]; turn: number };
 
 export function emptyDueList<T>(): DueList<T> {

@@ -15,7 +15,7 @@ export const costOf = { found: 1, unknown: 20 };
 
 const minuteMs = 60_000;
 
-/** What is left at this moment, whole minutes refilled. */
+/** The look-ups left at this moment, whole minutes refilled. */
 export function lookUpsOf(bank: Bank, client: string, now: number): LookUps {
   const { left, at } = bank.lookUps.get(client) ?? { left: lookUpsMost, at: now };
   const minutes = Math.max(0, Math.floor((now - at) / minuteMs));

@@ -39,7 +39,7 @@ export async function startSimulator(
   let stopped = false;
   const server = createHttpServer({
     hostNames: options.hostNames ?? [],
-    // One that nobody speaks to has no state on disk.
+    // A dialect without clients has no state on disk.
     deskAt(name) {
       if (name === '') return desks.get('');
       const dialect = Object.hasOwn(dialects, name) ? dialects[name] : undefined;
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
       log: (message) => process.stderr.write(`${message}\n`),
     });
     const stop = () => {
-      // What hangs must not hold the exit: 2 s are promised.
+      // A hanging call must not hold the exit: 2 s are promised.
       setTimeout(() => process.exit(1), 1_500).unref();
       simulator.stop().then(() => process.exit(0));
     };

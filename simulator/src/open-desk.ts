@@ -58,7 +58,7 @@ export function openDesk({ stateDir, dialect, isClient, log }: DeskOptions): Ope
     const { deliveries, writes } = passTime(bank, world, dialect.perDelivery);
     append(writes);
     if (deliveries.length > 0) {
-      // What a webhook tells must be in the journal first, as with an answer.
+      // The content of a webhook must be in the journal first, as with an answer.
       journal.whenWritten(() => {
         for (const delivery of deliveries) sender.send(delivery);
       });

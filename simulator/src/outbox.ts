@@ -2,7 +2,7 @@ import type { Behaviour } from './behaviour.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
 
 /**
- * What the provider still has to report to its client, without any I/O.
+ * Reports that the provider still has to send to its client, without any I/O.
  *
  * A notification waits until it is due and then up to 10 ms more, so that everything which falls due within that
  * time goes out in one delivery of as many as the protocol puts into a request, at most 100. A delivery that fails puts its notifications back, with growing

@@ -162,7 +162,7 @@ function token(desk: Desk, request: Request): Reply {
     access_token: issueToken(desk.bank.tokenSecret, client.id, desk.world.now()),
     token_type: 'Bearer',
     expires_in: tokenLifeSeconds,
-    // What is asked for is granted.
+    // Every requested scope is granted.
     scope: form?.get('scope') ?? scopes,
   });
 }
@@ -264,7 +264,7 @@ function queriedList<T>(
   );
 }
 
-/** What a provider gives of a list whose read side lags, or whose pages are smaller than asked. */
+/** The page of a list whose read side lags, or whose pages are smaller than requested. */
 export function asBehaved({ bank, world }: Pick<Desk, 'bank' | 'world'>, list: ListQuery): ListQuery {
   const { listLagMs, pageCap } = bank.behaviour;
   return {

@@ -1,4 +1,4 @@
-/** What an answer says; the server adds the length. A body in parts is streamed. */
+/** The content of an answer; the server adds the length. A body in parts is streamed. */
 export type Reply = {
   status: number;
   type: string;
@@ -39,7 +39,7 @@ export function internalError(): Reply {
   );
 }
 
-/** What a client cannot read: a page with the status of success. */
+/** An answer that a client cannot read: a page with the status of success. */
 export function garbage(): Reply {
   return {
     status: 200,

@@ -32,7 +32,7 @@ export function createHttpServer({
     readBody(incoming, (body) => {
       const { outcome, asked } = answer(deskAt, incoming, body);
       if (outcome === 'hang') return;
-      // Nothing goes out, not even the end of the connection, before what it tells is in the journal.
+      // Nothing goes out, not even the end of the connection, before its content is in the journal.
       (asked?.whenWritten ?? atOnce)(() => {
         if (outcome === 'drop') incoming.socket.destroy();
         else send(response, outcome);

@@ -1,8 +1,8 @@
-/** What a provider charges, and what it does with a payout beyond the balance. */
+/** The prices of a provider, and its rule for a payout beyond the balance. */
 export type Terms = {
-  /** What it keeps of a received Pix, in cents. */
+  /** Its fee, kept from a received Pix, in cents. */
   received(amountCents: number): number;
-  /** What a payout costs beside its amount, in cents. */
+  /** Its fee for a payout beside the amount, in cents. */
   sent(amountCents: number): number;
   /** `refuse`: in the answer. `hold`: it waits for a person. `cancel`: it is taken, and cancelled a moment later. */
   beyondBalance: 'refuse' | 'hold' | 'cancel';

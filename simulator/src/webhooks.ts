@@ -122,7 +122,7 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
   return JSON.stringify(inForm({ pix }, bank.behaviour.amounts));
 }
 
-/** Efí tells what it kept where the account has asked for it (`notificacao.tarifa`). */
+/** Efí reports its fee where the account has asked for it (`notificacao.tarifa`). */
 const feeNotice = ({ feeCents }: { feeCents?: number }) =>
   feeCents === undefined ? {} : { gnExtras: { tarifa: toReais(feeCents) } };
 

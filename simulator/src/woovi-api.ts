@@ -232,7 +232,7 @@ function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
 
 const isFee = ({ kind }: StatementLine): boolean => kind === 'TARIFA_RECEBIDO' || kind === 'TARIFA_ENVIADO';
 
-/** What went back in either direction, in order of time. */
+/** Returns in either direction, in order of time. */
 const returnsOf = ({ payments, payouts }: Account): PixReturn[] =>
   [...payments, ...payouts]
     .flatMap(({ returns }) => returns.filter(({ state }) => state === undefined))

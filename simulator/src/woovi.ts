@@ -316,7 +316,7 @@ export function sentView(payout: Payout) {
   };
 }
 
-/** What Woovi charged: a transaction of its own, which names no other. */
+/** Woovi's fee: a transaction of its own, which names no other. */
 export const feeView = ({ id, amountCents, at }: StatementLine) => ({
   value: amountCents,
   time: iso(at),

@@ -28,7 +28,7 @@ export function schema(name: string): ValidateFunction {
   return found;
 }
 
-/** What the schema finds wrong; empty when nothing. */
+/** The faults that the schema finds. */
 export function faults(name: string, value: unknown): string[] {
   const validate = schema(name);
   return validate(value)

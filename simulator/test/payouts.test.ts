@@ -298,7 +298,7 @@ describe('the payout behaviour', () => {
     expect(unknown.status).toBe(404);
     expect(unknown.body.nome).toBe('chave_favorecido_nao_encontrada');
     expect((await provider.payoutState(idEnvio))?.status).toBe('refused');
-    // What is no behaviour steers nothing.
+    // A key that names no behaviour steers nothing.
     expect(await status('toString')).toBe(201);
     expect(await status('send')).toBe(201);
   });

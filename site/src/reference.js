@@ -20,7 +20,7 @@ SwaggerUIBundle({
   validatorUrl: null,
 });
 
-// What Swagger UI leaves out for those who hear the page or use its keys.
+// Swagger UI leaves this out for screen readers and keyboards.
 const nameOf = (select) => {
   if (select.id === 'servers') return 'Server';
   if (select.closest('.examples-select')) return 'Example';

@@ -1,4 +1,4 @@
-// The search: an index that was made with the pages, read when somebody first types.
+// The search: an index that was made with the pages, read at the first key stroke.
 import MiniSearch from './minisearch.js';
 
 const { base } = document.querySelector('script[data-base]').dataset;

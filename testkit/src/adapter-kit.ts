@@ -21,7 +21,7 @@ import { parseBrCode } from '../../server/src/provider/br-code.ts';
 import type { Moves, Provider, WebhookContent, WebhookDelivery } from '../../server/src/provider/provider.ts';
 
 /**
- * What every adapter must do, whatever its protocol: the same tests against the simulator's dialect of each. How an adapter is added to
+ * The duties of every adapter, whatever its protocol: the same tests against the simulator's dialect of each. How an adapter is added to
  * it says `docs/developers/adapters.md`.
  */
 export interface Subject {
@@ -33,11 +33,11 @@ export interface Subject {
   /** It sends; without payouts it only receives, and its deliveries wake queries. */
   payouts: boolean;
   /**
-   * A payout is found under our own id, listed, and told by deliveries. Without that its creation answers with the provider's name of it, which
+   * A payout is found under our own id, listed, and reported by deliveries. Without that its creation answers with the provider's name of it, which
    * alone finds it, and the same creation again gets the first answer again.
    */
   ownId: boolean;
-  /** What a 429 that names no time is taken for. */
+  /** The wait after a 429 that names no time. */
   restAfterLimitMs?: number;
   /** It documents by a name that a refund is refused. Without that every error of the answer is unclear. */
   refundRefusal: boolean;
@@ -175,7 +175,7 @@ const charge = (provider: Provider, txid: string, amountCents = 12_345) =>
     expirySeconds: 3600,
   });
 
-/** What the provider's answers named payouts, as an intent keeps it. */
+/** The provider's names of payouts, as an intent keeps them. */
 const references = new Map<string, string>();
 
 async function payout(
@@ -532,7 +532,7 @@ function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
   };
   const refund = (endToEnd: string, providerId: string, description = 'Devolução', amountCents = 345) =>
     bench.provider.sendRefund({ endToEnd, providerId, amountCents, description });
-  /** What the provider itself holds true of the refunds of a charge. */
+  /** The provider's own truth about the refunds of a charge. */
   const atProvider = async (txid: string) => {
     const { charges } = (await bench.control('GET', `state?txid=${txid}`)) as {
       charges: {

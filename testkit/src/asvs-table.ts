@@ -127,7 +127,7 @@ const noWebRtc = 'There is no WebRTC.';
 const noNative = 'The code is TypeScript in a memory-safe runtime.';
 const noGraphql = 'There is no GraphQL or other query language for callers.';
 
-/** What was read, where the named tests alone would say too little. */
+/** The reviewed file, where the named tests alone would say too little. */
 const reasons: Readonly<Record<string, string>> = {
   '1.2.1':
     'React and the JSON serializer encode; payers and names with markup were put into every page of the panel in a browser, and nothing ran',
@@ -433,10 +433,10 @@ export const asvsTable: readonly Requirement[] = [
   }),
   met('6.2.5', 1, 'No rules of composition', { [passwords]: ['%s is taken'] }),
   met('6.2.6', 1, 'Password fields are masked', {
-    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+    'server/test/panel/panel-people-browser.test.ts': ['a person signs in, and a refusal is read out'],
   }),
   met('6.2.7', 1, 'Pasting and password managers work', {
-    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+    'server/test/panel/panel-people-browser.test.ts': ['a person signs in, and a refusal is read out'],
   }),
   met('6.2.8', 1, 'Passwords are verified as given', {
     [passwords]: ['a hash fits its own password only, and says how it was made'],
@@ -513,7 +513,7 @@ export const asvsTable: readonly Requirement[] = [
   none('6.8.1', 2, 'Identity providers cannot be confused', noIdp),
   none('6.8.2', 2, 'Assertions are verified', noIdp),
   none('6.8.3', 2, 'SAML assertions are used once', noIdp),
-  none('6.8.4', 2, 'Strength told by an identity provider', noIdp),
+  none('6.8.4', 2, 'Strength reported by an identity provider', noIdp),
 
   // ---------------------------------------------------------------------------------------------------------- 7. sessions
   met('7.1.1', 2, 'Document the times of sessions', { [model]: ['## Sessions'] }),
@@ -551,7 +551,7 @@ export const asvsTable: readonly Requirement[] = [
     [signIn]: ['ends with all others when its person says so'],
   }),
   met('7.4.4', 2, 'Every page offers to sign out', {
-    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+    'server/test/panel/panel-people-browser.test.ts': ['a person signs in, and a refusal is read out'],
   }),
   met('7.4.5', 2, 'Operators can end sessions', {
     [attacks]: ['lists and ends the sessions of a person, and resets their factors'],

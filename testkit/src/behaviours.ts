@@ -48,15 +48,15 @@ const refundFates = [
   'error-500-after-accepting',
   'garbage',
 ];
-/** What the provider never takes: the reserve stays, whatever is not found. */
+/** Sends that the provider never accepts: the reserve stays, whatever is not found. */
 const neverTaken = ['lose-request', 'error-500'];
 /**
- * What ends elsewhere and stays open in a protocol, with its reserve, until a person decides: Woovi documents no code for the refusal of a
+ * Sends that end elsewhere and stay open in a protocol, with its reserve, until a person decides: Woovi documents no code for the refusal of a
  * refund, so that the answer proves nothing and no query ever names the refund.
  */
 const undecidedIn: Partial<Record<Dialect, readonly string[]>> = { woovi: ['refund, refuse-in-answer'] };
 
-/** What became of it, by its name as `payout, lose-answer`. */
+/** Its final state, by its name as `payout, lose-answer`. */
 export type Became = Map<string, string>;
 
 /** A payment or a refund that was asked for, and the name of its fate. */
@@ -123,7 +123,7 @@ async function forgetTroubles({ database }: Service): Promise<void> {
   await fillQueryLimit({ database });
 }
 
-/** What a worker does with all that is due then. */
+/** Lets a worker do all that is due then. */
 async function work({ service, merchant, provider }: Day, aheadMs: number): Promise<void> {
   const followUp = createFollowUp(later(service.cellOf(merchant), aheadMs), provider);
   await followUp.stepSends();
@@ -210,7 +210,7 @@ async function clearUp(day: Day, asked: readonly Asked[], charge: string, fate: 
   return statusOf(day.service, charge);
 }
 
-/** A payout is completed and a refund carried out by hand: whoever has decided it already says so, and nothing changes. */
+/** A payout is completed and a refund carried out by hand: a provider that has decided it already says so, and nothing changes. */
 async function decideOpen({ service }: Day, asked: readonly Asked[]): Promise<void> {
   for (const { kind, id } of asked.filter(({ fate }) => fate === 'stay-pending'))
     await service.simulator.control('POST', `/control/${kind}s/${providerIdOf(id)}/complete`);

@@ -51,7 +51,7 @@ async function unpacked(): Promise<{ executablePath: string; folder: string }> {
 export interface Window {
   context: BrowserContext;
   page: Page;
-  /** What the page complained about: errors and warnings of its console, exceptions, refused styles and scripts. */
+  /** The complaints of the page: errors and warnings of its console, exceptions, refused styles and scripts. */
   complaints: string[];
 }
 

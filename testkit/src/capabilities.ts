@@ -1,6 +1,6 @@
 import type { Capabilities } from '../../server/src/provider/provider.ts';
 
-/** What the first adapter declares. */
+/** The capabilities of the first adapter. */
 export const capabilities: Capabilities = {
   repeatIsSafe: true,
   refusalIsFinal: true,

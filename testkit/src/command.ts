@@ -6,7 +6,7 @@ const MAIN = fileURLToPath(new URL('../../server/src/main/cli/launch.js', import
 
 export interface Running {
   pid: number;
-  /** What it has written on standard output and standard error so far. */
+  /** Its standard output and standard error so far. */
   stdout(): string;
   stderr(): string;
   /** The first line of standard output that begins so. Rejects when the program ends before. */

@@ -47,7 +47,7 @@ export async function openGate(databaseUrl: string): Promise<DatabaseGate> {
   };
   const become = async (next: typeof state) => {
     state = next;
-    // What was said while it was silent is lost: such connections are of no use.
+    // Messages of the silent time are lost: such connections are of no use.
     if (next !== 'silent') cut();
     await listens();
   };

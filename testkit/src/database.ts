@@ -50,7 +50,7 @@ async function createOnCluster(
 }
 
 /**
- * A database of its own, migrated, with the rows that every installation has (and the `live` connection, unless told
+ * A database of its own, migrated, with the rows that every installation has (and the `live` connection, unless asked
  * otherwise). `empty`: without schema and rows.
  */
 export async function createDatabase({

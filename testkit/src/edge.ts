@@ -25,7 +25,7 @@ export interface Edge {
   database: TestDatabase;
   /** A test account with its main operation. */
   newAccount(): Promise<{ ownerId: string; operationId: string }>;
-  /** The whole key, every permission unless told otherwise. */
+  /** The whole key, every permission unless given others. */
   newKey(accountId: string, held?: readonly Permission[]): Promise<{ id: string; key: string }>;
   call(key: string, options: InjectOptions): Promise<Answer>;
   drain(): void;

@@ -20,6 +20,6 @@ const cellsOf = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 
-/** What stands in backticks in a cell. */
+/** The names in backticks in a cell. */
 export const quoted = (cell: string): string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text as string);

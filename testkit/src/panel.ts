@@ -67,7 +67,7 @@ export async function newPerson(
   await acceptInvitation(service.runtime, { token, name: 'Ana Prado', password });
 }
 
-/** What was mailed to somebody, oldest first. */
+/** The mails to an address, oldest first. */
 export async function mailsTo(service: Service, email: string): Promise<string[]> {
   const folder = join(service.dataDir, 'mail');
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml')).sort();

@@ -15,7 +15,7 @@ export interface Program {
   dataDir: string;
   url: string;
   simulatorUrl: string;
-  /** What it has printed on standard output, over all its starts. */
+  /** Its standard output, over all its starts. */
   output(): string;
   /** Starts it (again) on the same folder; resolves when it says that it is ready. */
   start(): Promise<void>;

@@ -90,7 +90,7 @@ const logLines: Rule[] = [
   },
 ];
 
-/** What of a file is prose in English, with the same lines. */
+/** The English prose of a file, with the same lines. */
 const comments = (code: string): string =>
   code
     .split('\n')

@@ -69,6 +69,6 @@ export async function openReceiver(port = 0): Promise<Receiver> {
   };
 }
 
-/** What a merchant's code does first. @throws when the signature does not fit */
+/** The first step of a merchant's code. @throws when the signature does not fit */
 export const verified = (secret: string, { text, headers }: Received): unknown =>
   new Webhook(secret).verify(text, headers as Record<string, string>);

@@ -48,7 +48,7 @@ export interface Visited {
 }
 
 /**
- * What the scans of a statement read when it is run once more, those that a filter removed included, under the plan that the service
+ * The rows that the scans of a statement read when it is run once more, those that a filter removed included, under the plan that the service
  * gets: generic, without sequential scans where an index can be used. What it writes is rolled back.
  */
 export async function visited(url: string, { statement, values }: Run): Promise<Visited> {

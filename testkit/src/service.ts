@@ -34,7 +34,7 @@ export interface Service {
   runtime: Runtime;
   database: TestDatabase;
   simulator: Simulator;
-  /** A test account with a key of every permission, in the next cell unless told otherwise. */
+  /** A test account with a key of every permission, in the next cell unless another is given. */
   newMerchant(cell?: Runtime): Promise<Merchant>;
   /** The runtime of the cell that a merchant was placed in. */
   cellOf(merchant: Pick<Merchant, 'ownerId'>): Runtime;
@@ -49,10 +49,10 @@ export interface Merchant {
   operationId: string;
   key: string;
   call: Call;
-  /** Puts money into an operation the only way there is: a charge that somebody pays. */
+  /** Puts money into an operation the only way there is: a charge that a payer pays. */
   receive(amountCents: number, operationId?: string): Promise<void>;
   charge(fields?: object, operationId?: string): Promise<Answer>;
-  /** A charge that somebody has paid. @returns its id */
+  /** A charge that a payer has paid. @returns its id */
   paidCharge(fields?: object, operationId?: string): Promise<string>;
   transfer(fields?: object, operationId?: string): Promise<Answer>;
   balanceCents(operationId?: string): Promise<number>;
@@ -71,7 +71,7 @@ export interface Simulator {
   url: string;
   control(method: string, path: string, body?: object): Promise<Answer>;
   behave(behaviour: object): Promise<void>;
-  /** What the provider itself holds true of a payout. */
+  /** The provider's own truth about a payout. */
   payout(
     paymentId: string,
   ): Promise<

@@ -8,7 +8,7 @@ import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Till } from '../../server/src/store/till.ts';
 import type { Merchant, Service } from './service.ts';
 
-/** What the provider knows a payment by. */
+/** The provider's id of a payment. */
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
 
 /** The same process at another time: its wall clock and that of its till are ahead, and no caller waits. */
@@ -25,7 +25,7 @@ export const tillAt = (till: Till, now: () => number): Till => ({
   submit: (command) => till.submit({ ...command, decide: (view) => command.decide(view, now()) }),
 });
 
-/** Another process over the same database and provider, that leaves its sends to the workers unless told otherwise. */
+/** Another process over the same database and provider, that leaves its sends to the workers unless asked otherwise. */
 export const beside = (runtime: Runtime, more: Partial<Runtime> = {}): Runtime => ({
   ...runtime,
   settings: { ...runtime.settings, transferWaitMs: 0 },
@@ -108,7 +108,7 @@ export const fillQueryLimit = ({ database }: Pick<Service, 'database'>): Promise
 
 // --------------------------------------------------------------------------------- what the simulator could deliver
 
-/** What it takes to pass for the simulator. */
+/** The credentials that pass for the simulator. */
 export interface Receiver {
   url: string;
   secrets: Secrets;

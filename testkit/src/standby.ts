@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** What the driver keeps to itself of a replication connection. */
+/** The driver's private members of a replication connection. */
 interface Wire {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
@@ -8,9 +8,9 @@ interface Wire {
   on(event: 'copyData', listener: (message: { chunk: Buffer }) => void): void;
 }
 
-/** What a server takes for a standby that receives its log. It has replayed all of it, until it gets stuck. */
+/** A client that the server takes for a standby that receives its log. It has replayed all of it, until it gets stuck. */
 export interface FakeStandby {
-  /** Replays nothing from here on, and goes on to say so. */
+  /** Replays nothing from here on, and keeps saying so. */
   stick(): void;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ const statusEveryMs = 200;
 
 /**
  * The protocol of streaming replication (the chapter of that name in PostgreSQL's manual) without a database behind it: the embedded
- * binaries have no pg_basebackup, and what the primary tells of a standby is what that one says of itself.
+ * binaries have no pg_basebackup, and the primary reports of a standby what that one says of itself.
  * @param url a superuser's
  * @param replays false: it only receives the log, as pg_receivewal does
  */

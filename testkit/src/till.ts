@@ -26,7 +26,7 @@ import {
 } from '../../server/src/store/till.ts';
 import type { TestDatabase } from './database.ts';
 
-/** What the laws of the till are made of: commands, ways to stand between it and PostgreSQL, and an audit of what it wrote. */
+/** The material of the till's laws: commands, ways to stand between it and PostgreSQL, and an audit of what it wrote. */
 
 const ids = systemIds(clock);
 const silent = createLog('silent');
@@ -286,12 +286,12 @@ export interface Way {
   rearm(): void;
   /** After the cut no new connection gets through. */
   refuseOthers(): void;
-  /** What was held back arrives, and new connections do. */
+  /** Lets held messages arrive, and new connections. */
   letThrough(): void;
   close(): Promise<void>;
 }
 
-/** A way to the server that is cut where a COMMIT passes: the client never hears what became of it. */
+/** A way to the server that is cut where a COMMIT passes: the client never learns its result. */
 export const cutAtCommit = (url: string, arrives: boolean | 'late'): Promise<Way> =>
   cutAt(url, 'COMMIT\0', 1, arrives);
 

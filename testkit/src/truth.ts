@@ -25,7 +25,7 @@ export interface Truth {
   balanceCents: number;
 }
 
-/** What the simulator itself holds true, for the invariants that compare with it. */
+/** The simulator's own truth, for the invariants that compare with it. */
 export async function truthOf(simulator: Simulator): Promise<Truth> {
   return truthIn((await simulator.control('GET', '/control/state')).body);
 }

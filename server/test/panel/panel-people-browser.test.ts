@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 describe('by keyboard alone', () => {
-  test('somebody signs in, and a refusal is read out', async () => {
+  test('a person signs in, and a refusal is read out', async () => {
     await page.getByLabel('E-mail').focus();
     await page.keyboard.type(email);
     await page.keyboard.press('Tab');

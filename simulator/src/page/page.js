@@ -479,7 +479,7 @@ async function refresh() {
     $('offline').hidden = false;
     return;
   }
-  // What has not changed is not drawn again: a button must not vanish under the finger.
+  // Unchanged parts are not drawn again: a button must not vanish under the finger.
   const seen = JSON.stringify(data);
   if (seen === shown) return;
   shown = seen;

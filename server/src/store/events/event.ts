@@ -73,7 +73,7 @@ export const eventTypes = {
     description:
       'A day of a business operation was closed: what it began with, what moved, what it ended with.',
   },
-  'webhook.test': { kept: false, description: 'Somebody asked for a test of this endpoint.' },
+  'webhook.test': { kept: false, description: 'A person asked for a test of this endpoint.' },
 } as const satisfies Record<string, { kept: boolean; description: string }>;
 
 export type EventType = keyof typeof eventTypes;
