@@ -40,7 +40,7 @@ export interface Config {
   readonly simulatorUrl: string;
   readonly simulatorState: string;
   readonly rateLimits: boolean;
-  /** What of the limits differs from the defaults. */
+  /** The limits that differ from the defaults. */
   readonly rateQuotas: Quotas;
   /** Of messages to callers that ask for none. */
   readonly defaultLanguage: 'en' | 'pt-BR';
@@ -61,7 +61,7 @@ export interface Config {
   /** Where mails for the operator go; null: to `mailFrom`. */
   readonly operatorEmail: string | null;
   readonly metricsPort: number | null;
-  /** How many standbys the database should have; null: nobody said. */
+  /** Expected number of standbys of the database; null: not configured. */
   readonly databaseStandbys: number | null;
   readonly webhookAllowCidrs: readonly string[];
   readonly webhookDenyCidrs: readonly string[];
@@ -129,7 +129,7 @@ export class SettingFault extends Error {
 export const isTrial = ({ provider, publicUrl }: Pick<Config, 'provider' | 'publicUrl'>): boolean =>
   provider === null && !isPublicHost(new URL(publicUrl).hostname);
 
-/** What may go without TLS, named one by one in `ALLOW_WITHOUT_TLS`. */
+/** The ways that may go without TLS, named one by one in `ALLOW_WITHOUT_TLS`. */
 const plainChoices = ['public-url', 'database', 'smtp'] as const;
 type PlainChoice = (typeof plainChoices)[number];
 
@@ -415,7 +415,7 @@ function checkNeeds(from: SettingReader, config: Config): void {
  */
 const injectedByKubernetes = /_(?:SERVICE_\w|PORT_\w|PORT$)/;
 
-/** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
+/** The form that Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
 const servicePort = /^(?:tcp|udp|sctp):\/\//;
 
 function isSafeProvider(address: string): boolean {

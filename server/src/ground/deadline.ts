@@ -7,7 +7,7 @@ import { refuse } from './errors.ts';
  */
 export const answerWithinMs = 8_000;
 
-/** What `work` brings, within the time that is left. @throws ApiError `processing_unavailable` when it is over first */
+/** The result of `work`, within the time that is left. @throws ApiError `processing_unavailable` when it is over first */
 export async function before<Answer>(
   clock: Clock,
   deadlineMs: number,

@@ -363,7 +363,7 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue;
 
-/** What can be wrong with one field; the same for body and query. `{field}` is the field's name. */
+/** The faults that one field can have; the same for body and query. `{field}` is the field's name. */
 const fieldCatalogue = {
   required: { en: '{field} is required', pt: '{field} é obrigatório' },
   unknown_property: { en: 'property {field} is not allowed', pt: 'a propriedade {field} não é permitida' },

@@ -24,7 +24,7 @@ export function gather<Item, Result>(
 
   async function workAll(): Promise<void> {
     working = true;
-    // What is asked for in one turn of the event loop shares the first piece as well.
+    // Requests of one turn of the event loop share the first piece as well.
     await Promise.resolve();
     while (waiting.length > 0) {
       const earlyMs = beganMs + paceMs - clock.monotonicMs();

@@ -31,7 +31,7 @@ export function createLog(level: string, destination: NodeJS.WritableStream = pr
 }
 
 /**
- * What a log line says of an error. Only named fields: PostgreSQL puts the row's content into `detail` and `where`,
+ * The fields of an error that a log line shows. Only named ones: PostgreSQL puts the row's content into `detail` and `where`,
  * which may hold names and Pix keys. The SQLSTATE is called `sqlState`, since `code` is a hidden field.
  */
 function describeError(error: unknown): unknown {

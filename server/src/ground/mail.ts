@@ -20,7 +20,7 @@ export interface MailText {
   text: string;
 }
 
-/** What goes to people: in every language, so that none is forgotten. */
+/** A mail to a person: in every language, so that none is forgotten. */
 export type Letter = Record<Language, MailText> & {
   /** An address; null: the operator of the installation. */
   to: string | null;

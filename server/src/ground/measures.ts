@@ -4,11 +4,11 @@ import { cellsOf, Histogram, Histograms } from './histogram.ts';
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 6, 8, 15];
 const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** What an attempt to deliver to a merchant ended with. */
+/** The result of an attempt to deliver to a merchant. */
 export const deliveryOutcomes = ['delivered', 'pending', 'failed'] as const;
 export type DeliveryOutcome = (typeof deliveryOutcomes)[number];
 
-/** What a process counts of its own work while it runs. No label names an account. */
+/** The counters of a process. No label names an account. */
 export interface Measures {
   /** By route and status. */
   requests: Histograms;

@@ -1,5 +1,5 @@
 /**
- * What a key may do. A key is given its permissions once; identifiers that are added later are never added to keys that
+ * The permissions of a key. A key is given its permissions once; identifiers that are added later are never added to keys that
  * exist.
  */
 export const permissions = [
@@ -15,7 +15,7 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
-/** What mails and files in Portuguese call them; texts in English have the codes of the API. */
+/** Their names in Portuguese mails and files; texts in English have the codes of the API. */
 export const permissionNames: Readonly<Record<Permission, string>> = {
   read: 'Leitura',
   charges: 'Cobranças',
@@ -27,7 +27,7 @@ export const permissionNames: Readonly<Record<Permission, string>> = {
   disputes: 'Contestações',
 };
 
-/** What keys of live accounts never carry: there is nobody to play but the simulator's payers. */
+/** Permissions that keys of live accounts never carry: only the simulator's payers can be played. */
 export const onlyForTest: readonly Permission[] = ['simulate'];
 
 export const isPermission = (name: string): name is Permission =>

@@ -24,7 +24,7 @@ const directionMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** For text that comes from others than our callers: a provider's names, files that are read elsewhere. */
 export const withoutDirection = (text: string): string => text.replace(directionMarks, '');
 
-/** What no pattern says of text that people gave: no lone surrogates, no marks of direction. */
+/** The rules of text that no pattern can state: no lone surrogates, no marks of direction. */
 export const isReadable = (text: string): boolean => text.isWellFormed() && text.search(directionMarks) < 0;
 
 /** No control characters, and what `isReadable` says. */

@@ -37,7 +37,7 @@ export const addressQuotas: readonly QuotaName[] = ['auth', 'visits'];
 /** How many requests of a key may be under way at once in a process. */
 export const defaultInFlight = 256;
 
-/** What differs from the defaults. */
+/** The quotas that differ from the defaults. */
 export type Quotas = Partial<Record<QuotaName, Quota>> & { 'in-flight'?: { atOnce: number } };
 
 export const quotaNames = Object.keys(defaultQuotas) as QuotaName[];

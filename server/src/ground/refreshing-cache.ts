@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * What was read lately: an answer is given out for at most `maxAgeMs`, counted from before it was read, so that a change
+ * Recent answers: an answer is given out for at most `maxAgeMs`, counted from before it was read, so that a change
  * is seen everywhere within that time. Reads of one key are made once, however many wait for it. Once half as old as it
  * may become it is read again behind the scenes, so that a busy key never waits for the database.
  */
 export interface RefreshingCache<T> {
-  /** A value at once where a fresh one is at hand. Undefined answers are not kept. */
+  /** A value at once where a fresh one is cached. Undefined answers are not kept. */
   get(key: string): T | undefined | Promise<T | undefined>;
   /** Reads anew what is given out from now on. */
   forget(key: string): void;

@@ -12,18 +12,18 @@ import { hmacSha256 } from './hmac.ts';
 export interface Secrets {
   /** Names the current secret in the database; derived from it, and says nothing about it. */
   id: string;
-  /** The secrets at hand, the current first. */
+  /** The loaded secrets, the current first. */
   known: readonly { id: string; derive(purpose: string): Buffer }[];
   currentPepper: { id: string; pepper: Buffer };
   pepperOf(id: string): Buffer | undefined;
-  /** The pepper of a secret that is not at hand any more, as the database keeps it. */
+  /** The pepper of a secret that is no longer configured, as the database keeps it. */
   addPepper(id: string, pepper: Buffer): void;
   /**
    * AES-256-GCM: a version byte, four bytes that name the secret, a nonce of 12, the data, a tag of 16.
    * @param context what the data belongs to, such as the payment's id: it opens with the same one only
    */
   seal(plain: string | Buffer, context: string): Buffer;
-  /** @throws Error when it was changed, belongs to another context, or its secret is not at hand */
+  /** @throws Error when it was changed, belongs to another context, or its secret is not configured */
   open(sealed: Buffer, context: string): Buffer;
   /** 32 bytes of their own for a purpose, the same in every process of the installation. */
   derive(purpose: string): Buffer;

@@ -11,7 +11,7 @@ export interface SettingReader {
   bytes(name: string): Buffer | null;
   /** The same as text, without a byte order mark and the line ends at its end. */
   text(name: string): string | null;
-  /** What `bytes` answered for a setting, as text. */
+  /** The answer of `bytes` for a setting, as text. */
   line(name: string, bytes: Buffer | null): string | null;
   /**
    * @param wanted what a fault says that the value must be

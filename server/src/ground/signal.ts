@@ -1,5 +1,5 @@
 /**
- * Tells every listener, at once and in order, that something happened. It exists before the parts that raise it and the
+ * Calls every listener, at once and in order, when something happened. It exists before the parts that raise it and the
  * parts that listen are composed, so a part may keep a copy of it. A function that is assigned later (the earlier form)
  * is lost to every part that copied the empty one.
  */

@@ -24,7 +24,7 @@ export interface Traces {
 }
 
 export interface RequestSpan {
-  /** What `next` does, now and later, is done below this span. */
+  /** All work of `next`, now and later, is done below this span. */
   run(next: () => void): void;
   end(attributes: { route: string; status: number; requestId: string }): void;
 }

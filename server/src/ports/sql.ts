@@ -32,7 +32,7 @@ export interface Sql extends Queries {
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
-/** What `work` did is committed, or, where it throws, taken back: `tx` of every Sql. */
+/** Commits the statements of `work`, or rolls them back where it throws: `tx` of every Sql. */
 export async function committed<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     const result = await work(tx);

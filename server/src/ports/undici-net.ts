@@ -11,7 +11,7 @@ import { ownAddresses } from './own-addresses.ts';
 /**
  * `Net` over undici's `Pool`, one per origin and client certificate or route, on its lowest level.
  *
- * Why not `fetch`, or `Pool.request`: only the handler of `dispatch` tells exactly whether a request was handed to a
+ * Why not `fetch`, or `Pool.request`: only the handler of `dispatch` shows exactly whether a request was handed to a
  * connection (`onRequestStart` comes right before the first byte is written), and that decides between "not sent" and
  * "unclear". It is also what a send can afford: 20,000 PUTs of 200 bytes to a minimal server in another process, 64
  * at once, cost this process 40 µs of CPU each here and 340 µs with global `fetch` and an `AbortSignal.timeout`
@@ -115,7 +115,7 @@ function poolOf(origin: string, certificate: ClientCertificate | undefined, rout
 }
 
 /**
- * What Node connects to is what `resolve` has answered: there is no second look-up in between for a name server to answer
+ * Node connects to the answer of `resolve`: there is no second look-up in between for a name server to answer
  * otherwise. The name still serves for SNI and for the check of the certificate.
  */
 function lookupBy({ resolve }: Route): LookupFunction {

@@ -32,7 +32,7 @@ export interface CredentialMember {
 export const simulatorDeskOf = ({ simulatorPath }: Pick<Adapter, 'simulatorPath'>): string =>
   simulatorPath.replace(/\/v2$/, '');
 
-/** What a connection was made with, opened. */
+/** The credentials of a connection, opened. */
 export interface ConnectionSettings {
   /** The connection's name. */
   name: string;

@@ -246,7 +246,7 @@ const refundPath = (endToEnd: string, providerId: string): string =>
   `/pix/${encodeURIComponent(endToEnd)}/devolucao/${providerId}`;
 
 /**
- * Whether a refusal is about what was asked and not about an id that was used. Only `violacoes` tells: each must name something else
+ * Whether a refusal is about the request and not about an id that was used. Only `violacoes` shows it: each must name something else
  * than the id. Without any, the outcome is unclear and the refund is queried.
  */
 function refusesRefund(reply: Reply): boolean {
@@ -285,7 +285,7 @@ export function saysNotFound(status: number, body: unknown): boolean {
   return (status === 404 || status === 400) && /nao_?encontrad[oa]$/i.test(errorNameOf(body));
 }
 
-/** What stands in for times that cannot be read. */
+/** The substitute for times that cannot be read. */
 interface KnownTimes {
   /** Now. */
   at: number;

@@ -82,7 +82,7 @@ export function tokenFindings(
   ];
 }
 
-/** What Node says of a server whose chain or name is not good (`X509_V_ERR_*` of OpenSSL). */
+/** Node's errors for a server whose chain or name is not good (`X509_V_ERR_*` of OpenSSL). */
 const serverCertificate =
   /SELF_SIGNED|CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|CERT_(REVOKED|UNTRUSTED)/;
 
@@ -194,7 +194,7 @@ export interface Bucket {
   perMinute: number;
 }
 
-/** @param read null: the answer tells no bucket */
+/** @param read null: the answer names no bucket */
 export function limitsFinding(reply: Reply, read: (body: unknown) => Bucket[] | null): Finding {
   const buckets = reply.kind === 'answer' && isSuccess(reply.status) ? read(reply.body) : null;
   if (buckets === null)

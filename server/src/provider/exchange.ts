@@ -168,7 +168,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What an adapter knows of the errors that its provider documents: `"422 pagamento_negado"` to a reason. */
+/** The errors that the provider documents: `"422 pagamento_negado"` to a reason. */
 export type Refusals = Readonly<Record<string, ReasonCode>>;
 
 /**
@@ -228,7 +228,7 @@ export function unclear(reply: Reply, clock: Clock): Unclear {
   };
 }
 
-/** What the provider says of an error that it answered. */
+/** The provider's words in an error answer. */
 export const wordsIn = (reply: Reply): { words?: ProviderWords } =>
   reply.kind !== 'answer' || isSuccess(reply.status)
     ? {}
@@ -282,7 +282,7 @@ function retryAfterMs(header: string | undefined, now: number): number | null {
 }
 
 export interface Listing<Report> {
-  /** What the items are. */
+  /** The kind of the items. */
   kind: UnreadKind;
   /** The path of a page. */
   path: (place: PagePlace) => string;
@@ -290,7 +290,7 @@ export interface Listing<Report> {
   items: (body: unknown) => unknown[] | null;
   /** Null: cannot be read. `foreign`: none of ours, left out. */
   read: (item: unknown) => Report | null | 'foreign';
-  /** What a page says of the whole list; default: as API Pix says it. */
+  /** The size of the whole list, as a page gives it; default: as API Pix gives it. */
   paging?: (body: unknown) => Paging;
   /** How many items of a page are asked for. The provider may give fewer. */
   pageSize: number;
@@ -341,7 +341,7 @@ export async function readList<Report>(
     const reply = await exchange({ method: 'GET', path: listing.path({ page, skip }) });
     const items = reply.kind === 'answer' && isSuccess(reply.status) ? listing.items(reply.body) : null;
     if (reply.kind !== 'answer' || items === null) {
-      // What the pages before said is still true.
+      // The earlier pages are still true.
       return page === 0 ? unclear(reply, clock) : cutOff();
     }
     const { pages, total, more } = (listing.paging ?? pagesOf)(reply.body);

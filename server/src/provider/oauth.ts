@@ -117,7 +117,7 @@ function requestOf({ url, clientId, clientSecret, form = efiForm }: TokenOptions
     case 'form':
       return { url, headers, body: new URLSearchParams({ ...grant, ...fields }).toString() };
     case 'query': {
-      // What is secret stays out of the address, which logs keep.
+      // Secrets stay out of the address, which logs keep.
       return {
         url: `${url}?${new URLSearchParams(grant)}`,
         headers,
@@ -152,7 +152,7 @@ function readToken(text: string): Fetched | null {
     return null;
   }
   const value = body?.access_token;
-  // What is no header value (RFC 6750: b64token) would fail every call that carries it.
+  // A token that is no header value (RFC 6750: b64token) would fail every call that carries it.
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) return null;
   const life = Number(body?.expires_in ?? defaultLifeSeconds);
   const scopes = typeof body?.scope === 'string' ? body.scope.split(' ').filter(Boolean) : null;

@@ -135,7 +135,7 @@ const idOf = (report: unknown): string => {
     : (txid ?? id ?? providerId ?? endToEnd ?? '');
 };
 
-/** What a provider may write in the place of an item. */
+/** Values that a provider may write in the place of an item. */
 const oddForms = fc.oneof(
   fc.constantFrom(null, 0, '', 'text', true, [], {}, [[]]),
   fc.dictionary(fc.string({ maxLength: 6 }), fc.jsonValue({ maxDepth: 2 })),

@@ -41,13 +41,13 @@ export interface Provider {
   /** Gives a received Pix back to its payer, in whole or in part; only where `capabilities.canRefund`. */
   sendRefund(instruction: RefundInstruction): Promise<SendOutcome<RefundReport>>;
   queryRefund(endToEnd: string, providerId: string): Promise<QueryOutcome<RefundReport>>;
-  /** What a delivery at our webhook address says, or why it is not believed; it may have to ask for keys first. Never throws. */
+  /** The content of a delivery at our webhook address, or why it is not believed; it may have to ask for keys first. Never throws. */
   parseWebhook(delivery: WebhookDelivery): WebhookContent | Promise<WebhookContent>;
-  /** What a stored delivery says that was believed when it came; null when it cannot be read. Never throws. */
+  /** The content of a stored delivery that was believed when it came; null when it cannot be read. Never throws. */
   readWebhook(rawBody: Buffer, receivedAt: number): WebhookNews | null;
-  /** Tells the provider where to deliver. @throws Error when it does not take the address. */
+  /** Registers our address for deliveries. @throws Error when it does not take the address. */
   registerWebhook(url: string): Promise<void>;
-  /** What `vintem doctor` and `vintem connection test` ask: moves nothing and changes nothing. Never throws. */
+  /** The questions of `vintem doctor` and `vintem connection test`: moves nothing and changes nothing. Never throws. */
   diagnose(expected: { webhookUrl: string }): Promise<Finding[]>;
   /** @throws Error when the provider does not answer with a balance. */
   balance(): Promise<ProviderBalance>;
@@ -58,7 +58,7 @@ export interface Provider {
    * `statement` cannot name it either.
    */
   listReturns?(window: ListWindow): Promise<ListOutcome<UnnamedReturn>>;
-  /** What the provider charged in the window, each with a name of its own; only where the provider lists it. */
+  /** The provider's charges in the window, each with a name of its own; only where the provider lists it. */
   listCosts?(window: ListWindow): Promise<ListOutcome<ProviderCost>>;
   /** Orders the report of a day that is over (`2026-11-21`); only where `capabilities.statement.dayReports`. */
   requestDayReport(day: string): Promise<{ outcome: 'requested'; reportId: string } | Unclear>;
@@ -80,7 +80,7 @@ export interface Provider {
 }
 
 /**
- * What a connection can do. Everything above the port asks this and never the adapter's name. A call that is not offered is not
+ * The capabilities of a connection. Everything above the port asks this and never the adapter's name. A call that is not offered is not
  * made: its method may throw.
  */
 export interface Capabilities {
@@ -102,7 +102,7 @@ export interface Capabilities {
   canRefund: boolean;
   /** Disputes (MED) can be listed. */
   canDispute: boolean;
-  /** What the defence of a dispute may contain; null: none can be sent by a call. */
+  /** The allowed content of a dispute's defence; null: none can be sent by a call. */
   defence: DefenceOffer | null;
   /** `balance`. */
   hasBalance: boolean;
@@ -124,7 +124,7 @@ export interface Capabilities {
   statement: StatementOffer;
 }
 
-/** What a connection offers to find money that moved after its payment had ended, when its webhook was lost. */
+/** The means of a connection to find money that moved after its payment had ended, when its webhook was lost. */
 export interface StatementOffer {
   /** `statement` can be read. */
   lists: boolean;
@@ -146,7 +146,7 @@ export interface ChargeInstruction {
 export interface PayoutInstruction {
   /** The payment id without hyphens (`idEnvio`). */
   providerId: string;
-  /** What the receiver gets: gross minus the account's fee. */
+  /** The amount that the receiver gets: gross minus the account's fee. */
   amountCents: number;
   pixKey: string;
   pixKeyType: PixKeyType;
@@ -171,7 +171,7 @@ export interface RefundInstruction {
 
 export type PixKeyType = 'EMAIL' | 'CPF' | 'CNPJ' | 'PHONE' | 'RANDOM';
 
-/** What the provider says of a charge. */
+/** The provider's report of a charge. */
 export interface ChargeReport {
   txid: string;
   amountCents: number;
@@ -195,7 +195,7 @@ export interface ReceivedPix {
   returns: PixReturn[];
 }
 
-/** What the provider says of a payout. */
+/** The provider's report of a payout. */
 export interface PayoutReport {
   providerId: string;
   /** The provider's own name of it, where queries need one (`Capabilities.queryPayoutByOwnId`). */
@@ -212,12 +212,12 @@ export interface PayoutReport {
   receiver?: Receiver | null;
 }
 
-/** Who receives money, as the provider tells it. */
+/** The receiver of a payout, as the provider reports it. */
 export interface Receiver {
   name: string;
-  /** A CPF with most digits masked, or a CNPJ; null: not told. */
+  /** A CPF with most digits masked, or a CNPJ; null: not reported. */
   taxId: string | null;
-  /** Name of the bank, or else its code (ISPB); null: not told. */
+  /** Name of the bank, or else its code (ISPB); null: not reported. */
   bank: string | null;
 }
 
@@ -234,7 +234,7 @@ export type ReceiverOutcome =
   | Unclear
   | { outcome: 'notSent'; detail: string };
 
-/** What the provider says of a refund. */
+/** The provider's report of a refund. */
 export interface RefundReport {
   providerId: string;
   rtrId: string | null;
@@ -278,7 +278,7 @@ export type SendOutcome<Report> =
   | Unclear
   | { outcome: 'notSent'; detail: string };
 
-/** What a provider says of an answer that accepts nothing, for operators: nothing is decided by it. */
+/** The provider's words in an answer that accepts nothing, for operators: nothing is decided by it. */
 export interface ProviderWords {
   /** The status, and the provider's name of the error: `422 pagamento_negado`. */
   name: string;
@@ -325,7 +325,7 @@ export type ListOutcome<Report> =
   | { outcome: 'listed'; reports: Report[]; unread: UnreadItem[]; complete: false; parts: number }
   | Unclear;
 
-/** What an unread item would have been. `span`: a second of the statement that holds more than can be read. */
+/** The kind that an unread item would have had. `span`: a second of the statement that holds more than can be read. */
 export type UnreadKind =
   | 'charge'
   | 'payout'
@@ -378,16 +378,16 @@ export interface Moves {
   payouts: PayoutReport[];
   /** Returns of Pix that the delivery names by their end-to-end ids alone. */
   returned?: ReturnOf[];
-  /** What of it cannot be read. */
+  /** The parts that cannot be read. */
   unread?: UnreadItem[];
-  /** What the provider says to have charged for these. */
+  /** The provider's costs of these. */
   costs?: ProviderCost[];
 }
 
-/** What the provider charged for a service. */
+/** A charge of the provider for a service. */
 export interface ProviderCost {
   /**
-   * What it is known by at this connection, the same from every source that names it: the Pix and its direction (`costOfPix`), or the
+   * Its name at this connection, the same from every source that names it: the Pix and its direction (`costOfPix`), or the
    * provider's own id of the line.
    */
   reference: string;
@@ -402,7 +402,7 @@ export const costOfPix = (
   endToEnd: string,
 ): string => `${of}:${endToEnd}`;
 
-/** What a provider says of the account behind credentials. */
+/** The provider's answer about the account behind credentials. */
 export type AccountOutcome = { outcome: 'found'; identity: string } | Unclear;
 
 export interface ReturnOf {
@@ -466,16 +466,16 @@ export const environmentConnections = ['simulator', 'live'] as const;
 export const isOfEnvironment = (connection: string): boolean =>
   (environmentConnections as readonly string[]).includes(connection);
 
-/** What a connection can be called: its name stands in the address that the provider delivers to, and in references before a colon. */
+/** The form of a connection's name: it stands in the address that the provider delivers to, and in references before a colon. */
 export const isConnectionName = (text: string): boolean => /^[a-z][a-z0-9-]{1,39}$/.test(text);
 
 /** One thing that `vintem doctor` or `vintem connection test` looked at. */
 export interface Finding {
   check: FindingCheck;
   ok: boolean;
-  /** What is so; holds no secret and no Pix key. */
+  /** The finding in words; holds no secret and no Pix key. */
   message: string;
-  /** What to do about it; absent where nothing is to be done. */
+  /** The remedy; absent where nothing is to be done. */
   action?: string;
 }
 
@@ -501,7 +501,7 @@ export type FindingCheck =
 
 export type DisputeStatus = 'open' | 'defending' | 'accepted' | 'rejected' | 'cancelled';
 
-/** What the provider says of a dispute (MED) of a received Pix. */
+/** The provider's report of a dispute (MED) of a received Pix. */
 export interface DisputeReport {
   /** The provider's id. */
   providerId: string;
@@ -516,7 +516,7 @@ export interface DisputeReport {
   deadlineAt: number | null;
 }
 
-/** What a connection takes as the defence of a dispute. */
+/** The defence of a dispute that a connection takes. */
 export interface DefenceOffer {
   /** The longest text, in UTF-16 code units: no way to count characters gives more. 0: it takes none. */
   textMost: number;
@@ -526,7 +526,7 @@ export interface DefenceOffer {
   timeoutMs: number;
 }
 
-/** What a file can be, as its media type. */
+/** The allowed types of a file, as media types. */
 export type FileType = 'application/pdf' | 'image/png' | 'image/jpeg';
 
 /** The merchant contests what the payer claims. */

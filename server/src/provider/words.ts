@@ -14,7 +14,7 @@ const messages = [
 ];
 const messageMost = 200;
 
-/** What an error's body says in words, with everything masked that may be an id, a Pix key, a document, a name or a code. */
+/** The words of an error's body, with everything masked that may be an id, a Pix key, a document, a name or a code. */
 export function wordsOf(status: number, name: string, body: unknown): ProviderWords {
   const members = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const text = messages.map((one) => members[one]).find((one) => typeof one === 'string' && /\s/.test(one));

@@ -15,7 +15,7 @@ export const colours = {
 export const left = 72;
 export const right = 595.28 - 72;
 
-/** What the fonts that every reader has can show: names come from payers, in whatever writing. */
+/** Text that the fonts of every reader can show: names come from payers, in whatever writing. */
 export const shown = (text: string): string =>
   text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u2013-\u2022]/gu, '?');
 

@@ -14,7 +14,7 @@ export interface Table {
   columns: { when: string; what: string; amount: string; balance: string };
   opening: TableSum;
   closing: TableSum;
-  /** What stands in the place of rows where there are none. */
+  /** The text of a table without rows. */
   empty: string;
   sums: { came: string; went: string; fees: string };
 }

@@ -11,7 +11,7 @@ export type DrawMessage =
   | { end: true }
   | { givenUp: true };
 
-/** What was drawn since the answer before. */
+/** The pages drawn since the last answer. */
 export interface Drawn {
   parts: Uint8Array[];
   ended: boolean;

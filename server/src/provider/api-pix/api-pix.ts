@@ -125,7 +125,7 @@ export interface ReceiptsDeps {
   log: Log;
   trust: 'path' | 'mtls';
   limits?: { pageSize?: number; maxPages?: number } | undefined;
-  /** What was asked for with the token, and what the bank granted; null: it does not say. */
+  /** The scopes requested with the token, and those that the bank granted; null: it does not say. */
   scopes: () => { needed: readonly string[]; granted: readonly string[] | null };
 }
 
@@ -305,7 +305,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
   };
 }
 
-/** What every charge needs. */
+/** The scopes that every charge needs. */
 const leastScopes = ['cob.read', 'cob.write', 'pix.read'];
 
 /** @throws CredentialFault for permissions without which no charge can be made and followed */

@@ -18,7 +18,7 @@ import type {
 import { costOfPix } from '../provider.ts';
 
 /**
- * What Efí offers to see an account as a whole. There is no statement by API: what exists are the lists of received and sent Pix,
+ * Efí's views of an account as a whole. There is no statement by API, only the lists of received and sent Pix,
  * the balance, and an asynchronous report of a day that is over (dev.efipay.com.br, endpoints-exclusivos-efi).
  */
 
@@ -147,7 +147,7 @@ function reportOutcome(reply: Reply, clock: Clock): DayReportOutcome {
 /** Header, totals, received Pix: records that are known to name neither a return nor a cost. */
 const otherRecords = new Set(['CA', 'T', 'PR']);
 /**
- * What the Pix of an account cost, and what of that was given back: `kind;account;end-to-end id;amount;time`. Efí publishes `TPR`; the other
+ * The costs of the Pix of an account, and those that were given back: `kind;account;end-to-end id;amount;time`. Efí publishes `TPR`; the other
  * three follow its names of the kinds (`tarifaPixEnviado`, `estornoTarifa…`).
  */
 const costRecords = {
@@ -207,7 +207,7 @@ function amountOf(fields: readonly string[]): number | null {
 
 export const balanceCall = { method: 'GET', path: '/v2/gn/saldo?bloqueios=true' } as const;
 
-/** @throws Error when it cannot be told */
+/** @throws Error when it is not known */
 export async function balanceOf(exchange: Exchange, clock: Clock): Promise<ProviderBalance> {
   const reply = await exchange(balanceCall);
   const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;

@@ -30,7 +30,7 @@ const scopes: readonly { method: string; path: string; scope: string }[] = [
 const needed = scopes.map(({ scope }) => scope);
 
 /**
- * Not among them: whoever runs the service grants it once Efí has confirmed how a defence is read (docs/operators/efi.md). Where it is certain
+ * Not among them: the operator grants it once Efí has confirmed how a defence is read (docs/operators/efi.md). Where it is certain
  * that it is not granted, no defence is offered: it would wait until its deadline.
  */
 const defenceScope = 'gn.infractions.write';

@@ -86,7 +86,7 @@ export function readDispute(item: unknown): DisputeReport | null {
 export const defenceTextMost = 1000;
 
 /**
- * `POST /v2/gn/infracoes/{idInfracao}/defesa`: the text of the merchant, who contests the infraction. `analise` is the opinion of whoever
+ * `POST /v2/gn/infracoes/{idInfracao}/defesa`: the text of the merchant, who contests the infraction. `analise` is the opinion of the one who
  * answers on the infraction, in the words of its status: `rejeitado` is what makes it REJEITADA.
  */
 async function defendDispute(

@@ -18,7 +18,7 @@ import { costOfPix } from '../provider.ts';
 import { unreadItem } from '../unread.ts';
 import { hasIdEnvio, type ReadPayout } from './efi-payouts.ts';
 
-/** What Efí delivers, how it is told from what somebody else sends, and how our address is registered. */
+/** Efí's deliveries, how they are recognised, and how our address is registered. */
 
 export type WebhookTrust =
   /**

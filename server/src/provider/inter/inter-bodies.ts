@@ -5,7 +5,7 @@ import type { PayoutReport, ProviderBalance, ProviderCost, ReasonCode, Receiver 
 import { receiverOf } from '../receiver.ts';
 import { timeOf } from '../wire.ts';
 
-/** What Inter's API Banking answers; its bodies are in `contract/provider-bodies/inter`. */
+/** The answers of Inter's API Banking; its bodies are in `contract/provider-bodies/inter`. */
 
 type Wire = Record<string, unknown>;
 const recordOf = (value: unknown): Wire | null =>
@@ -15,7 +15,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 export interface Sent {
   /** Inter's code (`codigoSolicitacao`). */
   providerRef: string;
-  /** What a person has to do; null: nothing. */
+  /** The act that a person has to do; null: none. */
   needs: 'approval' | 'look' | null;
   /** The status as it was named. */
   wire: string;
@@ -40,7 +40,7 @@ const refused: ReadonlySet<string> = new Set([
   'NAO_DEBITADO',
   'AGENDAMENTO_CANCELADO',
 ]);
-/** On its way. `PARCIALMENTE_PAGO`, `PARCIALMENTE_DEBITADO` and what is new end nothing either, and a person is told. */
+/** On its way. `PARCIALMENTE_PAGO`, `PARCIALMENTE_DEBITADO` and new words end nothing either, and are reported to a person. */
 const pending: ReadonlySet<string> = new Set([
   'CRIADO',
   'AGUARDANDO_APROVACAO',
@@ -112,7 +112,7 @@ export interface Violation {
   reason: string;
 }
 
-/** What a 400 says is wrong with the request. Empty: it names nothing, or has another form. */
+/** The faults of the request that a 400 names. Empty: it names none, or has another form. */
 export function violationsOf(body: unknown): Violation[] {
   const { title, violacoes } = recordOf(body) ?? {};
   if (typeof title !== 'string' || !Array.isArray(violacoes)) return [];

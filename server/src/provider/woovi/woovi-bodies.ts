@@ -50,7 +50,7 @@ export function errorOf(reply: Reply): WooviError | null {
 }
 
 /**
- * What a payout was refused for: in the answer to its creation, or later (docs/payment/payment-failed-errors.md,
+ * The reason of a refused payout: in the answer to its creation, or later (docs/payment/payment-failed-errors.md,
  * docs/flows/error-codes-payment.md, docs/flows/sandbox-error-simulation.md).
  */
 const reasons: Readonly<Record<string, ReasonCode>> = {
@@ -113,7 +113,7 @@ export const isWithoutBalance = ({ status, code, text }: WooviError): boolean =>
 
 /**
  * The OpenAPI document gives every call one error, 400 with a text. What is said of our credentials or account is said at the door
- * and tells nothing of the object that was asked for.
+ * and says nothing of the requested object.
  */
 export const saysNotFound = ({ status, text }: WooviError): boolean =>
   (status === 400 || status === 404) &&
@@ -340,7 +340,7 @@ export function readDispute(
 const evidenceNotAllowed = 'DISPUTE_EVIDENCE_FILE_ID_NOT_ALLOWED';
 
 /**
- * What the documentation says of evidence that is not taken; null: it is none of that. A dispute that is decided takes none (the OpenAPI
+ * The documented refusals of evidence; null: it is none of them. A dispute that is decided takes none (the OpenAPI
  * document's example; other sentences of a 400 are not known and prove nothing), and by a file's id only who has the feature gives it.
  */
 export function evidenceRefusalOf(error: WooviError | null): 'ended' | 'not allowed' | null {

@@ -7,7 +7,7 @@ import type { WebhookDelivery, WebhookNews } from '../provider.ts';
 import { unreadItem } from '../unread.ts';
 import { readPayout, readReturn, readTransaction, recordOf } from './woovi-bodies.ts';
 
-/** What Woovi delivers: one event a delivery, signed with a key that it publishes. */
+/** Woovi's deliveries: one event a delivery, signed with a key that it publishes. */
 
 /** Woovi sends a delivery to one address for one event only, so each of these is registered. */
 export const events = [

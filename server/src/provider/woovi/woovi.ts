@@ -311,7 +311,7 @@ function withHints(
 
 const idPart = (id: string): string => encodeURIComponent(id);
 
-/** What is refused at the door was not read. Null: the answer says more than that. */
+/** An authentication error proves that the request was not processed. Null for every other answer. */
 const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null => {
   if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
   return isAtTheDoor(reply) ? { outcome: 'notSent', detail: missingScope } : null;
@@ -342,7 +342,7 @@ async function createCharge(
   }
   const error = errorOf(reply);
   if (error && isDuplicate(error)) return { outcome: 'duplicate' };
-  // Nobody has the code of a charge that was answered 400, and no money depends on it.
+  // No payer has the code of a charge that was answered 400, and no money depends on it.
   if (error?.status === 400)
     return { outcome: 'refused', reason: 'provider_refused', detail: '400 error', ...wordsIn(reply) };
   return unclear(reply, clock);
@@ -418,7 +418,7 @@ async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<
   });
   if (listed.outcome !== 'listed') return listed;
   const paid = listed.reports.some(({ status }) => status === 'paid');
-  // What came in for them stands in the transactions, by the time at which it came.
+  // Money received for them stands in the transactions, by the time at which it came.
   const moved = paid ? await listReceived(deps, { ...window, toMs: deps.clock.now() }) : null;
   if (moved && moved.outcome !== 'listed') return moved;
   const received = Map.groupBy(moved?.reports ?? [], ({ txid }) => txid);
@@ -727,7 +727,7 @@ async function upload(
 
 const webhooksOf = (url: string): string => `/api/v1/webhook?url=${encodeURIComponent(url)}`;
 
-/** What the address is not registered for. */
+/** The events that the address is not registered for. */
 function missingEvents(body: unknown, url: string): readonly string[] {
   const there = (arrayIn(body, 'webhooks') ?? [])
     .map(recordOf)
@@ -828,7 +828,7 @@ function readBalance(body: unknown): ProviderBalance | null {
   return {
     availableCents: available as number,
     totalCents: amountOf(balance.total) ?? (available as number) + (totalCents ?? 0),
-    // Woovi tells no court's block apart.
+    // Woovi does not name blocks by a court.
     blocked: totalCents === null || medCents === null ? null : { judicialCents: 0, medCents, totalCents },
   };
 }
@@ -932,8 +932,8 @@ const listReturns = (deps: Deps, window: ListWindow): Promise<ListOutcome<Unname
   });
 
 /**
- * What Woovi charged, each as a transaction of its own that names no other. So `fee` of a received Pix (its delivery and lists have it) is not
- * read: it could not be told from its line here.
+ * Woovi's fees, each as a transaction of its own that names no other. So `fee` of a received Pix (its delivery and lists have it) is not
+ * read: it would be counted twice with its line here.
  */
 const listCosts = (deps: Deps, window: ListWindow): Promise<ListOutcome<ProviderCost>> =>
   readList(deps.exchange, deps.clock, {
@@ -965,7 +965,7 @@ function lineOfPayout(payout: PayoutReport, at: number): StatementLine[] {
   ];
 }
 
-/** What a MED is about is its whole Pix, as far as Woovi says it: more than that is never held. */
+/** A MED is about its whole Pix, as far as Woovi says it: more than that is never held. */
 async function listDisputes(deps: Deps, window: ListWindow): Promise<ListOutcome<DisputeReport>> {
   const listed = await readList(deps.exchange, deps.clock, {
     ...pages(deps, 'dispute', (skip) => `/api/v1/dispute?${between(window)}&${skip}`, 'disputes'),
