@@ -1182,6 +1182,22 @@ export const bugs: Bug[] = [
     test: 'server/test/program/connections.test.ts',
   },
   {
+    name: "a return of the company's own Pix is booked again under its other name",
+    file: `${settlement}/incidents/unmatched.ts`,
+    line: 'const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));',
+    with: 'const after = reported.map((one) => ({ ...one, reference: String(one.rtrId), posted: one.posted || believed }));',
+    rig: 'suite',
+    test: 'server/test/settlement/costs.test.ts',
+  },
+  {
+    name: "a return of the company's own Pix opens an incident",
+    file: `${settlement}/incidents/unmatched.ts`,
+    line: 'const isOwn = believed && unmatched.isOwn && !view.posted(suspenseOf(refer(pix)));',
+    with: 'const isOwn = believed && unmatched.isOwn && view.posted(suspenseOf(refer(pix)));',
+    rig: 'suite',
+    test: 'server/test/settlement/costs.test.ts',
+  },
+  {
     name: 'nothing says that a connection is held',
     file: 'server/src/operate/connections/held.ts',
     line: 'if (since !== undefined) await openIncident(deps, { connection, reason, since });',

@@ -21,7 +21,7 @@ import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
-import { bookUnmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
+import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
 
 /** A payment that a delivery names, and the cell that it is in. */
 interface Owned {
@@ -111,7 +111,7 @@ export async function applyNews(
           those.map(({ owner }) => owner),
         ),
       ),
-      bookUnmatched(deps, connection, unmatched, false),
+      bookUnbelieved(deps, provider, unmatched, untilMs),
     ]);
     return;
   }
@@ -122,6 +122,45 @@ export async function applyNews(
     ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
     bookUnmatched(deps, connection, unmatched, true),
   ]);
+}
+
+/**
+ * Money that matches no payment, by the word of a delivery that proves nothing. What the company moved itself is in the provider's list, where the statement
+ * finds it; a return comes later than the list of its Pix was read, so that list is asked for again.
+ */
+async function bookUnbelieved(
+  deps: TrackingDeps,
+  provider: Provider,
+  unmatched: readonly Unmatched[],
+  untilMs: number,
+): Promise<void> {
+  const left: Unmatched[] = [];
+  for (const one of unmatched) {
+    const lines =
+      one.isOwn && one.returns.length > 0 ? await listedReturns(deps, provider, one, untilMs) : [];
+    if (lines.length === 0) left.push(one);
+    else await bookUnmatched(deps, provider.connection, lines.map(unmatchedLine), true);
+  }
+  await bookUnmatched(deps, provider.connection, left, false);
+}
+
+/** The list names the time in whole seconds. */
+const aroundMs = 1_000;
+
+async function listedReturns(
+  deps: TrackingDeps,
+  provider: Provider,
+  { pix, moved }: Unmatched,
+  untilMs: number,
+): Promise<StatementLine[]> {
+  if (moved === null || !provider.capabilities.statement.lists) return [];
+  const window = { fromMs: moved.at - aroundMs, toMs: moved.at + aroundMs };
+  const slot = await nextQuery(deps, provider, untilMs);
+  const listed = await provider.statement(window).finally(() => slot.free());
+  if (listed.outcome !== 'listed') throw new Error(`the provider does not answer: ${listed.detail}`);
+  return listed.reports.filter(
+    ({ endToEnd, kind }) => endToEnd === pix && (kind === 'returned' || kind === 'debited'),
+  );
 }
 
 /** What of a delivery cannot be read is kept, and the payments that it names are queried: the provider's own answer may be readable. */

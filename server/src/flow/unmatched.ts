@@ -4,14 +4,19 @@ import { paymentIdOf } from '../money/payment.ts';
 import { identifyReturns, type KnownReturn } from '../money/returns.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
-import type { Queries } from '../ports/sql.ts';
+import type { Sql } from '../ports/sql.ts';
 import type { Moves, NamedReturn, StatementLine } from '../provider/provider.ts';
 import { isOfEnvironment } from '../provider/provider.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
-import { type ConnectionMovement, findInSuspense } from '../store/rows/connection-movements.sql.ts';
-import { type Incident, incidentKey, incidents } from '../store/rows/incidents.sql.ts';
+import {
+  type ConnectionMovement,
+  findInSuspense,
+  foundMovements,
+} from '../store/rows/connection-movements.sql.ts';
+import { findOtherCharge, type Incident, incidentKey, incidents } from '../store/rows/incidents.sql.ts';
 import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
 import { type Command, type Posting, put, read, type Till, type View } from '../store/till.ts';
+import { type CellsOf, everyCell } from './cells-of.ts';
 import { keepMovements } from './connection-movements.ts';
 import { settledReturns } from './interpret-report.ts';
 import { applyWithinMs } from './send.ts';
@@ -74,13 +79,15 @@ export function unmatchedLine(line: StatementLine): Unmatched {
     const moved = { amountCents: kind === 'sent' ? -amountCents : amountCents, at };
     return { named, pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
   }
-  const names = { id: id === rtrId ? null : id, rtrId };
+  // A line without names of its own stands under those of its Pix.
+  const names = { id: id === rtrId || id === endToEnd ? null : id, rtrId };
   const sign = kind === 'returned' ? 1 : -1;
   return { named, pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
 }
 
 export interface UnmatchedDeps {
-  sql: Queries;
+  sql: Sql;
+  cells: CellsOf<UnmatchedDeps>;
   till: Till;
   clock: Clock;
   ids: Ids;
@@ -98,8 +105,8 @@ interface Part {
 }
 
 /**
- * Books money that matches no payment, the same way whoever reports it: a delivery, a list, the statement. What the company received or sent itself
- * becomes a movement of its connection, which needs no person; what is under an id of our form, and every return, becomes suspense with an incident.
+ * Books money that matches no payment, the same way whatever reports it: a delivery, a list, the statement. What the company received or sent itself, and
+ * what went back of it, becomes a movement of its connection, which needs no person; what is under an id of our form becomes suspense with an incident.
  * @param believed false: incidents alone, and nothing of the company's own
  */
 export async function bookUnmatched(
@@ -114,7 +121,24 @@ export async function bookUnmatched(
     if (!own.includes(one)) return [one];
     return one.returns.length === 0 ? [] : [{ ...one, moved: null }];
   });
-  await Promise.all(others.map((one) => postUnmatched(deps, connection, one, believed)));
+  await Promise.all(
+    others.map(async (one) => {
+      const isOwn = one.isOwn && !(await paidCharge(deps, connection, one));
+      await postUnmatched(deps, connection, { ...one, isOwn }, believed);
+    }),
+  );
+}
+
+/** The provider names no charge of ours for the Pix, and the books do: that contradicts, and is a person's. */
+async function paidCharge(
+  deps: UnmatchedDeps,
+  connection: string,
+  { isOwn, pix, sign }: Unmatched,
+): Promise<boolean> {
+  if (!isOwn || sign === 1) return false;
+  for (const { sql } of everyCell(deps))
+    if ((await findOtherCharge(sql, pix, installationId, connection)) !== undefined) return true;
+  return false;
 }
 
 /** But for what stands in suspense: it was taken for unmatched money before, and its incident is a person's. */
@@ -159,7 +183,10 @@ export interface UnmatchedInput {
   deadlineMs: number;
 }
 
-/** Answers the incidents that were opened. Pure. */
+/**
+ * Answers the incidents that were opened. Of a Pix of the company's own the returns are its own as well, unless the Pix stands in suspense from
+ * before: then what went back of it does so too, and both are one person's. Pure.
+ */
 export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
   const { connection, unmatched, believed, token, deadlineMs } = input;
   const { pix, returns } = unmatched;
@@ -179,19 +206,19 @@ export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
       const known = view.get(knownReturns, key)?.returns ?? [];
       const { parts, reported } = partsOf(viewAt(view, refer), unmatched, known);
       const ids = idsOf(token);
+      const fresh = parts.filter(({ posted }) => !posted);
+      const isOwn = believed && unmatched.isOwn && !view.posted(suspenseOf(refer(pix)));
       const opened = parts
-        .filter((part) => !part.opened)
+        .filter((part) => !part.opened && !isOwn)
         .map((part) => incidentOf(ids, { ...part, reference: refer(part.reference) }, input, now));
       const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));
       const row = { accountId, payment: refer(pix), returns: merged(known, after) };
       return {
         answer: opened,
-        postings: believed
-          ? parts
-              .filter(({ posted }) => !posted)
-              .map((part) => suspended(part, refer(part.reference), connection))
-          : [],
+        postings:
+          believed && !isOwn ? fresh.map((part) => suspended(part, refer(part.reference), connection)) : [],
         writes: [
+          ...(isOwn ? fresh.map((part) => put(foundMovements, ownReturn(part, connection, now))) : []),
           ...opened.map((incident) => put(incidents, incident)),
           ...(reported.length > 0 ? [put(knownReturns, row)] : []),
         ],
@@ -211,6 +238,15 @@ export function referencesAt(connection: string): { refer(name: string): string 
   const before = isOfEnvironment(connection) ? '' : `${connection}:`;
   return { refer: (name) => before + name };
 }
+
+/** Before the name of a return in the reference of its movement. */
+const ownBack = 'back:';
+
+/** Under which references a line of the statement may be a movement of its connection. */
+export const ownReferencesOf = ({ kind, endToEnd, id, rtrId }: StatementLine): string[] =>
+  kind === 'sent' || kind === 'received'
+    ? [`${kind}:${endToEnd ?? id}`]
+    : [...(rtrId === null ? [] : [ownBack + rtrId]), `${ownBack}${endToEnd ?? id}/${id}`];
 
 /** The Pix, return or payment that a reference names, whatever the connection. */
 export const pixOf = (reference: string): string => reference.slice(reference.indexOf(':') + 1);
@@ -249,6 +285,11 @@ const suspended = ({ amountCents, at }: Part, reference: string, connection: str
   ...suspenseOf(reference),
   movement: { kind: 'suspend', amountCents },
   effectiveAt: at,
+});
+
+const ownReturn = ({ reference, amountCents, at }: Part, connection: string, foundAt: number) => ({
+  ...{ connection, kind: 'own' as const, reference: `${ownBack}${reference}`, amountCents, at, foundAt },
+  source: 'statement' as const,
 });
 
 const suspenseOf = (reference: string) => ({

@@ -4,7 +4,7 @@ import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { bookUnmatched, unmatchedLine } from '../flow/unmatched.ts';
 import { paymentIdOf } from '../money/payment.ts';
-import type { Provider, UnnamedReturn } from '../provider/provider.ts';
+import type { PixOwner, Provider, UnnamedReturn } from '../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
 import { audits, installationId } from '../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
@@ -105,13 +105,14 @@ const fail = (
 ) => noteLineFailed(deps.sql, connection, line, deps.clock.now() + retryAfterMs(line.tries), problem);
 
 /**
- * Why the line has no answer; null: the books have what it says, or a day report names no payment of ours.
+ * Why the line has no answer; null: the books have what it says. A return of the company's own money is booked as such.
  *
  * A line of the statement that names no payment here was set aside by `reconcile`, which would have posted it as unexpected: the
  * payment may be one that a restore lost. Rejected: to leave it to the next `reconcile`, whose window may begin after it.
  */
 async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAnswer): Promise<string | null> {
   let { providerId } = line;
+  let reported: PixOwner | null = null;
   if (line.kind === 'reported') {
     if (line.endToEnd === null) {
       if (line.rtrId === null) return 'there is no end-to-end id to query';
@@ -122,7 +123,8 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     const found = await provider.findPix(line.endToEnd).finally(() => slot.free());
     if (found.outcome === 'notFound') return 'the provider does not know this Pix';
     if (found.outcome === 'unclear') return `the provider does not answer: ${found.detail}`;
-    providerId = found.report.providerId;
+    reported = found.report;
+    providerId = reported.providerId;
   }
   const found = await ownerOf(deps, provider, providerId);
   if (found) {
@@ -131,12 +133,28 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
     const news = await findUnknown(cell.sql, provider.connection, [ours]);
     if (news.length > 0) await confirm(cell, provider, [owner]);
-  } else if (line.kind !== 'reported' && line.amountCents !== null) {
-    const { kind, amountCents } = line;
-    await bookUnmatched(deps, provider.connection, [unmatchedLine({ ...line, kind, amountCents })], true);
+    return null;
   }
+  const { amountCents } = line;
+  const booked = reported === null ? line.kind : ownBackOf(reported);
+  if (booked === null || booked === 'reported') return null;
+  if (amountCents === null) return 'the report names no amount';
+  await bookUnmatched(
+    deps,
+    provider.connection,
+    [unmatchedLine({ ...line, providerId, kind: booked, amountCents })],
+    true,
+  );
   return null;
 }
+
+/** A return of money that the company moved itself. Null: one under an id of our form that no account has is left to `reconcile`. */
+const ownBackOf = ({ direction, providerId }: PixOwner): 'returned' | 'debited' | null =>
+  providerId !== null && paymentIdOf(providerId) !== null
+    ? null
+    : direction === 'sent'
+      ? 'returned'
+      : 'debited';
 
 async function ownerOf(
   deps: TrackingDeps,

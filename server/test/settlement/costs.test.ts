@@ -8,8 +8,9 @@ import {
   postMovements,
   stepConnectionMovements,
 } from '../../src/flow/connection-movements.ts';
-import { bookUnmatched } from '../../src/flow/unmatched.ts';
+import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
 import { stepStatement } from '../../src/jobs/statement.ts';
+import { setAside, stepStatementLines } from '../../src/jobs/statement-lines.ts';
 import { bookMovement, listMovements } from '../../src/operate/book-movement.ts';
 import { endsAt } from '../../src/operate/closes/day.ts';
 import { closeDays } from '../../src/operate/closes/step.ts';
@@ -337,7 +338,10 @@ describe("the company's own Pix", () => {
       returns: [],
       sign: 1 as const,
     });
-    await service.database.admin(`DELETE FROM connection_movement WHERE reference = $1`, [`received:${own}`]);
+    await service.database.admin(
+      `UPDATE connection_movement SET reference = 'not of this Pix' WHERE reference = $1`,
+      [`received:${own}`],
+    );
     for (const pix of [own as string, ours?.pix as string])
       await bookUnmatched(service.runtime, 'simulator', [{ ...of(pix), isOwn: false }], true);
     const operator = { ...service.runtime, actor: 'ana' };
@@ -359,6 +363,91 @@ describe("the company's own Pix", () => {
         `SELECT substr(reference, 10) AS pix FROM connection_movement WHERE reference LIKE 'received:E%' AND amount_cents = 10`,
       )
     ).map(({ pix }) => pix);
+
+  /** The movements of the company's own returns, whatever they are called. */
+  const ownReturns = () =>
+    service.database.admin<{ reference: string; cents: string }>(
+      `SELECT reference, amount_cents AS cents FROM connection_movement WHERE reference LIKE 'back:%' ORDER BY reference`,
+    );
+  const back = { id: 'D1', rtrId: null, amountCents: 40, at: Date.now(), status: 'settled' as const };
+  const pixOfOwn = (endToEnd: string, returns: object[], txid: string | null = null) =>
+    unmatchedOf(
+      {
+        received: [{ endToEnd, amountCents: 100, paidAt: Date.now(), txid, returns: returns as never }],
+        payouts: [],
+      },
+      Date.now(),
+    );
+
+  test('that goes back is its own movement, once, in every order and under every name, and opens no incident', async () => {
+    const { runtime } = service;
+    const before = (await incidents()).length;
+    // Deliveries name `id`, lists both, reports `rtrId`; the return may come before its Pix.
+    const stories: [string, ...(() => Promise<void>)[]][] = [
+      ['E-1', () => book(pixOfOwn('E-1', [])), () => book(pixOfOwn('E-1', [back]))],
+      ['E-2', () => book([lineBack('E-2', 'D1', null)]), () => book(pixOfOwn('E-2', []))],
+      [
+        'E-3',
+        () => book([lineBack('E-3', 'R3', 'R3')]),
+        () => book(pixOfOwn('E-3', [{ ...back, rtrId: 'R3' }])),
+        () => book([lineBack('E-3', 'D1', 'R3')]),
+      ],
+      ['E-4', () => book(pixOfOwn('E-4', [back])), () => book([lineBack('E-4', 'E-4', null)])],
+    ];
+    for (const [, ...acts] of stories) for (const act of [...acts, ...acts.toReversed()]) await act();
+    expect((await incidents()).length).toBe(before);
+    expect(await ownReturns()).toEqual(
+      ['E-1/D1', 'E-2/D1', 'E-4/D1', 'R3'].map((name) => ({ reference: `back:${name}`, cents: '-40' })),
+    );
+    await postMovements(runtime, 'simulator');
+    expect(await openMovements()).toBe(0);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  const book = (all: Unmatched[]) => bookUnmatched(service.runtime, 'simulator', all, true);
+  const lineBack = (endToEnd: string, id: string, rtrId: string | null) =>
+    unmatchedLine({
+      ...{ id, rtrId, endToEnd, kind: 'debited', amountCents: 40, at: Date.now(), providerId: null },
+    });
+
+  test('that goes back is an incident where the Pix stands in suspense, or paid a charge of ours', async () => {
+    const before = (await incidents()).length;
+    await book(pixOfOwn('E-5', []).map((one) => ({ ...one, isOwn: false })));
+    await book(pixOfOwn('E-5', [back]));
+    const merchant = await service.newMerchant();
+    const charge = await merchant.paidCharge();
+    const [ours] = await service.database.admin<{ pix: string }>(
+      'SELECT end_to_end AS pix FROM payment WHERE id = $1',
+      [charge],
+    );
+    await book([lineBack(ours?.pix as string, 'D1', null)]);
+    expect((await incidents()).length).toBe(before + 3);
+    expect((await ownReturns()).map(({ reference }) => reference)).not.toContain('back:E-5/D1');
+  });
+
+  test('that goes back days later is booked by the report of the day', async () => {
+    const { runtime } = service;
+    const txid = `LOJA${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`;
+    const provider = runtime.providers.get('simulator') as Provider;
+    const instruction = { txid, amountCents: 70, payerName: 'Ana', description: 'x', expirySeconds: 3_600 };
+    await provider.createCharge(instruction);
+    await service.simulator.control('POST', `/control/charges/${txid}/pay`);
+    const charge = await provider.queryCharge(txid);
+    const pix = charge.outcome === 'found' ? charge.report.received[0]?.endToEnd : undefined;
+    const before = await ownReturns();
+    const line = {
+      ...{ id: 'R-late', rtrId: 'R-late', endToEnd: pix as string, providerId: null, amountCents: 70 },
+      ...{ kind: 'reported' as const, at: Date.now() },
+    };
+    await setAside(runtime, 'simulator', line, 'a report names it');
+    await service.database.admin('UPDATE statement_line SET next_at = now()');
+    await stepStatementLines(runtime, provider);
+    expect(await service.database.admin('SELECT FROM statement_line')).toEqual([]);
+    const after = await ownReturns();
+    expect(after).toHaveLength(before.length + 1);
+    expect(after).toContainEqual({ reference: 'back:R-late', cents: '-70' });
+    await postMovements(runtime, 'simulator');
+  });
 
   test('over an address that proves nothing is not booked until a list names it', async () => {
     const money = {

@@ -2,6 +2,7 @@ import { everyCell } from '../../flow/cells-of.ts';
 import { byCell, findOwnersInCells } from '../../flow/in-cells.ts';
 import { takeAllowedQuery } from '../../flow/query.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
+import { ownReferencesOf } from '../../flow/unmatched.ts';
 import { findUnknown } from '../../jobs/statement.sql.ts';
 import { paymentIdOf } from '../../money/payment.ts';
 import type { Provider, StatementLine } from '../../provider/provider.ts';
@@ -90,14 +91,10 @@ async function linesWeLack(deps: TrackingDeps, provider: Provider, day: string):
     (await byCell(deps, named)).map((cell) => findUnknown(cell.deps.sql, connection, cell.items)),
   );
   const lacking = new Set(unknown.flat().map(lineKey));
-  const booked = await findBooked(
-    deps.sql,
-    connection,
-    outcome.reports.map(({ kind, endToEnd, id }) => `${kind}:${endToEnd ?? id}`),
-  );
+  const booked = await findBooked(deps.sql, connection, outcome.reports.flatMap(ownReferencesOf));
   return outcome.reports.filter((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
-    if (booked.has(`${line.kind}:${line.endToEnd ?? line.id}`)) return false;
+    if (ownReferencesOf(line).some((reference) => booked.has(reference))) return false;
     return id === null || !ours.has(id) || lacking.has(lineKey(line));
   });
 }

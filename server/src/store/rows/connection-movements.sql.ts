@@ -69,6 +69,18 @@ export async function insertMovements(
   return { added: added.length, differing };
 }
 
+/** What a command of the till finds to be money of the company itself: as a delivery or a list names it again, it is kept once. */
+export const foundMovements: Table<ConnectionMovement & { connection: string; foundAt: number }> = {
+  name: 'connection_movement_found',
+  rank: 64,
+  keyOf: ({ connection, kind, reference }) => `${connection} ${kind} ${reference}`,
+  read: async () => [],
+  write: (tx, { inserted }) =>
+    [...Map.groupBy(inserted, ({ connection }) => connection)].map(([connection, some]) =>
+      insertMovements(tx, connection, some, some[0]?.foundAt ?? 0),
+    ),
+};
+
 /** Of references of suspense, those that are posted there: money that was taken for unmatched before. */
 export async function findInSuspense(
   sql: Queries,
