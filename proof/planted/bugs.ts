@@ -1183,7 +1183,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "a return of the company's own Pix is booked again under its other name",
-    file: `${settlement}/incidents/unmatched.ts`,
+    file: 'server/src/flow/unmatched.ts',
     line: 'const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));',
     with: 'const after = reported.map((one) => ({ ...one, reference: String(one.rtrId), posted: one.posted || believed }));',
     rig: 'suite',
@@ -1191,7 +1191,7 @@ export const bugs: Bug[] = [
   },
   {
     name: "a return of the company's own Pix opens an incident",
-    file: `${settlement}/incidents/unmatched.ts`,
+    file: 'server/src/flow/unmatched.ts',
     line: 'const isOwn = believed && unmatched.isOwn && !view.posted(suspenseOf(refer(pix)));',
     with: 'const isOwn = believed && unmatched.isOwn && view.posted(suspenseOf(refer(pix)));',
     rig: 'suite',
