@@ -1,4 +1,4 @@
-/** What a transfer costs: a fixed part and hundredths of a percent of the amount debited, half a cent rounded up. */
+/** The fee of a transfer: a fixed part and hundredths of a percent of the amount debited, half a cent rounded up. */
 export interface TransferFee {
   feeCents: number;
   withdrawalFeeBps: number;

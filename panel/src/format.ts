@@ -49,7 +49,7 @@ export const plainMoney = (cents: number): string =>
   numbers('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
 
 /**
- * Cents of what somebody types who looks for an amount: `12,34`, `1.234,56`, `12.34`, `R$ 12`. Null for anything else: a bare `12`
+ * Cents of a typed amount in a search: `12,34`, `1.234,56`, `12.34`, `R$ 12`. Null for anything else: a bare `12`
  * may as well be part of a name.
  */
 export function amountOf(text: string): number | null {
@@ -109,7 +109,7 @@ export const dayOf = (date: Date): string =>
     .reverse()
     .join('-');
 
-/** What makes the formats that every page has. Each reads tables of its own. */
+/** Makes the formats that every page has. Each reads tables of its own. */
 export const formatsOfPages = (language: Language): readonly (() => string)[] => [
   () => money(0),
   () => dayOf(new Date()),
@@ -128,7 +128,7 @@ export const startOfDay = (day: string): string => new Date(`${day}T00:00:00-03:
 export const endOfDay = (day: string): string =>
   new Date(Date.parse(`${day}T00:00:00-03:00`) + 24 * 3600 * 1000).toISOString();
 
-/** What a Pix key looks like to people: 529.982.247-25, (11) 99999-8888. */
+/** A Pix key in the form that people know: 529.982.247-25, (11) 99999-8888. */
 export function pixKeyText(type: string | null, key: string): string {
   if (type === 'CPF') return key.replace(/^(\d{3})(\d{3})(\d{3})(\d{2})$/, '$1.$2.$3-$4');
   if (type === 'CNPJ')

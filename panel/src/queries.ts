@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { Problem } from './api/client.ts';
 
-/** What the pages have asked the service, and its answers. */
+/** The queries of the pages, and their answers. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

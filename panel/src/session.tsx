@@ -51,7 +51,7 @@ const ScopeContext = createContext<Scope | null>(null);
 const keptAccount = () => localStorage.getItem(keptUnder.account);
 const keptOperation = () => localStorage.getItem(keptUnder.operation);
 
-/** What this browser looked at last; null: the person has no account. */
+/** The account that this browser showed last; null: the person has no account. */
 export function viewOf(
   session: Session,
   accountId = keptAccount(),

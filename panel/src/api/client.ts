@@ -22,7 +22,7 @@ type Answer<Path extends keyof paths> = paths[Path] extends {
   ? Body
   : never;
 
-/** A refusal of the service. `code` tells what to do; `message` says it in the language of the panel. */
+/** A refusal of the service. `code` names the case; `message` says it in the language of the panel. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -111,7 +111,7 @@ const renewals: { begun: number; latest: Promise<void> | null } = { begun: 0, la
 
 /**
  * A call that such a one overtakes arrives with a session that has ended, and is made again with the new one. Otherwise a list that is read
- * while somebody sets up a second factor sent them to the gate, before they saw their backup codes.
+ * while a person sets up a second factor sent them to the gate, before they saw their backup codes.
  */
 async function withSession<Data>(call: () => Promise<Answered<Data>>): Promise<Answered<Data>> {
   const sentAfter = renewals.latest === null ? renewals.begun : null;

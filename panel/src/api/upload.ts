@@ -2,7 +2,7 @@ import { changeHeaders, Problem } from './client.ts';
 
 /**
  * Sends a file as the body of a call. `fetch` does not tell how much of a body has gone out.
- * @param told the share that has gone out, 0 to 1
+ * @param told called with the share that has gone out, 0 to 1
  * @throws Problem
  */
 export function upload(path: string, file: Blob, told: (share: number) => void): Promise<void> {

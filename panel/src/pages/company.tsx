@@ -102,7 +102,7 @@ function Details({ profile }: { profile: MerchantProfile }) {
   );
 }
 
-/** What the service takes. */
+/** The limits of the service. */
 const widest = 480;
 const tallest = 160;
 

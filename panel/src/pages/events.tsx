@@ -42,7 +42,7 @@ const types = [
   'operation.deleted',
 ] as const satisfies readonly EventType[];
 
-/** What the service has told of the account: newest first, each with its payload and what became of its deliveries. */
+/** The events of the account: newest first, each with its payload and the results of its deliveries. */
 export function Events() {
   const words = useWords();
   const { api, account } = useScope();
@@ -94,7 +94,7 @@ export function Events() {
   );
 }
 
-/** What the service is asked for, for the list and for its file. */
+/** The query of the list and of its file. */
 const queryOf = (filters: EventFilters) => ({
   ...(filters.tipo && { type: filters.tipo as EventType }),
   ...(filters.pagamento && { paymentId: filters.pagamento }),
@@ -188,7 +188,7 @@ function EventCard({ event }: { event: Told }) {
   );
 }
 
-/** To which endpoints it went, and again where somebody wants it. */
+/** The endpoints that it went to, with a button that sends it again. */
 function EventDeliveries({ eventId }: { eventId: string }) {
   const words = useWords();
   const endpoints = useWebhooks().data?.webhooks;

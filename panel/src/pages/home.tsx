@@ -118,7 +118,7 @@ function Balances({ operations }: { operations: Operation[] }) {
   );
 }
 
-/** What a new account does first; each step ticks itself off, and with the last one the guide is gone. */
+/** The first steps of a new account; each step ticks itself off, and with the last one the guide is gone. */
 function FirstSteps({ data }: { data: Overview }) {
   const words = useWords();
   const { may } = useScope();
@@ -184,7 +184,7 @@ function Holds({ data, operations }: { data: Overview; operations: Operation[] }
   );
 }
 
-/** What the operator wrote; of a dispute the service names the payment. */
+/** The operator's reason; of a dispute the service names the payment. */
 function HoldReason({ reason }: { reason: string }) {
   const words = useWords();
   const [, id] = /^dispute of payment ([0-9a-f-]{36})$/.exec(reason) ?? [];

@@ -241,7 +241,7 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
   );
 }
 
-/** What the form holds, and what sending it does. */
+/** The content of the form, and its submission. */
 function useNewKey(made: (key: string) => void) {
   const words = useWords();
   const { api, account, session } = useScope();
@@ -250,7 +250,7 @@ function useNewKey(made: (key: string) => void) {
   const [days, setDays] = useState<string | null>(null);
   const [ipText, setIpText] = useState('');
   const moves = chosen.includes('transfers');
-  // A key that can empty a balance ends by itself, unless somebody says otherwise.
+  // A key that can empty a balance ends by itself, unless a person chooses otherwise.
   const lives = days ?? (moves ? '365' : '0');
   const ips = ipText.split(/[\s,;]+/).filter((one) => one !== '');
   const wrongIp = ips.find((one) => !looksLikeNetwork(one));

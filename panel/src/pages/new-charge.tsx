@@ -63,7 +63,7 @@ export function NewCharge() {
   );
 }
 
-/** What the form holds, what sending it does, and the charge that was made. */
+/** The content of the form, its submission, and the new charge. */
 function useChargeForm() {
   const words = useWords();
   const { api, account, operationId } = useScope();
@@ -106,7 +106,7 @@ function useChargeForm() {
     { rereads: [[account.id]] },
   );
 
-  /** What is wrong is said on Enter too, where a button that cannot be pressed would say nothing. */
+  /** Enter shows validation errors even while the button is disabled. */
   function submit(event: FormEvent) {
     event.preventDefault();
     setSent(true);

@@ -100,16 +100,16 @@ function useTypedAmount(operation: string, like: RecordView | undefined) {
   return {
     typed,
     setTyped,
-    /** What is typed is what the receiver gets; else what is debited. */
+    /** The typed amount is the receiver's; else the debited one. */
     exact,
     setExact,
     limits,
-    /** What is debited; 0 as long as it cannot be told. */
+    /** The debited amount; 0 while it is not known. */
     cents,
     fee: limits ? feeOf(cents, limits) : 0,
     /** Null until the balance has arrived. */
     available: balance ? balance.availableCents - balance.receivableCents : null,
-    /** What is debited from the operation that the form is sent for, whose fees may not have arrived yet. */
+    /** The amount debited from the operation of the form, whose fees may not have arrived yet. */
     grossFrom: async (target: string) =>
       exact ? grossFor(typed, limits ?? (await limitsOf(target))) : typed,
   };
@@ -128,7 +128,7 @@ function amountErrorOf(
   return available !== null && cents > available ? words.transfers.tooMuch : null;
 }
 
-/** What the form holds, and what sending it does. */
+/** The content of the form, and its submission. */
 function useTransferForm(like: RecordView | undefined) {
   const words = useWords();
   const { api, operationId } = useScope();
@@ -146,7 +146,7 @@ function useTransferForm(like: RecordView | undefined) {
 
   const arrived = useArrivedOperation();
   const create = useAction(async () => {
-    // What was typed before the account's operations and fees had arrived waits for them here.
+    // Input from before the account's operations and fees had arrived waits for them here.
     const target = await arrived(operation);
     const amountCents = await amount.grossFrom(target);
     const draft = await ask(() =>
@@ -158,7 +158,7 @@ function useTransferForm(like: RecordView | undefined) {
     await navigate({ to: `/transferencias/${draft.id}/codigo` });
   });
 
-  /** What is wrong is said on Enter too, where a button that cannot be pressed would say nothing. */
+  /** Enter shows validation errors even while the button is disabled. */
   function submit(event: FormEvent) {
     event.preventDefault();
     setSent(true);
@@ -214,7 +214,7 @@ function TransferFields({
   withReceivers,
 }: {
   form: ReturnType<typeof useTransferForm>;
-  /** Offers the receivers of before. */
+  /** Offers the earlier receivers. */
   withReceivers: boolean;
 }) {
   const words = useWords();
@@ -307,7 +307,7 @@ function KeyFields({
   );
 }
 
-/** What is debited, what of it is the fee, and what arrives. */
+/** The debited amount, the fee in it, and the amount that arrives. */
 function Sum({ cents, fee }: { cents: number; fee: number }) {
   const words = useWords();
   return (
@@ -386,7 +386,7 @@ export function TransferCode() {
   );
 }
 
-/** What can be done to a draft, one thing at a time: confirmed with the code, sent another code, cancelled. */
+/** The acts on a draft, one at a time: confirmed with the code, sent another code, cancelled. */
 function useDraftSteps(id: string, operationId: string | undefined) {
   const words = useWords();
   const { api, account } = useScope();
@@ -405,7 +405,7 @@ function useDraftSteps(id: string, operationId: string | undefined) {
     },
     { rereads: [[account.id]], textOf: (problem) => stepProblem(problem, words) },
   );
-  /** What became of the draft stands in the answer: it is shown at once, and the form cannot be sent again. */
+  /** The answer has the draft's new state: it is shown at once, and the form cannot be sent again. */
   const end = async (call: () => Promise<Pick<RecordView, 'status' | 'reasonCode'>>): Promise<null> => {
     const { status, reasonCode } = await call();
     queries.setQueryData<Detail>(
@@ -435,7 +435,7 @@ function useDraftSteps(id: string, operationId: string | undefined) {
   };
 }
 
-/** What is said of a refusal; the problem itself where its own words do. */
+/** The words for a refusal; the problem itself where its own words do. */
 function stepProblem(problem: unknown, words: Words): unknown {
   if (!(problem instanceof Problem)) return problem;
   if (problem.code === 'invalid_code') {

@@ -181,7 +181,7 @@ function NameDialog({
   );
 }
 
-/** What blocks is known before asking, as far as the balance tells; the service has the last word. */
+/** Shows a block before asking, as far as the balance shows it; the service has the last word. */
 function DeleteDialog({ operation, close }: { operation: Operation; close: () => void }) {
   const words = useWords();
   const { api, account, operationId, chooseOperation } = useScope();

@@ -151,7 +151,7 @@ function PaymentCard({ data }: { data: Detail }) {
   );
 }
 
-/** What the merchant's programs were told of it, and the way to the logs. */
+/** The deliveries to the merchant's programs, and the way to the logs. */
 function PaymentEvents({ id, events }: { id: string; events: Detail['events'] }) {
   const words = useWords();
   return (

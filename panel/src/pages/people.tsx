@@ -94,7 +94,7 @@ export function People() {
   );
 }
 
-/** What is done to members and invitations, one thing at a time. */
+/** The acts on members and invitations, one at a time. */
 type Change = Action<[work: () => Promise<unknown>]>;
 
 function MemberRow({

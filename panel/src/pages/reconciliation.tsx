@@ -21,7 +21,7 @@ function useReconciliation() {
 
 type Reconciliation = NonNullable<ReturnType<typeof useReconciliation>['data']>;
 
-/** What agrees with the ledger and the provider, what is not confirmed yet, and what somebody has to decide. */
+/** Payments that agree with the ledger and the provider, payments not confirmed yet, and decisions that wait for a person. */
 export function ReconciliationPage() {
   const { words, language } = useText();
   const { data, error, refetch } = useReconciliation();

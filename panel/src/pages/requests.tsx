@@ -29,7 +29,7 @@ const classes = ['2xx', '4xx', '5xx'] as const satisfies readonly Query['status'
 
 const moodOf = (status: number) => (status < 300 ? 'good' : status < 500 ? 'wait' : 'bad');
 
-/** What the merchant's own programs asked of the API, newest first, and how it was answered. */
+/** The API requests of the merchant's own programs, newest first, with their answers. */
 export function Requests() {
   const words = useWords();
   const { api, account } = useScope();
@@ -85,7 +85,7 @@ export function Requests() {
   );
 }
 
-/** What the service is asked for, for the list and for its file. */
+/** The query of the list and of its file. */
 function queryOf(filters: RequestFilters): Query {
   const days = daysOf(filters, null);
   return {

@@ -73,7 +73,7 @@ export function SecurityEvents() {
   );
 }
 
-/** What the service is asked for, for the list and for its file. */
+/** The query of the list and of its file. */
 function queryOf(filters: ActivityFilters, words: Words): Query {
   const { de, ate } = daysOf(filters, null);
   return {
@@ -178,7 +178,7 @@ function EventRow({ event }: { event: Event }) {
 const whoOf = (event: Event, operator: string, unknown: string): string =>
   event.actor === 'operator' ? operator : (event.name ?? event.email ?? unknown);
 
-/** What people can read of the detail; ids are left to the log. */
+/** The readable part of the detail; ids are left to the log. */
 function detailOf({ detail, subjectName }: Event, words: ReturnType<typeof useText>['words']): string {
   const shown = subjectName === null ? [] : [subjectName];
   for (const [name, label] of Object.entries(words.securityEvents.details)) {

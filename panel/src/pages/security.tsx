@@ -45,7 +45,7 @@ function Frozen() {
   );
 }
 
-/** A session that began with the password alone, of somebody who has the app. */
+/** A session that began with the password alone, of a person who has the app. */
 function StepUp() {
   const words = useWords();
   const { session } = useScope();

@@ -31,7 +31,7 @@ export function statementQuery({ api, account }: View, operationId: string, sear
   });
 }
 
-/** What changed the balance in a period, as people who do the books read it. */
+/** The changes of the balance in a period, in the form that bookkeepers read. */
 export function Statement() {
   const words = useWords();
   const scope = useScope();

@@ -11,7 +11,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 import { NotFound } from './not-found.tsx';
 
-/** What concerns a test account as a whole: its clock, and beginning again. What is played in one payment stands with the payment. */
+/** The controls of a test account as a whole: its clock, and its reset. Controls of one payment stand on the payment's page. */
 export function TestModePage() {
   const words = useWords().testMode;
   const { account, may } = useScope();
@@ -56,7 +56,7 @@ function TestClock() {
     queries.setQueryData(clockKey(account.id), await ask(() => api.POST('/test/clock', { body: {} })));
   });
   const advancing = clock?.status === 'advancing';
-  // What fell due on the way has changed payments, drafts and deliveries.
+  // Work that fell due on the way has changed payments, drafts and deliveries.
   useEffect(() => {
     if (!advancing) return;
     return () => void queries.invalidateQueries({ queryKey: [account.id] });

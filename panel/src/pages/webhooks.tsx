@@ -269,7 +269,7 @@ function useDeliveries(endpointId: string) {
   });
 }
 
-/** What was sent, to choose from, and beside it the one chosen. */
+/** A list of deliveries, with a detail pane. */
 function DeliveryList({
   endpointId,
   list,
@@ -351,7 +351,7 @@ function RemoveDialog({ endpointId, doing, close }: { endpointId: string; doing:
   );
 }
 
-/** What is done to an endpoint and its deliveries, one thing at a time; it ends with what to say about it. */
+/** The acts on an endpoint and its deliveries, one at a time; each ends with a message. */
 type Doing = Action<[work: () => Promise<string | null>]>;
 
 function EndpointCard({

@@ -1,4 +1,4 @@
-/** What the panel says, in Portuguese: the words' one list, which every other language has to fill. */
+/** The texts of the panel in Portuguese: the one list, which every other language has to fill. */
 export const pt = {
   product: 'vintem',
   nav: {

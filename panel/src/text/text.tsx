@@ -11,7 +11,7 @@ interface Text {
 
 const TextContext = createContext<Text>({ language: 'pt-BR', words: pt, choose: () => {} });
 
-/** Read before the first render where that is the language: what is at hand then needs no second one. */
+/** Read before the first render where that is the language, so that no second one is needed. */
 const atHand: { en: Words | null } = { en: null };
 
 export async function readKeptWords(): Promise<void> {
@@ -21,7 +21,7 @@ export async function readKeptWords(): Promise<void> {
 export const keptLanguage = (): Language =>
   localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR';
 
-/** Portuguese is at hand; English is read when it is wanted. */
+/** Portuguese is part of the program; English is read when it is wanted. */
 export function TextProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState<Language>(keptLanguage);
   const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : atHand.en);

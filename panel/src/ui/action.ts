@@ -9,7 +9,7 @@ export interface Action<Args extends unknown[]> {
   busy: boolean;
   /** Went well, and was not begun again since. */
   done: boolean;
-  /** What went wrong the last time, for `FormError`; null once it is begun again. */
+  /** The last problem, for `FormError`; null once the action is begun again. */
   error: unknown;
   /** As if it had never been begun. */
   forget(): void;
@@ -17,11 +17,11 @@ export interface Action<Args extends unknown[]> {
 
 interface Around {
   /**
-   * What it may have changed, also when it failed: prefixes of the query keys that are read again. The action ends with its call and does not
+   * Data that it may have changed, also when it failed: prefixes of the query keys that are read again. The action ends with its call and does not
    * wait for these reads, so a press that comes meanwhile counts.
    */
   rereads?: QueryKey[];
-  /** What to say of a problem instead of its own words. */
+  /** The words for a problem instead of its own. */
   textOf?: (problem: unknown) => unknown;
 }
 
@@ -45,7 +45,7 @@ export function useAction<Args extends unknown[] = []>(
         for (const queryKey of rereads) void queries.invalidateQueries({ queryKey });
       }
     },
-    // What is asked for without a network fails there and then. The library's default waits, and would send it minutes later.
+    // A call without a network fails at once. The library's default waits, and would send it minutes later.
     networkMode: 'always',
     retry: false,
   });

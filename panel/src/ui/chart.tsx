@@ -17,7 +17,7 @@ const height = 200;
 const left = 0;
 const bottom = 6;
 
-/** What came in and went out by day: bars beside each other, and the same as a table; and beside the period before. */
+/** Money in and out by day: bars beside each other, and the same as a table; and beside the period before. */
 export function DayChart({
   days: given,
   complete,

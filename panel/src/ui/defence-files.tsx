@@ -11,13 +11,13 @@ import { FormError } from './parts.tsx';
 
 type Offered = NonNullable<NonNullable<Defence['offer']>['files']>;
 
-/** What goes out with a defence, or went. */
+/** The files of a defence. */
 export function FileList({
   files,
   children,
 }: {
   files: readonly DisputeFile[];
-  /** What can be done with one. */
+  /** The acts on one file. */
   children?: (file: DisputeFile) => ReactNode;
 }) {
   const { language } = useText();
@@ -135,7 +135,7 @@ export function Files({
   );
 }
 
-/** What the service would refuse, before all of it is sent. */
+/** Finds the faults of a file before all of it is sent. */
 function faultOf(file: File, { mostBytes, types }: Offered): 'type' | 'size' | null {
   if (!types.some((type) => type === file.type)) return 'type';
   return file.size > mostBytes ? 'size' : null;

@@ -13,7 +13,7 @@ import { FormError, Trouble, When } from './parts.tsx';
 
 type State = NonNullable<Dispute['defence']>;
 
-/** What a dispute was answered, or the button that answers it. */
+/** The defence of a dispute, or the button that begins one. */
 export function DefenceOf({ dispute }: { dispute: Dispute }) {
   const words = useWords();
   const { may, session, account } = useScope();

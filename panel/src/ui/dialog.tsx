@@ -41,7 +41,7 @@ export function Dialog({
   );
 }
 
-/** The only place where a secret can ever be read: it closes by the button alone, and only once somebody says that it is stored. */
+/** The only place where a secret can ever be read: it closes by the button alone, and only once the person says that it is stored. */
 export function OnceDialog({
   title,
   lead,
@@ -54,7 +54,7 @@ export function OnceDialog({
   lead: string;
   secret: string;
   testId: string;
-  /** What somebody says by ticking. */
+  /** The sentence that the person confirms by ticking. */
   stored: string;
   close: () => void;
 }) {

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react';
 import { useWords } from '../text/text.tsx';
 import { Brand, LanguageSwitch } from './shell.tsx';
 
-/** Around every page of somebody who is not signed in. */
+/** Around every page of a person who is not signed in. */
 export function Gate({ title, children }: { title: string; children: ReactNode }) {
   const words = useWords();
   useEffect(() => {

@@ -25,7 +25,7 @@ export function Listed({
 }: {
   pages: Pick<Pages, 'isPending' | 'error' | 'refetch'>;
   count: number;
-  /** What to say when filters leave nothing; null: nothing is filtered. */
+  /** The text for a list that filters leave empty; null: nothing is filtered. */
   noMatch: string | null;
   empty: ReactNode;
   children: ReactNode;
@@ -41,7 +41,7 @@ export function Listed({
   );
 }
 
-/** What a log is narrowed to: its filters, a way to be rid of them, and the payment that it was asked for. */
+/** The scope of a log: its filters, a way to clear them, and the payment that it was opened for. */
 export function LogFilters({
   paymentId,
   clear,
@@ -75,7 +75,7 @@ export function LogFilters({
   );
 }
 
-/** A list to choose from, and beside it what was chosen: the first, unless somebody chose. */
+/** A list with a detail pane; the first item is selected by default. */
 export function Panes<One extends { id: string }>({
   label,
   list,
@@ -197,7 +197,7 @@ export function ListFoot({
   file: string;
   filters?: Record<string, unknown>;
   pages?: Pick<Pages, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
-  /** What the button for the next page says. */
+  /** The label of the button for the next page. */
   more?: string;
 }) {
   const words = useWords();

@@ -2,13 +2,13 @@ import { Link } from '@tanstack/react-router';
 import { pixKeyText } from '../format.ts';
 import { useWords } from '../text/text.tsx';
 
-/** What people call a payment by. */
+/** The name of a payment for people. */
 export interface Names {
   kind: 'deposit' | 'transfer';
   payerName: string | null;
   pixKey: string | null;
   pixKeyType: string | null;
-  /** As the provider told it. */
+  /** As the provider reported it. */
   receiver: { name: string } | null;
   description: string;
 }
@@ -34,7 +34,7 @@ export function PaymentName({ id, names }: { id: string | null; names: Names | n
   );
 }
 
-/** What a movement says of its payment: who, and the description below. */
+/** The payment of a movement: who, and the description below. */
 export function PaymentLines({ names }: { names: Names | null }) {
   if (names === null) return null;
   return (

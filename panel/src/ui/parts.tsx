@@ -127,7 +127,7 @@ export function Rows({ count = 5 }: { count?: number }) {
   );
 }
 
-/** What went wrong, in words that say what to do. */
+/** A problem, in words that say what to do. */
 export function problemText(error: unknown, words: ReturnType<typeof useWords>): string {
   if (!(error instanceof Problem)) return words.errors.unexpected;
   if (error.code === 'unreachable' || error.status === 0) return words.errors.unreachable;

@@ -42,7 +42,7 @@ const isPreset = (text: string | undefined): text is Preset => presets.some((one
 const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
 
-/** What the address asks for; days in the wrong order are taken in the right one. */
+/** The period in the address; days in the wrong order are taken in the right one. */
 export function daysOf({ periodo, de, ate }: PeriodSearch, fallback: Preset | null): Days {
   const today = dayOf(new Date());
   if (isPreset(periodo)) return daysOfPreset(periodo, today);
@@ -62,7 +62,7 @@ export function PeriodField({
   onSearch,
 }: {
   search: PeriodSearch;
-  /** What an address without a period shows; null: all of it. */
+  /** The period of an address without one; null: all time. */
   fallback: Preset | null;
   onSearch: (period: PeriodSearch) => void;
 }) {

@@ -24,7 +24,7 @@ function useSaved() {
   });
 }
 
-/** Who receives a transfer, as its provider told it: the name, and below it document and bank. */
+/** The receiver of a transfer, as its provider reported it: the name, and below it document and bank. */
 export function ReceiverLines({ receiver }: { receiver: NonNullable<RecordView['receiver']> }) {
   const more = [receiver.taxId, receiver.bank].filter(Boolean).join(' · ');
   return (

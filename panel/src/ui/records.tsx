@@ -19,13 +19,13 @@ export interface Filters extends PeriodSearch {
   status?: string;
 }
 
-/** What a list was last asked for, so that the way back from a payment leads to it. */
+/** The last query of a list, so that the way back from a payment leads to it. */
 const lastFilters: { [Kind in 'deposit' | 'transfer']?: Filters } = {};
 export const lastFiltersOf = (kind: 'deposit' | 'transfer'): Filters => lastFilters[kind] ?? {};
 
 type State = RecordView['status'];
 
-/** What the service is asked for, for the list and for its file. */
+/** The query of the list and of its file. */
 function filterOf({ operationId }: View, kind: 'deposit' | 'transfer', filters: Filters) {
   const cents = amountOf(filters.q ?? '');
   const days = daysOf(filters, null);

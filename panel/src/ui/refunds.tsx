@@ -40,7 +40,7 @@ export function useRefunds(id: string, enabled: boolean) {
   });
 }
 
-/** What of a paid charge went back to its payer, and the button that gives more of it back. */
+/** The refunds of a paid charge, and the button that gives more of it back. */
 export function RefundsOf({ charge }: { charge: RecordView }) {
   const words = useWords();
   const { language } = useText();

@@ -191,7 +191,7 @@ function MenuLine({
 const personMenu = 'person-menu';
 
 /**
- * What concerns the person. The browser's own popover with buttons: Escape, a click elsewhere and the way of the focus are its work. Not
+ * The menu of the person. The browser's own popover with buttons: Escape, a click elsewhere and the way of the focus are its work. Not
  * `role="menu"`, which promises the arrow keys of a program's menu and takes neither headings nor groups of choices.
  */
 function PersonMenu() {

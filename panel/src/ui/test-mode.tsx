@@ -8,7 +8,7 @@ import { FormError } from './parts.tsx';
 type Payment = Pick<Detail['record'], 'id' | 'operationId' | 'kind' | 'status'>;
 type Act = 'pay' | 'expire' | 'remove' | 'complete' | 'refuse' | 'return' | 'dispute';
 
-/** What the simulator can do to a payment in its state. */
+/** The simulator's acts on a payment in its state. */
 function actsOf({ kind, status }: Payment): Act[] {
   if (kind === 'deposit') {
     if (status === 'pending') return ['pay', 'expire', 'remove'];
