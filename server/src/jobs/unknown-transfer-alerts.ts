@@ -5,8 +5,8 @@ import { sendPriority } from '../money/intent.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
+import { defineTable, timestamptz, uuid } from '../store/database/define-table.ts';
 import { timestamp } from '../store/database/pool.ts';
-import type { Table } from '../store/database/table.ts';
 import { events } from '../store/events/event.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import { type Command, put, read, type Till } from '../store/till.ts';
@@ -34,32 +34,14 @@ interface Told {
   toldAt: number;
 }
 
-const select: Statement = {
-  name: 'unknown_told_read',
-  text: `SELECT account_id AS "accountId", payment_id AS "paymentId", told_at AS "toldAt"
-    FROM unknown_told JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
-};
-
-const insert: Statement = {
-  name: 'unknown_told_insert',
-  text: `INSERT INTO unknown_told (account_id, payment_id, told_at, mail_due_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($3::timestamptz[]))`,
-};
-
-const unknownTold: Table<Told> = {
+export const unknownTold = defineTable<Told>({
   name: 'unknown_told',
-  rank: 41,
-  keyOf: (row) => row.accountId + row.paymentId,
-  read: (tx, keys) =>
-    tx.run<Told>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map(({ accountId }) => accountId),
-      inserted.map(({ paymentId }) => paymentId),
-      inserted.map(({ toldAt }) => timestamp(toldAt)),
-    ]),
-  ],
-};
+  alias: 't',
+  key: ['accountId', 'paymentId'],
+  verbs: ['read', 'insert'],
+  columns: { accountId: uuid, paymentId: uuid, toldAt: timestamptz },
+  also: { mail_due_at: { as: 'toldAt' } },
+});
 
 /** An unknown transfer has one of the first two priorities of intents: rows of the others are not read. */
 const selectDue: Statement = {

@@ -6,7 +6,7 @@ import { accounts, decide, type Movement } from '../money/decide.ts';
 import { canonicalVersion, type EventKind, hashOf, type Journal } from '../money/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
-import type { Readable, Table } from './database/table.ts';
+import type { Derived, Readable, Table } from './database/table.ts';
 import {
   type BalanceRow,
   type BookedPix,
@@ -37,8 +37,8 @@ import {
  * would stand in a language that the search and the simulation cannot run).
  *
  * **The fixed order of writes**, for all code that writes in a transaction: account · operation · balance (locks) · journal ·
- * balance · then tables by `rank`: payment 10 · known return 12 · draft 15 · intent 20 · incident 30 · event 40 · hold 60 · closes 61 to 64 · movements of a connection 65 · audit 70. Correctness
- * rests on the row locks alone: any number of processes run tills over one database.
+ * balance · then tables by `rank` (`writeOrder` in `database/table.ts`). Correctness rests on the row locks alone: any number of processes
+ * run tills over one database.
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with
  * everything read again; after a second one it is bisected, and the command that still collides is told that its request is
@@ -133,15 +133,15 @@ export interface Read {
 }
 
 export type Write =
-  | { table: Table<unknown>; put: unknown; remove?: never }
+  | { table: Table<unknown> | Derived<unknown>; put: unknown; remove?: never }
   | { table: Table<unknown>; remove: string; put?: never };
 
 export const read = <Row>(table: Readable<Row>, key: string): Read => ({
   table: table as Readable<unknown>,
   key,
 });
-export const put = <Row>(table: Table<Row>, row: Row): Write => ({
-  table: table as Table<unknown>,
+export const put = <Row>(table: Table<Row> | Derived<Row>, row: Row): Write => ({
+  table: table as Table<unknown> | Derived<unknown>,
   put: row,
 });
 export const remove = <Row>(table: Table<Row>, key: string): Write => ({
@@ -539,7 +539,7 @@ class Flush {
       return;
     }
     const key = table.keyOf(write.put);
-    if (table.tokenOf?.(write.put) === token) state.tokens.set(key, token);
+    if ('tokenOf' in table && table.tokenOf?.(write.put) === token) state.tokens.set(key, token);
     state.rows.set(key, write.put);
     state.changed.add(key);
   }
@@ -568,7 +568,9 @@ class Flush {
       );
     }
     const changed = [...this.#tables.values()].filter((state) => state.changed.size > 0);
-    const tables = changed.map((state) => ({ state, table: state.table as Table<unknown> }));
+    const tables = changed.flatMap((state) =>
+      isWritten(state.table) ? [{ state, table: state.table }] : [],
+    );
     for (const { state, table } of tables.sort((one, other) => one.table.rank - other.table.rank)) {
       const changes = { inserted: [] as unknown[], updated: [] as unknown[], deleted: [] as string[] };
       for (const key of [...state.changed].sort()) {
@@ -643,6 +645,8 @@ class Flush {
     },
   };
 }
+
+const isWritten = (table: Readable<unknown>): table is Table<unknown> => 'write' in table;
 
 interface TableState {
   table: Readable<unknown>;

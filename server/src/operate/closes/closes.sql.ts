@@ -1,6 +1,16 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
+import {
+  bigint,
+  bytea,
+  cents,
+  date,
+  defineTable,
+  text,
+  timestamptz,
+  uuid,
+} from '../../store/database/define-table.ts';
 import { timestamp } from '../../store/database/pool.ts';
-import type { Readable, Table } from '../../store/database/table.ts';
+import type { Readable } from '../../store/database/table.ts';
 import { installationId } from '../../store/rows/audit.sql.ts';
 import type { DayFigures, TransferFees } from './day.ts';
 
@@ -43,11 +53,58 @@ export interface DayMoney extends MovedMoney {
   day: string;
 }
 
-const columns = `c.account_id AS "accountId", c.chain_id AS "chainId", to_char(c.day, 'YYYY-MM-DD') AS day,
-  to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay", c.opening_seq AS "openingSeq", c.closing_seq AS "closingSeq", c.head,
-  c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.fee_cents AS "feeCents",
-  c.refund_cents AS "refundCents", c.hold_cents AS "holdCents", c.closing_cents AS "closingCents", c.available, c.reserved, c.held,
-  c.receivable, c.closed_at AS "closedAt", c.command`;
+export const dayCloses = defineTable<DayClose>({
+  name: 'day_close',
+  alias: 'c',
+  key: ['accountId', 'chainId', 'day'],
+  tokenOf: ({ command }) => command,
+  verbs: ['read', 'insert'],
+  columns: {
+    accountId: uuid,
+    chainId: uuid,
+    day: date,
+    previousDay: date.orNull,
+    openingSeq: bigint,
+    closingSeq: bigint,
+    head: bytea,
+    openingCents: cents,
+    inCents: cents,
+    outCents: cents,
+    feeCents: cents,
+    refundCents: cents,
+    holdCents: cents,
+    closingCents: cents,
+    available: cents,
+    reserved: cents,
+    held: cents,
+    receivable: cents,
+    closedAt: timestamptz,
+    command: uuid,
+  },
+});
+
+const { columns } = dayCloses;
+
+export const dayMoney = defineTable<DayMoney>({
+  name: 'day_close_money',
+  alias: 'm',
+  key: ['accountId', 'chainId', 'day', 'connection'],
+  verbs: ['insert'],
+  columns: {
+    accountId: uuid,
+    chainId: uuid,
+    day: date,
+    connection: text,
+    openingCents: cents,
+    inCents: cents,
+    outCents: cents,
+    refundCents: cents,
+    feeCents: cents,
+    costCents: cents,
+    ownInCents: cents,
+    ownOutCents: cents,
+  },
+});
 
 const lastOf = `LEFT JOIN LATERAL (SELECT l.* FROM day_close l WHERE l.account_id = b.account_id AND l.chain_id = b.operation_id
       ORDER BY l.day DESC LIMIT 1) c ON true`;
@@ -66,82 +123,6 @@ export const lastCloses: Readable<DayClose> = {
   keyOf: ({ accountId, chainId }) => chainKey(accountId, chainId),
   read: (tx, keys) =>
     tx.run<DayClose>(selectLast, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
-};
-
-const insertClose: Statement = {
-  name: 'close_insert',
-  text: `INSERT INTO day_close (account_id, chain_id, day, previous_day, opening_seq, closing_seq, head, opening_cents, in_cents,
-      out_cents, fee_cents, refund_cents, hold_cents, closing_cents, available, reserved, held, receivable, closed_at, command)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::date[]), unnest($4::date[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bytea[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
-      unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::bigint[]),
-      unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::timestamptz[]), unnest($20::uuid[]))`,
-};
-
-const readElsewhere = () => Promise.reject(new Error('closes are written, never read, under this name'));
-
-export const dayCloses: Table<DayClose> = {
-  name: 'day_close',
-  rank: 61,
-  keyOf: ({ accountId, chainId, day }) => chainKey(accountId, chainId) + day,
-  read: readElsewhere,
-  tokenOf: ({ command }) => command,
-  write: (tx, { inserted }) => [
-    tx.run(insertClose, [
-      inserted.map((row) => row.accountId),
-      inserted.map((row) => row.chainId),
-      inserted.map((row) => row.day),
-      inserted.map((row) => row.previousDay),
-      inserted.map((row) => row.openingSeq),
-      inserted.map((row) => row.closingSeq),
-      inserted.map((row) => row.head),
-      inserted.map((row) => row.openingCents),
-      inserted.map((row) => row.inCents),
-      inserted.map((row) => row.outCents),
-      inserted.map((row) => row.feeCents),
-      inserted.map((row) => row.refundCents),
-      inserted.map((row) => row.holdCents),
-      inserted.map((row) => row.closingCents),
-      inserted.map((row) => row.available),
-      inserted.map((row) => row.reserved),
-      inserted.map((row) => row.held),
-      inserted.map((row) => row.receivable),
-      inserted.map((row) => timestamp(row.closedAt)),
-      inserted.map((row) => row.command),
-    ]),
-  ],
-};
-
-const insertMoney: Statement = {
-  name: 'close_money_insert',
-  text: `INSERT INTO day_close_money (account_id, chain_id, day, connection, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
-      cost_cents, own_in_cents, own_out_cents)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::date[]), unnest($4::text[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
-      unnest($11::bigint[]), unnest($12::bigint[]))`,
-};
-
-export const dayMoney: Table<DayMoney> = {
-  name: 'day_close_money',
-  rank: 62,
-  keyOf: ({ accountId, chainId, day, connection }) => chainKey(accountId, chainId) + day + connection,
-  read: readElsewhere,
-  write: (tx, { inserted }) => [
-    tx.run(insertMoney, [
-      inserted.map((row) => row.accountId),
-      inserted.map((row) => row.chainId),
-      inserted.map((row) => row.day),
-      inserted.map((row) => row.connection),
-      inserted.map((row) => row.openingCents),
-      inserted.map((row) => row.inCents),
-      inserted.map((row) => row.outCents),
-      inserted.map((row) => row.refundCents),
-      inserted.map((row) => row.feeCents),
-      inserted.map((row) => row.costCents),
-      inserted.map((row) => row.ownInCents),
-      inserted.map((row) => row.ownOutCents),
-    ]),
-  ],
 };
 
 // ------------------------------------------------------------------------------------------------------- which day, whose turn

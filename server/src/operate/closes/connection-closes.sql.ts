@@ -1,22 +1,84 @@
 import type { CellShare, ConnectionFigures, Moved } from '../../money/day-closes.ts';
 import { outgoingPriorities } from '../../money/intent.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import { timestamp } from '../../store/database/pool.ts';
-import type { Readable, Table } from '../../store/database/table.ts';
+import {
+  bytea,
+  cents,
+  date,
+  defineTable,
+  text,
+  timestamptz,
+  uuid,
+} from '../../store/database/define-table.ts';
+import type { Readable } from '../../store/database/table.ts';
 import { installationId } from '../../store/rows/audit.sql.ts';
 
 export interface ConnectionClose extends ConnectionFigures {
   head: Buffer;
 }
 
-const columns = `c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
-  c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
-  c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
-  c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
-  c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head,
-  c.cost_cents AS "costCents", c.own_in_cents AS "ownInCents", c.own_out_cents AS "ownOutCents", c.blocked_cents AS "blockedCents",
-  c.transit_settled_cents AS "transitSettledCents", c.transit_pending_cents AS "transitPendingCents",
-  c.transit_unsent_cents AS "transitUnsentCents"`;
+export const connectionCloses = defineTable<ConnectionClose>({
+  name: 'connection_close',
+  alias: 'c',
+  key: ['day', 'connection'],
+  verbs: ['insert'],
+  columns: {
+    connection: text,
+    day: date,
+    previousDay: date.orNull,
+    openingCents: cents,
+    inCents: cents,
+    outCents: cents,
+    refundCents: cents,
+    feeCents: cents,
+    heldCents: cents,
+    closingCents: cents,
+    sinceCents: cents.orNull,
+    inTransitCents: cents.orNull,
+    providerCents: cents.orNull,
+    differenceCents: cents.orNull,
+    comparedAt: timestamptz.orNull,
+    incidentId: uuid.orNull,
+    closedAt: timestamptz,
+    head: bytea,
+    costCents: cents.orNull,
+    ownInCents: cents.orNull,
+    ownOutCents: cents.orNull,
+    blockedCents: cents.orNull,
+    transitSettledCents: cents.orNull,
+    transitPendingCents: cents.orNull,
+    transitUnsentCents: cents.orNull,
+  },
+});
+
+const { columns } = connectionCloses;
+
+/** Of a cell, beside the connection's close. */
+export interface ConnectionCloseShare extends CellShare {
+  connection: string;
+  day: string;
+}
+
+export const connectionCloseShares = defineTable<ConnectionCloseShare>({
+  name: 'connection_close_cell',
+  alias: 's',
+  key: ['day', 'cell', 'connection'],
+  verbs: ['insert'],
+  columns: {
+    connection: text,
+    day: date,
+    cell: text,
+    openingCents: cents,
+    inCents: cents,
+    outCents: cents,
+    refundCents: cents,
+    feeCents: cents,
+    chains: text,
+    costCents: cents,
+    ownInCents: cents,
+    ownOutCents: cents,
+  },
+});
 
 const selectLast: Statement = {
   name: 'connection_close_last',
@@ -33,92 +95,6 @@ export const lastConnectionCloses: Readable<ConnectionClose> = {
 
 export const findLastClose = async (sql: Queries, connection: string): Promise<ConnectionClose | undefined> =>
   (await sql.run<ConnectionClose>(selectLast, [[connection]]))[0];
-
-const insert: Statement = {
-  name: 'connection_close_insert',
-  text: `INSERT INTO connection_close (connection, day, previous_day, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
-      held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head,
-      cost_cents, own_in_cents, own_out_cents, blocked_cents, transit_settled_cents, transit_pending_cents, transit_unsent_cents)
-    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::date[]), unnest($4::bigint[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
-      unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::timestamptz[]),
-      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[]), unnest($19::bigint[]), unnest($20::bigint[]),
-      unnest($21::bigint[]), unnest($22::bigint[]), unnest($23::bigint[]), unnest($24::bigint[]), unnest($25::bigint[]))`,
-};
-
-export const connectionCloses: Table<ConnectionClose> = {
-  name: 'connection_close',
-  rank: 63,
-  keyOf: ({ connection, day }) => day + connection,
-  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map((row) => row.connection),
-      inserted.map((row) => row.day),
-      inserted.map((row) => row.previousDay),
-      inserted.map((row) => row.openingCents),
-      inserted.map((row) => row.inCents),
-      inserted.map((row) => row.outCents),
-      inserted.map((row) => row.refundCents),
-      inserted.map((row) => row.feeCents),
-      inserted.map((row) => row.heldCents),
-      inserted.map((row) => row.closingCents),
-      inserted.map((row) => row.sinceCents),
-      inserted.map((row) => row.inTransitCents),
-      inserted.map((row) => row.providerCents),
-      inserted.map((row) => row.differenceCents),
-      inserted.map((row) => (row.comparedAt === null ? null : timestamp(row.comparedAt))),
-      inserted.map((row) => row.incidentId),
-      inserted.map((row) => timestamp(row.closedAt)),
-      inserted.map((row) => row.head),
-      inserted.map((row) => row.costCents),
-      inserted.map((row) => row.ownInCents),
-      inserted.map((row) => row.ownOutCents),
-      inserted.map((row) => row.blockedCents),
-      inserted.map((row) => row.transitSettledCents),
-      inserted.map((row) => row.transitPendingCents),
-      inserted.map((row) => row.transitUnsentCents),
-    ]),
-  ],
-};
-
-/** Of a cell, beside the connection's close. */
-export interface ConnectionCloseShare extends CellShare {
-  connection: string;
-  day: string;
-}
-
-const insertShare: Statement = {
-  name: 'connection_close_cell_insert',
-  text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains,
-      cost_cents, own_in_cents, own_out_cents)
-    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]),
-      unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]))`,
-};
-
-export const connectionCloseShares: Table<ConnectionCloseShare> = {
-  name: 'connection_close_cell',
-  rank: 64,
-  keyOf: ({ connection, day, cell }) => [day, cell, connection].join(' '),
-  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
-  write: (tx, { inserted }) => [
-    tx.run(insertShare, [
-      inserted.map((row) => row.connection),
-      inserted.map((row) => row.day),
-      inserted.map((row) => row.cell),
-      inserted.map((row) => row.openingCents),
-      inserted.map((row) => row.inCents),
-      inserted.map((row) => row.outCents),
-      inserted.map((row) => row.refundCents),
-      inserted.map((row) => row.feeCents),
-      inserted.map((row) => row.chains),
-      inserted.map((row) => row.costCents),
-      inserted.map((row) => row.ownInCents),
-      inserted.map((row) => row.ownOutCents),
-    ]),
-  ],
-};
 
 const connections: Statement = {
   name: 'close_connections',

@@ -62,6 +62,9 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: 'panel_two_factor', key: byId('uuid'), column: 'backup_codes', type: 'text', context: 'id' },
 ];
 
+export const isSealed = (table: string, column: string): boolean =>
+  sealedColumns.some((one) => one.table === table && one.column === column);
+
 /** Rows of one step: read in some 10 ms, and written in one transaction of some 20. */
 const usualRowsPerStep = 1_000;
 

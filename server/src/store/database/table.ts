@@ -1,5 +1,36 @@
 import type { Queries } from '../../ports/sql.ts';
 
+/**
+ * The tables that the till writes, in the fixed order of writes. One order for all processes, so that two flushes never wait for each other's
+ * rows in a circle.
+ */
+const writeOrder = [
+  'payment',
+  'refund',
+  'known_return',
+  'draft',
+  'intent',
+  'lost_payment',
+  'incident',
+  'incident_case',
+  'event',
+  'unknown_told',
+  'hold',
+  'day_close',
+  'day_close_money',
+  'connection_close',
+  'connection_close_cell',
+  'connection_movement',
+  'dispute',
+  'audit',
+  'late_query',
+] as const;
+
+export type WrittenTable = (typeof writeOrder)[number];
+
+/** Its place in the fixed order of writes, no other table's. */
+export const rankOf = (table: WrittenTable): number => writeOrder.indexOf(table);
+
 /** Rows that the till reads under the lock, many keys at a time. */
 export interface Readable<Row> {
   readonly name: string;
@@ -14,6 +45,14 @@ export interface Table<Row> extends Readable<Row> {
   write(tx: Queries, changes: Changes<Row>): Promise<unknown>[];
   /** The token of the command that wrote the row, where it carries one. */
   tokenOf?(row: Row): string;
+}
+
+/**
+ * Rows that follow from rows of a table. They are put beside those, so that a later command of the same flush sees them, and nothing of
+ * them is stored.
+ */
+export interface Derived<Row> extends Readable<Row> {
+  readonly isDerived: true;
 }
 
 export interface Changes<Row> {

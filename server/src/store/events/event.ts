@@ -1,7 +1,8 @@
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+import { describeRows, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
-import type { Table } from '../database/table.ts';
+import { rankOf, type Table } from '../database/table.ts';
 
 /** Every type, in the order of the pages. `kept: false`: written only for accounts where somebody subscribes to it. */
 export const eventTypes = {
@@ -131,37 +132,38 @@ export function eventBody(
   });
 }
 
-const insert: Statement = {
-  name: 'event_insert',
-  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::text[]),
-      unnest($7::timestamptz[]))`,
+const ofEvent = {
+  accountId: uuid,
+  type: text,
+  operationId: uuid,
+  paymentId: uuid.orNull,
+  createdAt: timestamptz,
 };
 
-const insertFresh: Statement = {
-  name: 'event_insert_fresh',
-  text: `INSERT INTO event_fresh (account_id, event_id, type, operation_id, payment_id, created_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::timestamptz[]))`,
-};
+export const eventRows = describeRows<EventRow>({
+  name: 'event',
+  alias: 'e',
+  key: ['accountId', 'id'],
+  verbs: ['insert'],
+  columns: { ...ofEvent, id: uuid, body: text },
+});
+
+/** What the publisher has not seen yet. */
+export const freshRows = describeRows<Omit<EventRow, 'body'>>({
+  name: 'event_fresh',
+  alias: 'f',
+  key: ['accountId', 'id'],
+  verbs: ['insert'],
+  columns: { ...ofEvent, id: uuid.named('event_id') },
+});
 
 export const events: Table<EventRow> = {
   name: 'event',
-  rank: 40,
-  keyOf: (event) => event.accountId + event.id,
+  rank: rankOf('event'),
+  keyOf: eventRows.keyOf,
   read: () => Promise.reject(new Error('events are written, never read, by the till')),
-  write: (tx, { inserted }) => {
-    if (inserted.length === 0) return [];
-    const of = [
-      inserted.map((event) => event.accountId),
-      inserted.map((event) => event.id),
-      inserted.map((event) => event.type),
-      inserted.map((event) => event.operationId),
-      inserted.map((event) => event.paymentId),
-    ];
-    const bodies = inserted.map((event) => event.body);
-    const createdAt = inserted.map((event) => event.createdAt);
-    return [tx.run(insert, [...of, bodies, createdAt]), tx.run(insertFresh, [...of, createdAt])];
-  },
+  write: (tx, { inserted }) =>
+    inserted.length === 0 ? [] : [eventRows.insert(tx, inserted), freshRows.insert(tx, inserted)],
 };
 
 const insertTest: Statement = {

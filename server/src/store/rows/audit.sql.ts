@@ -1,5 +1,4 @@
-import type { Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
+import { defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
 
 /** What an operator did. Written with what was done, in the same transaction, and never changed. */
 export interface AuditRow {
@@ -15,30 +14,22 @@ export interface AuditRow {
   detail: object;
 }
 
-const insert: Statement = {
-  name: 'audit_insert',
-  text: `INSERT INTO audit (account_id, id, at, actor, action, subject, reason, detail)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($4::text[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::jsonb[]))`,
-};
-
-export const audits: Table<AuditRow> = {
+export const audits = defineTable<AuditRow>({
   name: 'audit',
-  rank: 70,
-  keyOf: (row) => row.accountId + row.id,
-  read: () => Promise.reject(new Error('the audit log is written, never read, by the till')),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map((row) => row.accountId),
-      inserted.map((row) => row.id),
-      inserted.map((row) => new Date(row.at).toISOString()),
-      inserted.map((row) => row.actor),
-      inserted.map((row) => row.action),
-      inserted.map((row) => row.subject),
-      inserted.map((row) => row.reason),
-      inserted.map((row) => JSON.stringify(row.detail)),
-    ]),
-  ],
-};
+  alias: 'a',
+  key: ['accountId', 'id'],
+  verbs: ['insert'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    at: timestamptz,
+    actor: text,
+    action: text,
+    subject: text,
+    reason: text.orNull,
+    detail: jsonb,
+  },
+});
 
 /** The installation itself, account number 0. */
 export const installationId = '00000000-0000-0000-0000-000000000000';

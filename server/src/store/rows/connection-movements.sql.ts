@@ -1,7 +1,7 @@
 import { eventKinds } from '../../money/journal.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../database/pool.ts';
-import type { Table } from '../database/table.ts';
+import { rankOf, type Table } from '../database/table.ts';
 import { readPosted } from '../ledger.sql.ts';
 import { installationId } from './audit.sql.ts';
 
@@ -124,7 +124,7 @@ const mark: Statement = {
 /** Read and marked under the lock of the installation's chain, so that each movement is in one journal. */
 export const unpostedMovements: Table<UnpostedMovements> = {
   name: 'connection_movement',
-  rank: 65,
+  rank: rankOf('connection_movement'),
   keyOf: ({ connection }) => connection,
   read: async (tx, keys) =>
     (await tx.run<Omit<UnpostedMovements, 'posted'>>(unposted, [keys])).map((row) => ({

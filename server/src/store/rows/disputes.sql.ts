@@ -1,7 +1,8 @@
 import type { Dispute } from '../../money/dispute.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+import { cents, describeRows, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
-import type { Table } from '../database/table.ts';
+import { rankOf, type Table } from '../database/table.ts';
 
 /** The disputes of a payment, in the order in which we heard of them. */
 export interface PaymentDisputes {
@@ -10,10 +11,35 @@ export interface PaymentDisputes {
   disputes: readonly Dispute[];
 }
 
-const columns = `d.account_id AS "accountId", d.id, d.payment_id AS "paymentId", d.operation_id AS "operationId", d.connection,
-  d.provider_id AS "providerId", d.end_to_end AS "endToEnd", d.amount_cents AS "amountCents", d.status, d.reason,
-  d.opened_at AS "openedAt", d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt", d.debited_cents AS "debitedCents",
-  d.hold_id AS "holdId", d.released_at AS "releasedAt", d.created_at AS "createdAt", d.updated_at AS "updatedAt", d.mail_due_at AS "mailDueAt"`;
+export const disputeRows = describeRows<Dispute>({
+  name: 'dispute',
+  alias: 'd',
+  key: ['accountId', 'id'],
+  verbs: ['upsert'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    paymentId: uuid,
+    operationId: uuid,
+    connection: text,
+    providerId: text,
+    endToEnd: text,
+    amountCents: cents.changes,
+    status: text.changes,
+    reason: text.orNull.changes,
+    openedAt: timestamptz,
+    deadlineAt: timestamptz.orNull.changes,
+    endedAt: timestamptz.orNull.changes,
+    debitedCents: cents.changes,
+    holdId: uuid.orNull.changes,
+    createdAt: timestamptz,
+    updatedAt: timestamptz.changes,
+    mailDueAt: timestamptz.orNull.changes,
+    releasedAt: timestamptz.orNull.changes,
+  },
+});
+
+const { columns } = disputeRows;
 
 const select: Statement = {
   name: 'dispute_read',
@@ -21,26 +47,11 @@ const select: Statement = {
     ORDER BY d.id`,
 };
 
-const upsert: Statement = {
-  name: 'dispute_upsert',
-  text: `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, reason,
-      opened_at, deadline_at, ended_at, debited_cents, hold_id, created_at, updated_at, mail_due_at, released_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]),
-      unnest($10::text[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::bigint[]), unnest($15::uuid[]), unnest($16::timestamptz[]),
-      unnest($17::timestamptz[]), unnest($18::timestamptz[]), unnest($19::timestamptz[]))
-    ON CONFLICT (account_id, id) DO UPDATE SET amount_cents = excluded.amount_cents, status = excluded.status,
-      reason = excluded.reason, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at,
-      debited_cents = excluded.debited_cents, hold_id = excluded.hold_id, updated_at = excluded.updated_at,
-      mail_due_at = excluded.mail_due_at, released_at = excluded.released_at`,
-};
-
-const time = (ms: number | null): string | null => (ms === null ? null : timestamp(ms));
-
 export const disputesKey = (accountId: string, paymentId: string): string => accountId + paymentId;
 
 export const disputesOfPayment: Table<PaymentDisputes> = {
   name: 'dispute',
-  rank: 65,
+  rank: rankOf('dispute'),
   keyOf: ({ accountId, paymentId }) => disputesKey(accountId, paymentId),
   read: async (tx, keys) => {
     const rows = await tx.run<Dispute>(select, [
@@ -55,29 +66,7 @@ export const disputesOfPayment: Table<PaymentDisputes> = {
   },
   write: (tx, { inserted, updated }) => {
     const rows = [...inserted, ...updated].flatMap(({ disputes }) => disputes);
-    return [
-      tx.run(upsert, [
-        rows.map((row) => row.accountId),
-        rows.map((row) => row.id),
-        rows.map((row) => row.paymentId),
-        rows.map((row) => row.operationId),
-        rows.map((row) => row.connection),
-        rows.map((row) => row.providerId),
-        rows.map((row) => row.endToEnd),
-        rows.map((row) => row.amountCents),
-        rows.map((row) => row.status),
-        rows.map((row) => row.reason),
-        rows.map((row) => time(row.openedAt)),
-        rows.map((row) => time(row.deadlineAt)),
-        rows.map((row) => time(row.endedAt)),
-        rows.map((row) => row.debitedCents),
-        rows.map((row) => row.holdId),
-        rows.map((row) => time(row.createdAt)),
-        rows.map((row) => time(row.updatedAt)),
-        rows.map((row) => time(row.mailDueAt)),
-        rows.map((row) => time(row.releasedAt)),
-      ]),
-    ];
+    return [disputeRows.insert(tx, rows)];
   },
 };
 

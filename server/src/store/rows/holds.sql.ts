@@ -1,5 +1,6 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
+import { cents, defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
+import type { Derived } from '../database/table.ts';
 
 export interface Hold {
   accountId: string;
@@ -15,73 +16,27 @@ export interface Hold {
   releasedBy: string | null;
 }
 
-const columns = `h.account_id AS "accountId", h.id, h.operation_id AS "operationId", h.wanted_cents AS "wantedCents", h.reason,
-  h.placed_by AS "placedBy", h.placed_at AS "placedAt", h.released_at AS "releasedAt",
-  h.released_by AS "releasedBy"`;
-
-const select: Statement = {
-  name: 'hold_read',
-  text: `SELECT ${columns} FROM hold h JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
-};
-
-/** A dispute changes the hold of its Pix without having read its row. */
-const insert: Statement = {
-  name: 'hold_upsert',
-  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at, released_at, released_by)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::bigint[]), unnest($5::text[]), unnest($6::text[]), unnest($7::timestamptz[]), unnest($8::timestamptz[]),
-      unnest($9::text[]))
-    ON CONFLICT (account_id, id) DO UPDATE SET wanted_cents = excluded.wanted_cents, released_at = excluded.released_at,
-      released_by = excluded.released_by`,
-};
-
-const update: Statement = {
-  name: 'hold_release',
-  text: `UPDATE hold h SET wanted_cents = k.wanted_cents, released_at = k.released_at, released_by = k.released_by
-    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::text[]) AS k (account_id, id, wanted_cents, released_at, released_by)
-    WHERE h.account_id = k.account_id AND h.id = k.id`,
-};
-
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
-/** Keyed by 36 characters of account and 36 of hold. */
-export const holds: Table<Hold> = {
+/** Keyed by 36 characters of account and 36 of hold. A dispute changes the hold of its Pix without having read its row. */
+export const holds = defineTable<Hold>({
   name: 'hold',
-  rank: 60,
-  keyOf: (hold) => hold.accountId + hold.id,
+  alias: 'h',
+  key: ['accountId', 'id'],
   tokenOf: (hold) => hold.id,
-  read: (tx, keys) =>
-    tx.run<Hold>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
-  write: (tx, { inserted, updated }) => {
-    const writes: Promise<unknown>[] = [];
-    if (inserted.length > 0) {
-      writes.push(
-        tx.run(insert, [
-          inserted.map((hold) => hold.accountId),
-          inserted.map((hold) => hold.id),
-          inserted.map((hold) => hold.operationId),
-          inserted.map((hold) => hold.wantedCents),
-          inserted.map((hold) => hold.reason),
-          inserted.map((hold) => hold.placedBy),
-          inserted.map((hold) => time(hold.placedAt)),
-          inserted.map((hold) => time(hold.releasedAt)),
-          inserted.map((hold) => hold.releasedBy),
-        ]),
-      );
-    }
-    if (updated.length > 0) {
-      writes.push(
-        tx.run(update, [
-          updated.map((hold) => hold.accountId),
-          updated.map((hold) => hold.id),
-          updated.map((hold) => hold.wantedCents),
-          updated.map((hold) => time(hold.releasedAt)),
-          updated.map((hold) => hold.releasedBy),
-        ]),
-      );
-    }
-    return writes;
+  verbs: ['read', 'upsert', 'update'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    operationId: uuid,
+    wantedCents: cents.changes,
+    reason: text,
+    placedBy: text,
+    placedAt: timestamptz,
+    releasedAt: timestamptz.orNull.changes,
+    releasedBy: text.orNull.changes,
   },
-};
+});
+
+const { columns } = holds;
 
 const openBefore: Statement = {
   name: 'hold_before',
@@ -122,10 +77,9 @@ export interface OpenHolds {
  * The open holds of an operation, keyed by account and operation. Put beside every hold that changes, so that a later command of the
  * same flush sees it; what is stored is the hold itself.
  */
-export const openHolds: Table<OpenHolds> = {
+export const openHolds: Derived<OpenHolds> = {
   name: 'hold_open',
-  rank: 60,
-  write: () => [],
+  isDerived: true,
   keyOf: (row) => row.accountId + row.operationId,
   read: (tx, keys) =>
     Promise.all(

@@ -1,6 +1,7 @@
 import type { IncidentKind } from '../../money/state.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { Readable, Table } from '../database/table.ts';
+import { boolean, cents, defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
+import type { Derived, Readable } from '../database/table.ts';
 import { isRestored } from './conditions.sql.ts';
 
 /** Something a person has to look at. The till never guesses: it posts to suspense or posts nothing, and opens one of these. */
@@ -23,45 +24,30 @@ export interface Incident {
   openedAt: number;
 }
 
-const select: Statement = {
-  name: 'incident_read',
-  text: `SELECT i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
-      i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt"
-    FROM incident i JOIN unnest($1::uuid[], $2::text[]) AS k (account_id, reference) USING (account_id, reference)`,
-};
-
-const insert: Statement = {
-  name: 'incident_insert',
-  text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at,
-      mail_due_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::bigint[]),
-      unnest($7::text[]), unnest($8::boolean[]), unnest($9::jsonb[]), 'open', unnest($10::timestamptz[]), unnest($10::timestamptz[]))`,
-};
-
 export const incidentKey = (accountId: string, reference: string): string => accountId + reference;
 
-/** Keyed by reference: 36 characters of account, then the reference. Opened here, resolved by an operator elsewhere. */
-export const incidents: Table<Incident> = {
-  name: 'incident',
-  rank: 30,
-  keyOf: (incident) => incidentKey(incident.accountId, incident.reference),
-  read: (tx, keys) =>
-    tx.run<Incident>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map((incident) => incident.accountId),
-      inserted.map((incident) => incident.id),
-      inserted.map((incident) => incident.kind),
-      inserted.map((incident) => incident.paymentId),
-      inserted.map((incident) => incident.operationId),
-      inserted.map((incident) => incident.amountCents),
-      inserted.map((incident) => incident.reference),
-      inserted.map((incident) => incident.freezes),
-      inserted.map((incident) => JSON.stringify(incident.detail)),
-      inserted.map((incident) => new Date(incident.openedAt).toISOString()),
-    ]),
-  ],
+const columnsOfIncident = {
+  accountId: uuid,
+  id: uuid,
+  kind: text,
+  paymentId: uuid.orNull,
+  operationId: uuid.orNull,
+  amountCents: cents,
+  reference: text,
+  freezes: boolean,
+  detail: jsonb,
+  openedAt: timestamptz,
 };
+
+/** Keyed by reference: 36 characters of account, then the reference. Opened here, resolved by an operator elsewhere. */
+export const incidents = defineTable<Incident>({
+  name: 'incident',
+  alias: 'i',
+  key: ['accountId', 'reference'],
+  verbs: ['read', 'insert'],
+  columns: columnsOfIncident,
+  also: { state: `'open'`, mail_due_at: { as: 'openedAt' } },
+});
 
 export interface OpenIncidents {
   accountId: string;
@@ -79,10 +65,9 @@ const open: Statement = {
  * Which payments have an open incident; keyed like payments. Put beside every incident that is opened, so that a later command of
  * the same flush sees it; what is stored is the incident itself.
  */
-export const openIncidents: Table<OpenIncidents> = {
+export const openIncidents: Derived<OpenIncidents> = {
   name: 'incident_open',
-  rank: 30,
-  write: () => [],
+  isDerived: true,
   keyOf: (row) => row.accountId + row.paymentId,
   read: (tx, keys) =>
     tx.run<OpenIncidents>(open, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
@@ -105,47 +90,23 @@ export interface Resolution {
   command: string;
 }
 
-const caseColumns = `i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
-  i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt", i.state,
-  i.resolved_at AS "resolvedAt", i.resolution, i.kept_at AS "keptAt"`;
-
-const selectCases: Statement = {
-  name: 'incident_case_read',
-  text: `SELECT ${caseColumns}
-    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
-};
-
-const resolve: Statement = {
-  name: 'incident_resolve',
-  text: `UPDATE incident i SET state = k.state, resolved_at = k.resolved_at, resolution = k.resolution, kept_at = k.kept_at
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::timestamptz[])
-      AS k (account_id, id, state, resolved_at, resolution, kept_at)
-    WHERE i.account_id = k.account_id AND i.id = k.id`,
-};
-
 /** The same rows, keyed by 36 characters of account and 36 of incident: to be resolved. */
-export const incidentCases: Table<IncidentCase> = {
+export const incidentCases = defineTable<IncidentCase>({
   name: 'incident_case',
-  rank: 30,
-  keyOf: (incident) => incident.accountId + incident.id,
-  read: (tx, keys) =>
-    tx.run<IncidentCase>(selectCases, [
-      keys.map((key) => key.slice(0, 36)),
-      keys.map((key) => key.slice(36)),
-    ]),
-  write: (tx, { updated }) => [
-    tx.run(resolve, [
-      updated.map((incident) => incident.accountId),
-      updated.map((incident) => incident.id),
-      updated.map((incident) => incident.state),
-      updated.map((incident) =>
-        incident.resolvedAt === null ? null : new Date(incident.resolvedAt).toISOString(),
-      ),
-      updated.map((incident) => JSON.stringify(incident.resolution)),
-      updated.map((incident) => (incident.keptAt === null ? null : new Date(incident.keptAt).toISOString())),
-    ]),
-  ],
-};
+  table: 'incident',
+  alias: 'i',
+  key: ['accountId', 'id'],
+  verbs: ['read', 'update'],
+  columns: {
+    ...columnsOfIncident,
+    state: text.changes,
+    resolvedAt: timestamptz.orNull.changes,
+    resolution: jsonb.orNull.changes,
+    keptAt: timestamptz.orNull.changes,
+  },
+});
+
+const caseColumns = incidentCases.columns;
 
 const returnable: Statement = {
   name: 'incident_returnable',

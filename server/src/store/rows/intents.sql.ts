@@ -1,132 +1,54 @@
 import { type Intent, sendPriority } from '../../money/intent.ts';
 import type { PaymentKind } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
-
-const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
-  i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
-  i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "undecidedSince",
-  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt", i.provider_ref AS "providerRef", i.identity`;
-
-const select: Statement = {
-  name: 'intent_read',
-  text: `SELECT ${columns}
-    FROM intent i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
-};
-
-const insert: Statement = {
-  name: 'intent_insert',
-  text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
-      due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
-      answered_at, provider_ref, identity)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
-      unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
-      unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
-      unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
-      unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
-      unnest($21::timestamptz[]), unnest($22::text[]), unnest($23::text[]))`,
-};
-
-const update: Statement = {
-  name: 'intent_update',
-  text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
-      lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
-      failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
-      refused = k.refused, answered_at = k.answered_at, provider_ref = k.provider_ref, connection = k.connection, identity = k.identity
-    FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
-        unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
-        unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
-        unnest($8::timestamptz[]) AS due_at, unnest($9::timestamptz[]) AS news_at,
-        unnest($10::timestamptz[]) AS attempt_ended_at, unnest($11::integer[]) AS failures,
-        unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
-        unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
-        unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at,
-        unnest($18::text[]) AS provider_ref, unnest($19::text[]) AS connection, unnest($20::text[]) AS identity) AS k
-    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
-};
-
-const remove: Statement = {
-  name: 'intent_delete',
-  text: `DELETE FROM intent i USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
-    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
-};
-
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+import {
+  boolean,
+  defineTable,
+  integer,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../database/define-table.ts';
 
 /** Keyed like payments: 36 characters of account, 36 of payment. */
-export const intents: Table<Intent> = {
+export const intents = defineTable<Intent>({
   name: 'intent',
-  rank: 20,
-  keyOf: (intent) => intent.accountId + intent.paymentId,
+  alias: 'i',
+  key: ['accountId', 'paymentId'],
   // The fence of an owner is the token of the command that began its attempt.
   tokenOf: (intent) => intent.fence,
-  read: (tx, keys) =>
-    tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
-  write: (tx, { inserted, updated, deleted }) => {
-    const writes: Promise<unknown>[] = [];
-    if (inserted.length > 0) {
-      writes.push(
-        tx.run(insert, [
-          inserted.map((intent) => intent.accountId),
-          inserted.map((intent) => intent.paymentId),
-          inserted.map((intent) => intent.operationId),
-          inserted.map((intent) => intent.connection),
-          inserted.map((intent) => intent.kind),
-          inserted.map((intent) => intent.priority),
-          inserted.map((intent) => intent.state),
-          inserted.map((intent) => intent.fence),
-          inserted.map((intent) => intent.attempt),
-          inserted.map((intent) => intent.leaseUntil),
-          inserted.map((intent) => intent.dueAt),
-          inserted.map((intent) => intent.newsAt),
-          inserted.map((intent) => intent.attemptEndedAt),
-          inserted.map((intent) => intent.failures),
-          inserted.map((intent) => intent.absences),
-          inserted.map((intent) => intent.absentAt),
-          inserted.map((intent) => intent.undecidedSince),
-          inserted.map((intent) => intent.known),
-          inserted.map((intent) => intent.refused),
-          inserted.map((intent) => intent.createdAt),
-          inserted.map((intent) => intent.answeredAt),
-          inserted.map((intent) => intent.providerRef),
-          inserted.map((intent) => intent.identity),
-        ]),
-      );
-    }
-    if (updated.length > 0) {
-      writes.push(
-        tx.run(update, [
-          updated.map((intent) => intent.accountId),
-          updated.map((intent) => intent.paymentId),
-          updated.map((intent) => intent.priority),
-          updated.map((intent) => intent.state),
-          updated.map((intent) => intent.fence),
-          updated.map((intent) => intent.attempt),
-          updated.map((intent) => intent.leaseUntil),
-          updated.map((intent) => intent.dueAt),
-          updated.map((intent) => intent.newsAt),
-          updated.map((intent) => intent.attemptEndedAt),
-          updated.map((intent) => intent.failures),
-          updated.map((intent) => intent.absences),
-          updated.map((intent) => intent.absentAt),
-          updated.map((intent) => intent.undecidedSince),
-          updated.map((intent) => intent.known),
-          updated.map((intent) => intent.refused),
-          updated.map((intent) => intent.answeredAt),
-          updated.map((intent) => intent.providerRef),
-          updated.map((intent) => intent.connection),
-          updated.map((intent) => intent.identity),
-        ]),
-      );
-    }
-    if (deleted.length > 0) {
-      writes.push(
-        tx.run(remove, [deleted.map((key) => key.slice(0, 36)), deleted.map((key) => key.slice(36))]),
-      );
-    }
-    return writes;
+  verbs: ['read', 'insert', 'update', 'delete'],
+  columns: {
+    accountId: uuid,
+    paymentId: uuid,
+    operationId: uuid,
+    connection: text.changes,
+    kind: text,
+    priority: smallint.changes,
+    state: text.changes,
+    fence: uuid.changes,
+    attempt: integer.changes,
+    leaseUntil: timestamptz.orNull.changes,
+    dueAt: timestamptz.changes,
+    newsAt: timestamptz.changes,
+    attemptEndedAt: timestamptz.orNull.changes,
+    failures: integer.changes,
+    absences: integer.changes,
+    absentAt: timestamptz.orNull.changes,
+    undecidedSince: timestamptz.orNull.changes.named('absent_since'),
+    known: boolean.changes,
+    refused: boolean.changes,
+    createdAt: timestamptz,
+    answeredAt: timestamptz.orNull.changes,
+    providerRef: text.orNull.changes,
+    identity: text.orNull.changes,
   },
-};
+});
+
+const { columns } = intents;
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /**
  * What is claimed is chosen in a WITH, here and everywhere. A subquery of FROM may be read again for each row that it is joined to, and

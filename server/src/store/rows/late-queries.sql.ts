@@ -1,5 +1,5 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
+import { defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
 
 /** An expired charge that is queried once more (table `late_query`). */
 export interface LateQuery {
@@ -14,31 +14,24 @@ export interface LateQuery {
 /** After the expiry. */
 export const lateAfterMs = 24 * 3_600_000;
 
-const insert: Statement = {
-  name: 'late_query_insert',
-  text: `INSERT INTO late_query (account_id, payment_id, connection, created_at, due_at, tries)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::timestamptz[]), unnest($5::timestamptz[]), 0)
-    ON CONFLICT DO NOTHING`,
-};
+/** Written with the expiry of a charge; what happens to a row afterwards is no money. */
+export const lateQueries = defineTable<LateQuery>({
+  name: 'late_query',
+  alias: 'l',
+  key: ['accountId', 'paymentId'],
+  verbs: ['insert', 'delete'],
+  keepsFirst: true,
+  columns: {
+    accountId: uuid,
+    paymentId: uuid,
+    connection: text,
+    createdAt: timestamptz,
+    dueAt: timestamptz,
+  },
+  also: { tries: '0' },
+});
 
 const time = (ms: number): string => new Date(ms).toISOString();
-
-/** Written with the expiry of a charge; what happens to a row afterwards is no money. */
-export const lateQueries: Table<LateQuery> = {
-  name: 'late_query',
-  rank: 75,
-  keyOf: (row) => row.accountId + row.paymentId,
-  read: () => Promise.reject(new Error('late queries are written, never read, by the till')),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map((row) => row.accountId),
-      inserted.map((row) => row.paymentId),
-      inserted.map((row) => row.connection),
-      inserted.map((row) => time(row.createdAt)),
-      inserted.map((row) => time(row.dueAt)),
-    ]),
-  ],
-};
 
 export type DueLate = Omit<LateQuery, 'dueAt' | 'connection'> & { tries: number };
 
@@ -60,15 +53,12 @@ export const claimLateQueries = (
   most: number,
 ): Promise<DueLate[]> => sql.run<DueLate>(claim, [connection, time(now), time(untilMs), most]);
 
-const remove: Statement = {
-  name: 'late_query_delete',
-  text: `DELETE FROM late_query l USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
-    WHERE l.account_id = k.account_id AND l.payment_id = k.payment_id`,
-};
-
 export const removeLateQueries = async (sql: Queries, rows: readonly DueLate[]): Promise<void> => {
   if (rows.length > 0)
-    await sql.run(remove, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId)]);
+    await lateQueries.remove(
+      sql,
+      rows.map((row) => row.accountId + row.paymentId),
+    );
 };
 
 const postpone: Statement = {

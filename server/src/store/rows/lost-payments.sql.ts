@@ -1,6 +1,6 @@
 import type { PaymentKind } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
+import { defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
 
 /**
  * What a provider lists under an id of ours and the books lack: it was made in a time that the database lost. The id names the account, not
@@ -22,50 +22,23 @@ export interface LostPayment {
   decidedAt: number | null;
 }
 
-const select: Statement = {
-  name: 'lost_payment_read',
-  text: `SELECT l.account_id AS "accountId", l.payment_id AS "paymentId", l.connection, l.kind, l.status, l.provider_ref AS "providerRef",
-      l.found_at AS "foundAt", l.decided_at AS "decidedAt"
-    FROM lost_payment l JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
-};
-
-const decide: Statement = {
-  name: 'lost_payment_decide',
-  text: `UPDATE lost_payment l SET decided_at = k.decided_at
-    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, payment_id, decided_at)
-    WHERE l.account_id = k.account_id AND l.payment_id = k.payment_id`,
-};
-
-const remove: Statement = {
-  name: 'lost_payment_delete',
-  text: `DELETE FROM lost_payment l USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
-    WHERE l.account_id = k.account_id AND l.payment_id = k.payment_id`,
-};
-
-const halves = (keys: readonly string[]): [accounts: string[], payments: string[]] => [
-  keys.map((key) => key.slice(0, 36)),
-  keys.map((key) => key.slice(36)),
-];
-
 /** Keyed like payments. Found by `noteLost`; a till decides or removes. */
-export const lostPayments: Table<LostPayment> = {
+export const lostPayments = defineTable<LostPayment>({
   name: 'lost_payment',
-  rank: 25,
-  keyOf: (lost) => lost.accountId + lost.paymentId,
-  read: (tx, keys) => tx.run<LostPayment>(select, halves(keys)),
-  write: (tx, { updated, deleted }) => [
-    ...(updated.length === 0
-      ? []
-      : [
-          tx.run(decide, [
-            updated.map((lost) => lost.accountId),
-            updated.map((lost) => lost.paymentId),
-            updated.map((lost) => lost.decidedAt),
-          ]),
-        ]),
-    ...(deleted.length === 0 ? [] : [tx.run(remove, halves(deleted))]),
-  ],
-};
+  alias: 'l',
+  key: ['accountId', 'paymentId'],
+  verbs: ['read', 'update', 'delete'],
+  columns: {
+    accountId: uuid,
+    paymentId: uuid,
+    connection: text,
+    kind: text,
+    status: text,
+    providerRef: text.orNull,
+    foundAt: timestamptz,
+    decidedAt: timestamptz.orNull.changes,
+  },
+});
 
 const note: Statement = {
   name: 'lost_payment_note',

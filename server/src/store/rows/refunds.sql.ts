@@ -1,95 +1,47 @@
 import type { Refund } from '../../money/refund.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+import { bytea, cents, defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
-import type { Readable, Table } from '../database/table.ts';
-
-const columns = `r.account_id AS "accountId", r.id, r.operation_id AS "operationId", r.payment_id AS "paymentId",
-  r.end_to_end AS "endToEnd", r.reason, r.status, r.amount_cents AS "amountCents", r.fee_back_cents AS "feeBackCents", r.description, r.request_key AS "requestKey",
-  r.fingerprint, r.rtr_id AS "rtrId", r.reason_code AS "reasonCode", r.created_at AS "createdAt", r.updated_at AS "updatedAt",
-  r.settled_at AS "settledAt", r.history, r.command`;
-
-const select: Statement = {
-  name: 'refund_read',
-  text: `SELECT ${columns}
-    FROM refund r JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
-};
-
-const insert: Statement = {
-  name: 'refund_insert',
-  text: `INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
-      request_key, fingerprint, rtr_id, reason_code, created_at, updated_at, settled_at, history, command, fee_back_cents)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]),
-      unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]), unnest($10::uuid[]),
-      unnest($11::bytea[]), unnest($12::text[]), unnest($13::text[]), unnest($14::timestamptz[]),
-      unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::jsonb[]), unnest($18::uuid[]),
-      unnest($19::bigint[]))`,
-};
-
-/** Only what may change: amount, fee, charge, operation, request key and creation never do. */
-const update: Statement = {
-  name: 'refund_update',
-  text: `UPDATE refund r SET status = k.status, rtr_id = k.rtr_id, reason_code = k.reason_code, updated_at = k.updated_at,
-      settled_at = k.settled_at, history = k.history
-    FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS id, unnest($3::text[]) AS status,
-        unnest($4::text[]) AS rtr_id, unnest($5::text[]) AS reason_code, unnest($6::timestamptz[]) AS updated_at,
-        unnest($7::timestamptz[]) AS settled_at, unnest($8::jsonb[]) AS history) AS k
-    WHERE r.account_id = k.account_id AND r.id = k.id`,
-};
-
-const split = (keys: readonly string[]): string[][] => [
-  keys.map((key) => key.slice(0, 36)),
-  keys.map((key) => key.slice(36)),
-];
+import type { Derived, Readable } from '../database/table.ts';
 
 /** 36 characters of account, 36 of refund. */
 export const refundKey = (accountId: string, id: string): string => accountId + id;
 
-export const refunds: Table<Refund> = {
+/** Amount, fee, charge, operation, request key and creation never change. */
+export const refunds = defineTable<Refund>({
   name: 'refund',
-  rank: 11,
-  keyOf: ({ accountId, id }) => refundKey(accountId, id),
+  alias: 'r',
+  key: ['accountId', 'id'],
   tokenOf: ({ command }) => command,
-  read: (tx, keys) => tx.run<Refund>(select, split(keys)),
-  write: (tx, { inserted, updated, deleted }) => {
-    if (deleted.length > 0) throw new Error('a refund is never deleted');
-    return [
-      ...(inserted.length > 0 ? [tx.run(insert, insertedColumns(inserted))] : []),
-      ...(updated.length > 0 ? [tx.run(update, updatedColumns(updated))] : []),
-    ];
+  verbs: ['read', 'insert', 'update'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    operationId: uuid,
+    paymentId: uuid,
+    endToEnd: text,
+    reason: text,
+    status: text.changes,
+    amountCents: cents,
+    description: text,
+    requestKey: uuid,
+    fingerprint: bytea,
+    rtrId: text.orNull.changes,
+    reasonCode: text.orNull.changes,
+    createdAt: timestamptz,
+    updatedAt: timestamptz.changes,
+    settledAt: timestamptz.orNull.changes,
+    history: jsonb.changes,
+    command: uuid,
+    feeBackCents: cents.orNull,
   },
-};
+});
 
-const insertedColumns = (rows: readonly Refund[]): unknown[] => [
-  rows.map((row) => row.accountId),
-  rows.map((row) => row.id),
-  rows.map((row) => row.operationId),
-  rows.map((row) => row.paymentId),
-  rows.map((row) => row.endToEnd),
-  rows.map((row) => row.reason),
-  rows.map((row) => row.status),
-  rows.map((row) => row.amountCents),
-  rows.map((row) => row.description),
-  rows.map((row) => row.requestKey),
-  rows.map((row) => row.fingerprint),
-  rows.map((row) => row.rtrId),
-  rows.map((row) => row.reasonCode),
-  rows.map((row) => row.createdAt),
-  rows.map((row) => row.updatedAt),
-  rows.map((row) => row.settledAt),
-  rows.map((row) => JSON.stringify(row.history)),
-  rows.map((row) => row.command),
-  rows.map((row) => row.feeBackCents),
-];
+const { columns } = refunds;
 
-const updatedColumns = (rows: readonly Refund[]): unknown[] => [
-  rows.map((row) => row.accountId),
-  rows.map((row) => row.id),
-  rows.map((row) => row.status),
-  rows.map((row) => row.rtrId),
-  rows.map((row) => row.reasonCode),
-  rows.map((row) => row.updatedAt),
-  rows.map((row) => row.settledAt),
-  rows.map((row) => JSON.stringify(row.history)),
+const split = (keys: readonly string[]): string[][] => [
+  keys.map((key) => key.slice(0, 36)),
+  keys.map((key) => key.slice(36)),
 ];
 
 /** What of a charge is not there to be refunded any more. */
@@ -131,12 +83,11 @@ const sum: Statement = {
  * By charge, from at most `refundsPerCharge` rows. Put beside every refund that is made, so that a later command of the same flush sees it; what is stored is the refund
  * itself.
  */
-export const refundSums: Table<RefundSum> = {
+export const refundSums: Derived<RefundSum> = {
   name: 'refund_sum',
-  rank: 11,
+  isDerived: true,
   keyOf: ({ accountId, paymentId }) => accountId + paymentId,
   read: (tx, keys) => tx.run<RefundSum>(sum, split(keys)),
-  write: () => [],
 };
 
 export interface RefundsOfPayment {

@@ -1,6 +1,7 @@
 import type { KnownReturn } from '../../money/returns.ts';
 import type { Statement } from '../../ports/sql.ts';
-import type { Table } from '../database/table.ts';
+import { boolean, cents, describeRows, text, timestamptz, uuid } from '../database/define-table.ts';
+import { rankOf, type Table } from '../database/table.ts';
 
 /** The known returns of a payment, or of a Pix that is no payment of ours. */
 export interface KnownReturns {
@@ -11,22 +12,30 @@ export interface KnownReturns {
 
 type Row = Omit<KnownReturns, 'returns'> & KnownReturn;
 
+/** A return never changes. More of its names may become known, and that it was posted after all. */
+export const returnRows = describeRows<Row>({
+  name: 'known_return',
+  alias: 'r',
+  key: ['accountId', 'payment', 'reference'],
+  verbs: ['upsert'],
+  columns: {
+    accountId: uuid,
+    payment: text,
+    reference: text,
+    pix: text.orNull.changes,
+    id: text.orNull.changes.named('return_id'),
+    rtrId: text.orNull.changes,
+    amountCents: cents,
+    at: timestamptz,
+    posted: boolean.changes,
+  },
+});
+
 const select: Statement = {
   name: 'known_return_read',
-  text: `SELECT r.account_id AS "accountId", r.payment, r.reference, r.pix, r.return_id AS id, r.rtr_id AS "rtrId",
-      r.amount_cents AS "amountCents", r.at, r.posted
+  text: `SELECT ${returnRows.columns}
     FROM known_return r JOIN unnest($1::uuid[], $2::text[]) AS k (account_id, payment) USING (account_id, payment)
     ORDER BY r.at, r.reference`,
-};
-
-/** A return never changes. More of its names may become known, and that it was posted after all. */
-const upsert: Statement = {
-  name: 'known_return_upsert',
-  text: `INSERT INTO known_return (account_id, payment, reference, pix, return_id, rtr_id, amount_cents, at, posted)
-    VALUES (unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::text[]), unnest($7::bigint[]),
-      unnest($8::timestamptz[]), unnest($9::boolean[]))
-    ON CONFLICT (account_id, payment, reference) DO UPDATE SET pix = excluded.pix, return_id = excluded.return_id,
-      rtr_id = excluded.rtr_id, posted = excluded.posted`,
 };
 
 /** 36 characters of account, then the payment. */
@@ -34,7 +43,7 @@ export const knownReturnsKey = (accountId: string, payment: string): string => a
 
 export const knownReturns: Table<KnownReturns> = {
   name: 'known_return',
-  rank: 12,
+  rank: rankOf('known_return'),
   keyOf: ({ accountId, payment }) => knownReturnsKey(accountId, payment),
   read: async (tx, keys) => {
     const rows = await tx.run<Row>(select, [
@@ -47,24 +56,12 @@ export const knownReturns: Table<KnownReturns> = {
       return { accountId, payment, returns: group.map(returnOf) };
     });
   },
-  write: (tx, { inserted, updated }) => [tx.run(upsert, columnsOf([...inserted, ...updated]))],
+  write: (tx, { inserted, updated }) => {
+    const rows = [...inserted, ...updated].flatMap(({ accountId, payment, returns }) =>
+      returns.map((one) => ({ ...one, accountId, payment })),
+    );
+    return [returnRows.insert(tx, rows)];
+  },
 };
 
 const returnOf = ({ accountId: _, payment: __, ...row }: Row): KnownReturn => row;
-
-function columnsOf(all: readonly KnownReturns[]): unknown[] {
-  const rows = all.flatMap(({ accountId, payment, returns }) =>
-    returns.map((one) => ({ ...one, accountId, payment })),
-  );
-  return [
-    rows.map((row) => row.accountId),
-    rows.map((row) => row.payment),
-    rows.map((row) => row.reference),
-    rows.map((row) => row.pix),
-    rows.map((row) => row.id),
-    rows.map((row) => row.rtrId),
-    rows.map((row) => row.amountCents),
-    rows.map((row) => new Date(row.at).toISOString()),
-    rows.map((row) => row.posted),
-  ];
-}

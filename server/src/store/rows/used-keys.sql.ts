@@ -1,6 +1,6 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../database/pool.ts';
-import type { Table } from '../database/table.ts';
+import type { Derived } from '../database/table.ts';
 import type { KeyUse } from './idempotency.ts';
 
 /** A request key that was used for an operation, a webhook or a refund. Those of payments are the payments themselves. */
@@ -22,10 +22,9 @@ const select: Statement = {
  * Keyed by 36 characters of account and 36 of request key. Put beside a refund, so that a later command of the same flush sees its key;
  * what is stored is the refund itself.
  */
-export const takenKeys: Table<TakenKey> = {
+export const takenKeys: Derived<TakenKey> = {
   name: 'request_key',
-  rank: 11,
-  write: () => [],
+  isDerived: true,
   keyOf: (row) => row.accountId + row.requestKey,
   read: (tx, keys) =>
     tx.run<TakenKey>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),

@@ -1,0 +1,96 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Rows } from '../../src/store/database/define-table.ts';
+import { isSealed } from '../../src/store/database/sealed-columns.ts';
+import type { Table } from '../../src/store/database/table.ts';
+
+const source = join(import.meta.dirname, '../../src');
+
+let db: TestDatabase;
+let described: Rows<unknown>[];
+beforeAll(async () => {
+  db = await createDatabase();
+  described = await allDescriptions();
+});
+afterAll(() => db.drop());
+
+/** Every table that is described anywhere in the program. */
+async function allDescriptions(): Promise<Rows<unknown>[]> {
+  const found: Rows<unknown>[] = [];
+  for (const file of globSync('**/*.ts', { cwd: source, exclude: ['**/*.test.ts'] })) {
+    const names = readFileSync(join(source, file), 'utf8').matchAll(
+      /^(?:export )?const (\w+) = (?:defineTable|describeRows)\b/gm,
+    );
+    for (const [, name] of names) {
+      const module = (await import(join(source, file))) as Record<string, Rows<unknown>>;
+      const rows = module[name as string];
+      if (rows === undefined) throw new Error(`${file} does not export ${name}`);
+      found.push(rows);
+    }
+  }
+  return found;
+}
+
+const nameOf = (property: string, name: string | null): string =>
+  name ?? property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** What the program says of its columns, in the words of the catalogue. */
+const saidColumns = () =>
+  described.flatMap(({ description }) =>
+    Object.entries<{ type: string; name: string | null; isNullable: boolean; isSealed: boolean }>(
+      description.columns,
+    ).map(([property, column]) => ({
+      table: description.table ?? description.name,
+      name: nameOf(property, column.name),
+      type: column.type === 'timestamptz' ? 'timestamp with time zone' : column.type,
+      isNullable: column.isNullable,
+      isSealed: column.isSealed,
+    })),
+  );
+
+test('A described column is in the database with this type, takes null where it is said to, and is sealed where it is said to be', async () => {
+  const there = await db.admin<{ table: string; name: string; type: string; isNullable: boolean }>(
+    `SELECT table_name AS table, column_name AS name, data_type AS type, is_nullable = 'YES' AS "isNullable"
+      FROM information_schema.columns WHERE table_schema = 'vintem'`,
+  );
+  const columns = saidColumns();
+  expect(columns.length).toBeGreaterThan(200);
+  const catalogue = new Set(there.map((column) => JSON.stringify(column)));
+  const wrong = columns.filter(({ table, name, type, isNullable }) => {
+    return !catalogue.has(JSON.stringify({ table, name, type, isNullable }));
+  });
+  expect(wrong).toEqual([]);
+  expect(columns.filter((column) => isSealed(column.table, column.name) !== column.isSealed)).toEqual([]);
+});
+
+test('A key by which rows are read or changed is unique in the database', async () => {
+  const unique = await db.admin<{ table: string; names: string[] }>(
+    `SELECT indrelid::regclass::text AS table, array_agg(attname::text ORDER BY attname) AS names
+      FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+      WHERE indisunique AND indpred IS NULL GROUP BY indexrelid, indrelid`,
+  );
+  const keys = new Set(
+    unique.map(({ table, names }) => `${table.replace('vintem.', '')} ${names.join(' ')}`),
+  );
+  for (const { description } of described) {
+    if (description.verbs.every((verb) => verb === 'insert')) continue;
+    const columns = description.columns as Record<string, { name: string | null }>;
+    const names = description.key.map((property) => nameOf(property, columns[property]?.name ?? null));
+    expect(keys).toContain(`${description.table ?? description.name} ${names.sort().join(' ')}`);
+  }
+});
+
+test('Each table that the till writes has a place of its own in the order of writes', () => {
+  const tables = described.filter((rows): rows is Rows<unknown> & Table<unknown> => 'rank' in rows);
+  expect(tables.length).toBeGreaterThan(10);
+  expect(new Set(tables.map(({ rank }) => rank)).size).toBe(tables.length);
+  expect(tables.every(({ rank }) => rank >= 0)).toBe(true);
+});
+
+test('A table whose rows carry the token of their command can be read, so that a lost answer to COMMIT finds them', () => {
+  for (const rows of described)
+    if ('tokenOf' in rows)
+      expect(rows.statements.map(({ name }) => name)).toContain(`${rows.description.name}_read`);
+});
