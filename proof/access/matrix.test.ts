@@ -12,20 +12,20 @@ import { type Permission, permissions } from '../../server/src/ground/permission
 
 /**
  * Who may call what: every route of the document × every kind of caller, with the exact status. A route that the document
- * has and this table has not fails; so does an answer that holds an id of somebody else's account.
+ * has and this table has not fails; so does an answer that holds an id of another account.
  */
 interface Row {
   /** One of these permissions is enough. */
   held: readonly Permission[];
   /** The operation of the header must be the account's; otherwise it is only read as a UUID. */
   resolves: boolean;
-  /** What the owner gets with the body below. */
+  /** The owner's status with the body below. */
   allowed: number;
-  /** What another account gets for the owner's ids; absent where the path has none. */
+  /** Another account's status for the owner's ids; absent where the path has none. */
   foreign?: number;
   query?: string;
   body?: object;
-  /** What those get who hold one of the permissions and nothing of these: the payment is not of their kind. */
+  /** The status for holders of one of the permissions and none of these: the payment is not of their kind. */
   otherKind?: { without: readonly Permission[]; status: number };
 }
 

@@ -14,14 +14,14 @@ import { type Ability, may, type Role, roles } from '../../server/src/panel/peop
 interface Row {
   /** `session`: every signed-in person; `open`: every caller. */
   needs: Ability | 'session' | 'open';
-  /** What those get who may, with `body`. */
+  /** The status for allowed roles, with `body`. */
   allowed: number;
   /** A body that is refused, where a right one would change what the next caller finds. */
   body?: object;
   query?: string;
   /** Refused to a frozen member, whatever the role. */
   sensitive?: true;
-  /** What another account's owner gets, in the own account, for these ids, with `foreignBody`. */
+  /** The status for another account's owner, in the own account, for these ids, with `foreignBody`. */
   foreign?: number;
   foreignBody?: object;
 }
@@ -48,7 +48,7 @@ const ofPersons: Record<string, Row> = {
   'GET /mailbox': { needs: 'open', allowed: 404 },
 };
 
-/** What a caller without a session sends: were it malformed, its shape would be refused before the session is looked at. */
+/** The body of a caller without a session: were it malformed, its shape would be refused before the session is looked at. */
 const right: Record<string, object> = {
   'POST /reauthenticate': { password: 'girafa azul de patins' },
   'DELETE /sessions/{id}': {},

@@ -198,7 +198,7 @@ export const rounds: readonly (readonly Fault[])[] = [
         const release = await lock('SELECT 1 FROM balance FOR UPDATE');
         for (const id of ids) {
           await control(simulatorUrl, 'POST', `/control/charges/${id}/pay`);
-          // What is paid in one moment comes in one delivery.
+          // Payments of one moment come in one delivery.
           await pause(100);
         }
         const load = flood(4, () => payOut(call, operations[1] as string));
@@ -239,7 +239,7 @@ export const rounds: readonly (readonly Fault[])[] = [
     {
       name: 'somebody changes an entry',
       fires: ['VintemMoneyContradiction', 'VintemVerifyFailed'],
-      // What would post on the books that differ is refused.
+      // Posting on the books that differ is refused.
       mayFire: ['VintemErrorsFast', 'VintemErrorsSlow'],
       async strike(town) {
         const change = (by: string) =>

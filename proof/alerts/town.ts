@@ -16,7 +16,7 @@ export interface Town {
   folder: string;
   call: Call;
   operations: readonly string[];
-  /** The merchant's server, which is told of every event. */
+  /** The merchant's server, which receives every event. */
   receiver: Receiver;
   simulatorUrl: string;
   simulator: Part;
@@ -27,7 +27,7 @@ export interface Town {
   /** The way of the api to the database. */
   relay: Relay;
   databasePort: number;
-  /** The one that api and worker are told to expect. */
+  /** The one that api and worker expect. */
   standby: { open(): Promise<void>; close(): Promise<void> };
   /** The superuser's. */
   databaseUrl: string;

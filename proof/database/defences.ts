@@ -3,7 +3,7 @@ import { openStage } from '../simulation/scenario.ts';
 import { DatabaseError } from '../simulation/wire.ts';
 
 /**
- * What the database itself refuses. For every CHECK, primary key and unique key of the tables that hold money, a statement
+ * The refusals of the database itself. For every CHECK, primary key and unique key of the tables that hold money, a statement
  * that only it stands against: it must be refused under its name, and go through when it is dropped (else something
  * else refuses, and this one is not shown to work). A constraint without a statement here fails the rig.
  */
@@ -27,7 +27,7 @@ const tables = [
   'checkpoint',
 ];
 
-/** What to set in one row so that nothing but the named constraint is broken. */
+/** The columns to set in one row so that nothing but the named constraint is broken. */
 const breaks: Record<string, string> = {
   account_check: 'minimum_deposit_cents = 300, maximum_deposit_cents = 250',
   account_check1: 'minimum_withdrawal_cents = 3000, maximum_withdrawal_cents = 2000',

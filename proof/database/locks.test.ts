@@ -55,7 +55,7 @@ import { claimLines, setLinesAside } from '../../server/src/store/rows/statement
 import { claimUnread, keepRows } from '../../server/src/store/rows/unread-items.sql.ts';
 
 /**
- * What the row locks are for. Each lock of the service has a law here that two connections try: it must hold with the lock, and
+ * The purpose of each row lock. Each lock of the service has a law here that two connections try: it must hold with the lock, and
  * must break when the lock's clause is taken out of the statement (else nothing shows what it is good for). A lock of the source
  * without a law here fails the rig.
  */
@@ -81,7 +81,7 @@ const first = '0190a000-0000-7000-8000-000000000001';
 const last = '0190a000-0000-7000-8000-000000000002';
 const stamp = { name: 'locks.wait', text: "SET LOCAL lock_timeout = '150ms'" };
 
-/** What another transaction does while `mine` is open: its answer, or `waits` when it would have to wait for ours. */
+/** Another transaction while `mine` is open: its answer, or `waits` when it would have to wait for ours. */
 async function beside<T>(
   sql: Sql,
   mine: (tx: Transaction) => Promise<unknown>,
@@ -102,7 +102,7 @@ async function beside<T>(
   }
 }
 
-/** What `other` does that begins while `change` is not yet committed, and ends after. */
+/** Another transaction that begins while `change` is not yet committed, and ends after. */
 async function after<T>(
   world: World,
   change: string,

@@ -7,7 +7,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /**
- * A client that somebody else's generator (oazapfts) makes of the committed document, used as a merchant would. Nothing of it is
+ * A client that a foreign generator (oazapfts) makes of the committed document, used as a merchant would. Nothing of it is
  * ours: what it cannot do, the document does not say.
  */
 

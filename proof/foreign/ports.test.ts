@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What only the ports may do, a line each. */
+/** Acts that only the ports may do, a line each. */
 const worldly = [
   "import { randomBytes } from 'node:crypto';",
   "import { randomUUID as id } from 'node:crypto';",

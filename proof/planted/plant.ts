@@ -39,7 +39,7 @@ function rigsOf({ rig, test }: Bug): [Bug['rig'], string[]][] {
   return [rig, ...others].map((one) => [one, commands[one]]);
 }
 
-/** What finds a mistake does so in seconds, and the whole of a rig takes a minute on two quiet cores: this ends a rig that hangs. */
+/** A rig finds a mistake in seconds, and the whole of a rig takes a minute on two quiet cores: this ends a rig that hangs. */
 const longestMs = 900_000;
 
 /** Slow rigs first: a run that its bound cuts short has then seen what takes long. */

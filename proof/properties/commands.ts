@@ -2,7 +2,7 @@ import type { Call } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 
-/** What a client may do, drawn by chance, and a model of a page that says what must come of it. */
+/** A client's calls, drawn by chance, and a model of a page that predicts their results. */
 export interface Operation {
   id: string;
   cents: number;
@@ -292,7 +292,7 @@ export const commands = [
         const { call, revoke } = await real.withOwnKey();
         expect((await call('GET', '/operations')).status).toBe(200);
         await revoke();
-        // What is only read may still be shown for a second; money is decided on the key as it stands under the lock.
+        // A read may still be shown for a second; money is decided on the key as it stands under the lock.
         const operation = nth(live(model), 0);
         expect(
           (await call('POST', '/pix/transfers', transferOf(1_000, 'complete'), operation.id)).status,

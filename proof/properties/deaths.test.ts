@@ -21,7 +21,7 @@ import * as linear from './linear.ts';
 import { deliverAgain } from './old-deliveries.ts';
 
 /**
- * What a client may rely on when everything dies now and then: the program, its database and the provider beside it are ended
+ * Promises to a client when everything dies now and then: the program, its database and the provider beside it are ended
  * by kill -9 and started again on the same folder, between calls that come one after the other, and in the middle of branches
  * of calls at once. A call without an answer is repeated as it was until it has one, as the guide asks of clients.
  */
@@ -169,7 +169,7 @@ describe('one call after the other', () => {
       return { call: callOf(key), revoke };
     },
   });
-  /** The model tells no operation, so the charge is looked for where it is. */
+  /** The model names no operation, so the charge is looked for where it is. */
   const payIn = async (call: Call, id: string): Promise<void> => {
     const [row] = await admin<{ operation_id: string }>(
       'SELECT operation_id FROM vintem.payment WHERE id = $1',
@@ -266,7 +266,7 @@ const shelved = (books: Books, shelf: Shelf, change: Partial<Shelf>): Books => (
   shelves: books.shelves.map((one) => (one.id === shelf.id ? { ...one, ...change } : one)),
 });
 
-/** What a creation under a request key does: the same again, a conflict, or `make`. */
+/** The result of a creation under a request key: the same again, a conflict, or `make`. */
 function underKey(
   books: Books,
   requestKey: string,
@@ -467,7 +467,7 @@ describe('branches of calls at once', () => {
     await death;
     for (const one of ended) if (one.status === 'rejected') throw one.reason;
 
-    // What the provider has refused gives its reserve back, at some moment before it is shown as cancelled. One whose sender died before the
+    // A transfer that the provider refused gives its reserve back, at some moment before it is shown as cancelled. One whose sender died before the
     // call is twice not found before it is sent again: by the offsets of `nextQueryAt` after 40 s, or 80 s and a fifth.
     for (const [id, { shelf, amountCents, beganMs }] of refusing) {
       await until(

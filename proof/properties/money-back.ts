@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { nth } from './commands.ts';
 
-/** What brings money back out of a merchant's account, drawn by chance, and a model of a page that says what must come of it. */
+/** Ways in which money leaves a merchant's account again, drawn by chance, and a model of a page that predicts their results. */
 export interface Refund {
   id: string;
   charge: Charge;
@@ -25,14 +25,14 @@ export interface Charge {
   id: string;
   amountCents: number;
   refunds: Refund[];
-  /** What the provider took of it, one after the other. */
+  /** The provider's debits of it, one after the other. */
   takes: number[];
   /** In the order in which they were opened. */
   disputes: Dispute[];
 }
 export interface Model {
   charges: Charge[];
-  /** What left with transfers, fees included. */
+  /** Money that left with transfers, fees included. */
   sentCents: number;
   /** As they were seen last: nothing moves between two commands. */
   columns: Columns;
@@ -45,7 +45,7 @@ export interface Columns {
   holdWanted: number;
 }
 export type DisputeStatus = 'open' | 'defending' | 'accepted' | 'rejected' | 'cancelled';
-/** What the provider is asked to do with a dispute, and what it then says of it. */
+/** The provider's act on a dispute, and its report of it. */
 export const moves = {
   open: 'open',
   defend: 'defending',
@@ -92,7 +92,7 @@ export type Command = fc.AsyncCommand<Model, Real>;
 const sum = (cents: readonly number[]): number => cents.reduce((all, one) => all + one, 0);
 const amountOf = (refunds: readonly Refund[], ...of: Refund['status'][]): number =>
   sum(refunds.filter(({ status }) => of.includes(status)).map(({ amountCents }) => amountCents));
-/** What may still be taken of a charge. */
+/** The amount that may still be taken of a charge. */
 const leftOf = ({ amountCents, refunds, takes }: Charge): number =>
   amountCents - amountOf(refunds, 'pending', 'completed') - sum(takes);
 const refundsOf = ({ charges }: Model): Refund[] => charges.flatMap(({ refunds }) => refunds);
@@ -100,12 +100,12 @@ const pendingOf = (model: Model): Refund[] => refundsOf(model).filter(({ status 
 const disputesOf = ({ charges }: Model): Dispute[] => charges.flatMap(({ disputes }) => disputes);
 
 const isHolding = ({ status }: Dispute): boolean => status !== 'rejected' && status !== 'cancelled';
-/** What disputes may still take of a charge. */
+/** The amount that disputes may still take of a charge. */
 const disputedOf = ({ disputes }: Charge): number =>
   sum(disputes.filter(isHolding).map((one) => one.amountCents - one.debitedCents));
-/** What is disputed is not refunded: the provider may still take it. */
+/** A disputed amount is not refunded: the provider may still take it. */
 const refundableOf = (charge: Charge): number => leftOf(charge) - disputedOf(charge);
-/** What the disputes of a charge want held. */
+/** The amount that the disputes of a charge want held. */
 const wantedOf = (charge: Charge): number =>
   Math.min(
     disputedOf(charge),
@@ -116,7 +116,7 @@ function take(charge: Charge, amountCents: number): void {
   count(charge);
 }
 /**
- * What is taken counts for accepted disputes first, then for the oldest that hold and were open by then. Counted anew each time, so that it
+ * A debit counts for accepted disputes first, then for the oldest that hold and were open by then. Counted anew each time, so that it
  * does not matter in which order it became known.
  */
 function count({ takes, disputes }: Charge): void {
@@ -162,7 +162,7 @@ async function compare(model: Model, real: Real): Promise<void> {
   expect(available + held + reserved - receivable).toBe(leftCents);
   expect(reserved).toBe(amountOf(refunds, 'pending'));
   expect(held + holdWanted).toBe(sum(charges.map(wantedOf)));
-  // What is free pays a debt and fills a hold first.
+  // Free money pays a debt and fills a hold first.
   if (available > 0) expect({ receivable, holdWanted }).toEqual({ receivable: 0, holdWanted: 0 });
   for (const charge of charges) await compareCharge(charge, real);
   await compareDisputes(model, real);

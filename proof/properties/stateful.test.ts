@@ -19,7 +19,7 @@ import { commands, type Model, nth, type Real, transferOf } from './commands.ts'
 import { deliverAgain } from './old-deliveries.ts';
 
 /**
- * What a client may rely on, whatever it does in whatever order: commands drawn by chance against two processes of the
+ * Promises to a client, whatever it does in whatever order: commands drawn by chance against two processes of the
  * service over one PostgreSQL, each answer and each balance compared with a model of a page. Then several at once,
  * which must be what some order of them would have given.
  */
@@ -75,7 +75,7 @@ describe('two processes over one database', () => {
       giveBack: async (id, { amountCents, id: returnId, returnForm, bookedCents }) => {
         await service.simulator.control('PUT', '/control/behaviour', { returnForm });
         const path = `/control/payouts/${id.replaceAll('-', '')}/return`;
-        // The provider completes it in a moment, and tells of it.
+        // The provider completes it in a moment, and reports it.
         await until(
           async () =>
             (await service.simulator.control('POST', path, { amountCents, id: returnId })).status === 200,

@@ -27,6 +27,6 @@ test('behind a proxy that spoils two of five requests, nothing is paid twice and
   // Every kind of fault took place, and some calls ended with an open outcome.
   for (const fault of faults) expect([fault, figures.faulty[fault] > 0]).toEqual([fault, true]);
   expect(figures.open).toBeGreaterThan(0);
-  // At how many places depends on how many calls are repeated, and so on the machine: the rig tells the figure.
+  // At how many places depends on how many calls are repeated, and so on the machine: the rig reports the figure.
   expect(figures.cut.answers).toBeGreaterThan(1);
 });

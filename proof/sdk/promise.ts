@@ -47,7 +47,7 @@ interface Intent {
   /** undefined: the main operation; otherwise one without money. */
   operation: string | undefined;
   requestKey?: string;
-  /** What the SDK said in the end. */
+  /** The SDK's final answer. */
   made?: string;
   refused?: VintemError;
 }
@@ -194,7 +194,7 @@ async function atRest(direct: Vintem, poorId: string): Promise<Listed[]> {
   }
 }
 
-/** What was reported, what the service has and what the provider did, each against the others. */
+/** Compares the reports, the service's state and the provider's acts. */
 function compare(
   intents: readonly Intent[],
   payments: readonly Listed[],

@@ -80,7 +80,7 @@ test('the search finds in the language of the page, and in English what is writt
   expect(english.filter((href) => href.includes('/pt/'))).toEqual([]);
   const portuguese = await found('merchants/pt/guide', 'webhook');
   expect(portuguese[0]).toContain('/pt/');
-  // What follows has no page in Portuguese.
+  // The following have no page in Portuguese.
   expect(portuguese.filter((href) => /\/docs\/merchants\/(?!pt\/)guide/.test(href))).toEqual([]);
   expect(await found('merchants/pt/guide', 'patroni')).toContainEqual(expect.stringContaining('/operators/'));
   expect(complaints).toEqual([]);

@@ -6,14 +6,14 @@ export const usualMost = 1_000;
  * grows with what is stored.
  */
 export const mostOf: Readonly<Record<string, number>> = {
-  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel 12,000 over all operations.
+  // The rows that a filter looks through for one page: 10,000 payments or events of an operation, in the panel 12,000 over all operations.
   payment_page_filtered: 12_000,
   event_page: 12_000,
   panel_records: 13_000,
   panel_records_floor: 13_000,
   // 2,000 events of the account, and as many of each member's own access.
   security_event_list: 60_000,
-  // What was posted after an operation's last close, for the chart: 5,000 journals.
+  // Journals after an operation's last close, for the chart: 5,000 journals.
   panel_open_day_sums: 6_000,
   // The totals of a period that a person looks at: 50,000 journals, and none above.
   statement_sums: 51_000,

@@ -413,7 +413,7 @@ async function visitPages(stage: Stage): Promise<string> {
   return `${lists.length * 2 + pages.length} pages, the slowest ${slowest.path} in ${slowest.ms} ms`;
 }
 
-/** What is kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */
+/** Rows that are kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */
 async function pruned({ runtime }: Stage): Promise<string> {
   const later = { ...runtime, clock: { ...clock, now: () => clock.now() + 100 * 86_400_000 } };
   const pruning = createPruning(later, pruneDeliveries);
@@ -424,7 +424,7 @@ async function pruned({ runtime }: Stage): Promise<string> {
   return `${batches} batches`;
 }
 
-/** What a worker does within half a minute. */
+/** The work of a worker within half a minute. */
 async function followed({ runtime }: Stage): Promise<string> {
   const due = async (): Promise<number> => {
     const [row] = await runtime.sql.run<{ due: number }>({

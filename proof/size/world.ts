@@ -10,7 +10,7 @@ import type {
 import { eventBody } from '../../server/src/store/events/event.ts';
 
 /**
- * What is stored, as a function of a payment's number: the seeds write it, and the provider of the rig lists the same, so neither keeps
+ * The stored rows, as a function of a payment's number: the seeds write it, and the provider of the rig lists the same, so neither keeps
  * millions of objects.
  */
 export interface Sizes {

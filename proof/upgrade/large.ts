@@ -12,7 +12,7 @@ import { seed } from '../size/seed.ts';
 import { createWorld } from '../size/world.ts';
 
 /**
- * What each migration costs a service whose tables are large: its time, the locks that `vintem migrate --plan` names, and the longest that a
+ * The cost of each migration for a service whose tables are large: its time, the locks that `vintem migrate --plan` names, and the longest that a
  * reader and a writer of payments waited meanwhile. The schema begins as it was before the first index that is built concurrently
  * (0016), and is filled with COPY.
  *

@@ -30,10 +30,10 @@ const secret = randomBytes(32);
 const vintemSecret = secret.toString('base64');
 let folder: string;
 let file: string;
-/** What `backup` has said of `file`. */
+/** The output of `backup` for `file`. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
 let told: any;
-/** What the metrics tell of it. */
+/** The metrics about it. */
 let noted: Date;
 let program: Program;
 let merchant: Merchant;
@@ -385,7 +385,7 @@ describe('a restore', () => {
     expect(await hashes(second)).toEqual(await hashes(full));
     const verified = await finish(['verify', '--full'], commandEnv(full.dataDir, full.url));
     expect(verified.code).toBe(0);
-    // What must not be forgotten besides.
+    // A restore must keep these as well.
     const [state] = await full.look(
       `SELECT withdrawals_paused_at = restored_at AS paused, (SELECT count(*)::int FROM vintem.audit WHERE action = 'restore') AS audited
         FROM vintem.installation`,
@@ -606,7 +606,7 @@ test('an older copy is all that is left: withdrawals wait for the comparison, an
     const { payouts } = (await simulator.control('GET', '/control/state')).body;
     expect(payouts.length).toBe(transfers.length);
     for (const { idEnvio, timesAccepted } of payouts) expect([idEnvio, timesAccepted]).toEqual([idEnvio, 1]);
-    // What stood in suspense is theirs by now: money that came in, and money that went out.
+    // Money that stood in suspense is theirs by now: money that came in, and money that went out.
     const { incidents } = JSON.parse((await vintem(['incident', 'list'])).stdout);
     const open = (cents: (amount: number) => boolean) =>
       incidents.find(

@@ -11,7 +11,7 @@ import type { Runtime } from '../../src/main/runtime.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { makeCell } from '../../src/store/database/cells.ts';
 
-/** What is kept of three cells: the copy of them, the anchor of their chains, and what is sealed in them. */
+/** Copies of three cells: the backup, the anchor of their chains, and their sealed values. */
 
 const secret = randomBytes(32).toString('base64');
 const name = `restored_${randomBytes(6).toString('hex')}`;

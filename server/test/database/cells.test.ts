@@ -27,7 +27,7 @@ afterEach(async () => {
   await db.drop();
 });
 
-/** What the catalogue says of a cell's tables, without the name of its schema. */
+/** The catalogue of a cell's tables, without the name of its schema. */
 async function formOf(cell: string) {
   const named = (text: string) => text.replaceAll(`${cell}.`, '');
   const columns = await db.admin<{ line: string }>(

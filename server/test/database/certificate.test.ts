@@ -8,7 +8,7 @@ import { createLog } from '../../src/ground/log.ts';
 import { openPool } from '../../src/store/database/pool.ts';
 import { certificate, passphrase, pfx } from '../program/certificate.ts';
 
-/** Whom the service tells its login: a server that speaks TLS, up to the first message that names a login. */
+/** The receiver of the service's login: a server that speaks TLS, up to the first message that names a login. */
 
 let server: Server;
 let folder: string;

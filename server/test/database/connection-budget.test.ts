@@ -182,7 +182,7 @@ test('a connection that fails gives its place back', async () => {
 
 test('a pool of a cell refuses connections that work in another schema', async () => {
   const log = createLog('silent');
-  // What a pooler does that drops the options of a connection.
+  // A pooler that drops the options of a connection does this.
   const stray = openPool({ url: db.url, log, name: 'stray', cell: 'vintem_2' });
   const refused = await stray.run(one).catch((error: unknown) => error);
   expect(String((refused as Error).cause)).toContain('works in vintem and not in vintem_2');

@@ -94,7 +94,7 @@ async function routesOf(base: string): Promise<Route[]> {
   );
 }
 
-/** What is looked at before the database: bodies that are read before anybody is looked up. */
+/** Checks before the database: bodies that are read before a caller is looked up. */
 const bodies: Record<string, object> = {
   '/profile': { name: 'Ana' },
   '/reauthenticate': { password },
@@ -157,7 +157,7 @@ describe.each([
   });
 
   test('answers 503 on every route, wherever the request meets the database first', async () => {
-    // With the key at hand a read fails in its own statement, without it in the key's; the panel's in the session's.
+    // With the key cached a read fails in its own statement, without it in the key's; the panel's in the session's.
     const reads = publicRoutes.filter(
       // It lists what the program knows.
       ({ method, path }) => method === 'GET' && path !== '/webhooks/event-types',

@@ -13,7 +13,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEmbedded } from '../../src/store/database/embedded.ts';
 
-/** What callers see while the database fails, and that the service recovers by itself afterwards. */
+/** Answers to callers while the database fails, and that the service recovers by itself afterwards. */
 
 describe('a flush that the database refuses', () => {
   let service: Service;
@@ -178,7 +178,7 @@ describe('a database that is', () => {
     const all = await freezePostgres(postmaster());
     let answers: Answer[];
     try {
-      // It goes on only after the last answer: whatever is answered here was ended by a limit of ours.
+      // It continues only after the last answer: a limit of ours ended each call that is answered here.
       const asked = transfers(6);
       expect(await readiness()).toBe(503);
       expect((await fetch(`${program.url}/healthz`)).status).toBe(200);

@@ -113,7 +113,7 @@ test('a process that starts on a database that went back pauses withdrawals, onc
   expect(found.map(({ kind, state }) => ({ kind, state }))).toEqual([{ kind: 'lost_time', state: 'open' }]);
   // The next start finds it noted.
   expect(await begun()).toEqual([]);
-  // A host without a file knows nothing of before.
+  // A host without a file knows nothing of the past.
   expect(await begun(createMarkWatch(), await mkdtemp(join(folder, 'fresh-')))).toEqual([]);
 });
 

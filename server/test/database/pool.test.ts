@@ -92,7 +92,7 @@ describe('a transaction', () => {
 
   it('is the only place where something can be written', async () => {
     const before = await countSlots();
-    // What a BEGIN that failed would leave behind it: statements that commit by themselves.
+    // A failed BEGIN would leave this behind: statements that commit by themselves.
     const client = await connectPlainly();
     await expect(client.query('INSERT INTO query_slot VALUES ($1, $2, $3)', slot(8))).rejects.toMatchObject({
       code: '25006',

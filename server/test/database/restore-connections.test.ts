@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What a merchant asked for, with the id that it was answered. */
+/** A merchant's request, with the id of its answer. */
 interface Asked {
   kind: 'charge' | 'transfer';
   request: { requestKey: string; amountCents: number };
@@ -64,7 +64,7 @@ const vintem = ({ dataDir, simulatorUrl }: Program, ...words: string[]) =>
     SIMULATOR_URL: simulatorUrl,
   });
 
-/** What a command answers that must succeed. */
+/** The answer of a command that must succeed. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
 async function answerOf(program: Program, ...words: string[]): Promise<any> {
   const { code, stdout, stderr } = await vintem(program, ...words);
@@ -159,7 +159,7 @@ const movedBy = (asked: readonly Asked[]): number =>
     0,
   );
 
-/** What the books have at each connection, and how much of it is in suspense. */
+/** The books' amount at each connection, and its part in suspense. */
 async function booksOf(program: Program): Promise<Record<string, { cents: number; suspense: number }>> {
   const rows = await look<{ connection: string; cents: number; suspense: number }>(
     program,

@@ -40,7 +40,7 @@ const edge = (settings: Record<string, string> = {}): Edge => ({
   say: () => {},
 });
 
-/** What every command and every start stands on. */
+/** The login of every command and every start. */
 const prepared = <T>(work: (context: Context) => Promise<T>, settings: Record<string, string> = {}) =>
   onDatabase(edge(settings), 'test', work, {});
 
@@ -177,7 +177,7 @@ describe('a superuser in DATABASE_URL', () => {
     await db.admin(`REVOKE CONNECT ON DATABASE ${new URL(db.url).pathname.slice(1)} FROM PUBLIC`);
     const before = await prepared(loginOf);
     const next = newSecret();
-    // Prepared: the processes of before read what the new secret seals.
+    // Prepared: the earlier processes read values that the new secret seals.
     expect(await prepared(loginOf, { VINTEM_SECRET_PREVIOUS: next })).toBe(before);
     const changed = { VINTEM_SECRET: next, VINTEM_SECRET_PREVIOUS: secret };
     const after = await prepared(loginOf, changed);

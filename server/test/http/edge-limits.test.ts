@@ -9,7 +9,7 @@ import { mountPanel } from '../../src/main/panel.ts';
 import { setRates } from '../../src/operate/accounts/rates.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 
-/** What strangers, keys and people ask of the whole program, with its limits on, to have more than their share of it. */
+/** Strangers, keys and people who ask for more than their share of the whole program, with its limits on. */
 
 let service: Service;
 /** Every statement that the service issued. */

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/ground/config.ts';
 import { hasMailbox, mailboxLink } from '../../src/panel/site/mailbox.ts';
 
-/** What strangers send: each attack is refused before it costs memory, time or a descriptor. */
+/** Attacks of strangers: each is refused before it costs memory, time or a descriptor. */
 
 let service: Service;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Vintem } from '../../../sdk/src/index.ts';
 
-/** What the site makes of each request of the guide: whatever its language, it sends that request. */
+/** The site's form of each request of the guide: whatever its language, it sends that request. */
 
 /** Plain JavaScript, as `npm ci` runs it. */
 interface Languages {

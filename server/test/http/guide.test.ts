@@ -60,7 +60,7 @@ function stepsOf(text: string): Step[] {
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** What is another one each time: of the same form it is the same. */
+/** Values that differ each time: equal forms count as the same. */
 const changing = [
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
   /^req_[0-9a-f]{32}$/,

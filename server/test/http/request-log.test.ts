@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stepRequestPruning } from '../../src/edge/request-log/request-log.ts';
 import { storageBudgets, takeStorage } from '../../src/store/database/storage-budget.ts';
 
-/** What a merchant sees of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
+/** A merchant's view of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
 
 let service: Service;
 let merchant: Merchant;

@@ -12,7 +12,7 @@ import { createLog } from '../../src/ground/log.ts';
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 let service: Service;
-/** What the provider was asked, as it came over the wire. */
+/** The requests to the provider, as they came over the wire. */
 const asked: { path: string; traceparent: string | undefined }[] = [];
 let provider = '';
 const wire = createServer((incoming, answer) => {
@@ -62,7 +62,7 @@ test('a trace is forwarded to the provider with the call that its caller waits f
   expect(await heardOf(await post('/pix/transfers', transfer, { traceparent }))).toBe(traceparent);
   expect(await heardOf(await post('/pix/transfers', transfer, {}))).toBeUndefined();
   expect(await heardOf(await post('/pix/charges', charge, { traceparent: 'mine' }))).toBeUndefined();
-  // Queries of the follow-up have no caller: one comes because nothing else tells how the transfer ended.
+  // Queries of the follow-up have no caller: one comes because nothing else shows how the transfer ended.
   await service.simulator.behave({ webhook: 'drop' });
   const lost = { ...transfer, pixKey: 'lose-answer@simulator.example' };
   const answer = await post('/pix/transfers', lost, { traceparent });

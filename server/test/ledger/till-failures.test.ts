@@ -37,7 +37,7 @@ import {
   type Write,
 } from '../../src/store/till.ts';
 
-/** What the till does, statement by statement, when things go as they should, and exactly what when they do not. */
+/** The till, statement by statement, when all goes well and when something fails. */
 
 const ids = systemIds(clock);
 const silent = createLog('silent');
@@ -273,7 +273,7 @@ beforeEach(() => {
   written = [];
 });
 
-/** A table of the test's own, that tells what it was given to write. */
+/** A table of the test's own, that reports its writes. */
 const notesTable = (name: string, rank: number, more: Partial<Table<Note>> = {}): Table<Note> => ({
   name,
   rank,
@@ -515,7 +515,7 @@ describe('time', () => {
     const still: Clock = {
       ...clock,
       monotonicMs: () => now,
-      // Nothing but the till's own look at the clock tells anybody.
+      // Only the till's own look at the clock shows it.
       sleep: (_, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
     };
     const due = (command: Command<string>, deadlineMs: number) => ({ ...command, deadlineMs });

@@ -162,7 +162,7 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   await change('amount_cents = 500');
   await wrong('100 were taken, 0 went back');
   await change('amount_cents = 400, debited_cents = 0');
-  // What an operator released stays free, and nothing else does.
+  // Amounts that an operator released stay free, and no others.
   await admin('UPDATE dispute SET hold_id = $2 WHERE payment_id = $1', [charge.id, crypto.randomUUID()]);
   await wrong('what is held differs by -400');
   await change('released_at = now()');

@@ -55,7 +55,7 @@ test('one mail reports transfers unknown for 15 minutes, once, to the people who
   refuses = false;
   await round();
   expect(letters).toEqual([]);
-  // What failed is tried again when its claim has ended, not at once by everybody.
+  // A failed mail is tried again when its claim has ended, not at once by every process.
   clock.skip(601_000);
   await Promise.all([round(), round()]);
   expect(letters.map(({ to }) => to).sort()).toEqual(told.sort());

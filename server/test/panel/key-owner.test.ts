@@ -2,7 +2,7 @@ import { mailsTo, newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts'
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** Who confirms a transfer is told whose key it is, where the provider can tell it; look-ups are counted, so each draft asks once. */
+/** A person who confirms a transfer sees whose key it is, where the provider can say it; look-ups are counted, so each draft asks once. */
 
 let service: Service;
 let merchant: Merchant;

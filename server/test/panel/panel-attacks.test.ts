@@ -11,7 +11,7 @@ import { stepExpiredPruning } from '../../src/panel/auth/expired-rows.ts';
 import { invite } from '../../src/panel/people/members.ts';
 import { stepSecurityEventPruning } from '../../src/panel/people/security-events.ts';
 
-/** What a thief with a mailbox, a password, a session or many addresses tries against people's accounts. */
+/** Attacks of a thief with a mailbox, a password, a session or many addresses on people's accounts. */
 
 let service: Service;
 /** The operator's commands read it too. */
@@ -104,7 +104,7 @@ describe('codes', () => {
       ).toBe(true);
       return thief;
     };
-    // The code that set the app up was seen by somebody.
+    // Another person saw the code that set the app up.
     const replay = await (await waiting()).call('POST', '/auth/two-factor/verify-totp', { code: used });
     expect(replay.status).toBe(401);
     const tabs = await Promise.all([waiting(), waiting(), waiting()]);
@@ -178,7 +178,7 @@ describe('codes', () => {
     expect(await enter(openTab(service), 'verify-backup-code', backupCodes[0])).toBe(200);
     for (let tries = 0; tries < 7; tries++) await enter(thief, 'verify-backup-code', 'aaaaa-bbbbb');
     expect(await enter(openTab(service), 'verify-backup-code', backupCodes[1])).toBe(429);
-    // In the browser of before, nothing of it counts.
+    // In the earlier browser, nothing of it counts.
     await passCodes(service);
     expect(await enter(own, 'verify-totp', totpOf(secret, Date.now()))).toBe(200);
     // A new password ends what was tried with the old one.
@@ -218,7 +218,7 @@ describe('codes', () => {
     expect(await attempts(at(0)).tryTake('draftCode', 'late')).toBe(false);
     expect(await attempts(at(16 * 60_000)).tryTake('draftCode', 'late')).toBe(false);
     await attempts(at(0)).forget('draftCode', 'late');
-    // What counts nothing any more goes.
+    // Counters that count nothing any more go.
     await attempts(at(-3_600_000)).take('draftCode', 'old');
     await stepAttemptPruning(service.runtime);
     const [row] = await service.database.admin<{ count: number }>(
@@ -304,7 +304,7 @@ describe('a passkey', () => {
   test('is added with a password given again in this session; the person gets a mail and is frozen', async () => {
     const { ownerId } = await newShop();
     const { email, tab } = await person(ownerId);
-    // A fresh session that somebody found open.
+    // A fresh session that a stranger found open.
     const found = await tab.call('GET', '/auth/passkey/generate-register-options');
     expect(found.body.code).toBe('reauthentication_required');
     await tab.call('POST', '/reauthenticate', { password });
@@ -472,7 +472,7 @@ describe('a stolen mailbox', () => {
         const answer = await at.tab.call(...call(at));
         expect([answer.status, answer.body.code], what).toEqual([403, 'access_frozen']);
       }
-      // What takes access away, and what only looks, is not.
+      // Acts that take access away, and reads, are not refused.
       expect((await at.tab.call('GET', `${at.path}/overview`)).status).toBe(200);
       expect((await at.tab.call('POST', `${at.path}/drafts/${at.draft.id}/cancel`, {})).status).toBe(200);
       expect((await at.tab.call('DELETE', `${at.path}/keys/${at.key.id}`, {})).status).toBe(200);
@@ -539,7 +539,7 @@ describe('a live account', () => {
         `${path}/webhooks`,
         { url: 'https://x.example/', events: ['*'], requestKey: crypto.randomUUID() },
       ],
-      // What renames, moves or takes away as well.
+      // Renaming, moving and taking away as well.
       ['POST', `${path}/operations`, { name: 'x', requestKey: crypto.randomUUID() }],
       ['PATCH', `${path}/operations/${operationId}`, { name: 'x' }],
       ['DELETE', `${path}/operations/${operationId}`, {}],
@@ -944,7 +944,7 @@ describe('somebody with two accounts', () => {
     await tab.call('POST', '/reauthenticate', { password });
     await openTab(service).signIn(email);
     expect(await seen()).toEqual([0, []]);
-    // What is used in the account is seen there.
+    // A use in the account is seen there.
     expect(await at(tab, b)).toBe(200);
     expect(await seen()).toEqual([1, ['sign_in']]);
     expect((await tab.call('POST', '/email', { email: 'nova-contadora@feira.example' })).status).toBe(200);
@@ -1057,7 +1057,7 @@ describe('security events', () => {
     expect(first.events).toEqual(events.slice(0, 2));
     const second = (await tab.call('GET', `${path}/security-events?limit=2&below=${first.nextBelow}`)).body;
     expect(second.events[0].id).toBe(events[2].id);
-    // What a group, a result and a day ask for, and the same as a file.
+    // Filters by group, result and day, and the same as a file.
     const filtered = async (query: string) =>
       (await tab.call('GET', `${path}/security-events?limit=100&${query}`)).body.events;
     expect((await filtered('group=keys')).map(({ kind }: { kind: string }) => kind)).toEqual(['key.created']);

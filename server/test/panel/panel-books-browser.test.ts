@@ -6,7 +6,7 @@ import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What a merchant looks things up in, in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
+/** A merchant's look-ups in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
 
 let service: Service;
 let merchant: Merchant;

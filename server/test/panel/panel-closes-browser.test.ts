@@ -10,7 +10,7 @@ import { dayAfter, endsAt } from '../../src/operate/closes/day.ts';
 import { closeDays } from '../../src/operate/closes/step.ts';
 import { dayOf } from '../../src/operate/statement/period.ts';
 
-/** What a merchant sees of closed days and of disputes, in a real browser. */
+/** A merchant's view of closed days and of disputes, in a real browser. */
 
 let service: Service;
 let merchant: Merchant;

@@ -2,7 +2,7 @@ import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What people of finance read: who was paid, who decided, and files in their language. */
+/** The pages of people in finance: who was paid, who decided, and files in their language. */
 
 let service: Service;
 let merchant: Merchant;

@@ -23,7 +23,7 @@ const open = async (path: string, title: string | RegExp) => {
   await heading(title).waitFor();
 };
 
-/** Answers that match stay away until they are let go: what somebody does before a page has everything. */
+/** Answers that match stay away until they are let go: a person acts before a page has everything. */
 async function holdBack(paths: RegExp): Promise<() => void> {
   let letGo = (): void => {};
   const free = new Promise<void>((resolve) => {
@@ -129,7 +129,7 @@ async function keepsFocus(dialog: Locator, opener: Locator): Promise<void> {
   await until(() => hasFocus(opener));
 }
 
-/** What is shown once: Escape does not close it, and its button only after a tick. */
+/** A secret that is shown once: Escape does not close it, and its button only after a tick. */
 async function store(what: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   await keys.to(dialog.getByLabel(what));

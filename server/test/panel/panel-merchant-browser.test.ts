@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What a merchant keeps in the panel, in a real browser, in light and dark: its own look, its receivers, the buttons of test mode. */
+/** A merchant's settings in the panel, in a real browser, in light and dark: its own look, its receivers, the buttons of test mode. */
 
 let service: Service;
 let merchant: Merchant;

@@ -3,7 +3,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What a merchant keeps in the panel: how it shows itself, and whom it pays. */
+/** A merchant's settings in the panel: its own look, and its receivers. */
 
 let service: Service;
 let merchant: Merchant;
@@ -194,7 +194,7 @@ describe('saved receivers', () => {
        FROM generate_series(1, ${500 - Number(row?.count)})`,
     );
     expect((await save(finance)).body.code).toBe('receiver_limit_reached');
-    // What cannot be opened hides nothing of the others.
+    // A value that cannot be opened hides none of the others.
     expect((await list(finance)).receivers.length).toBe(Number(row?.count));
   });
 });

@@ -13,7 +13,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { invite } from '../../src/panel/people/members.ts';
 
-/** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
+/** A person's own settings, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
 
 const email = 'rita@padaria.example';
 let service: Service;
@@ -166,7 +166,7 @@ describe('a draft', () => {
 });
 
 describe('while lists are read again', () => {
-  /** What is read from now on stays on its way until it is let go; what is sent to change something goes through. */
+  /** Reads from now on stay on their way until they are let go; changes go through. */
   const holdReads = async (): Promise<() => void> => {
     let letGo = (): void => {};
     const free = new Promise<void>((resolve) => {

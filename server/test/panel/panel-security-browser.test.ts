@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 
-/** What protects the people of an account, as they see it. */
+/** The protection of an account's people, as they see it. */
 
 const email = 'olga@feira.example';
 let service: Service;

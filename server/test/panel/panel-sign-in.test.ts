@@ -21,7 +21,7 @@ const newShop = () =>
   createAccount(service.runtime, { name: 'Padaria', test: true, connection: 'simulator' });
 
 let people = 0;
-/** Somebody new, signed in. */
+/** A new person, signed in. */
 async function person(accountId = shop.ownerId): Promise<{ email: string; tab: Tab }> {
   const email = `pessoa${++people}@padaria.example`;
   await newPerson(service, accountId, email);

@@ -9,7 +9,7 @@ import { systemIds } from '../../src/ports/ids.ts';
 const ids = systemIds(systemClock);
 let edge: Edge;
 let key: string;
-/** What the edge handed on. */
+/** The input that the edge handed on. */
 let taken: Record<string, unknown> | null;
 
 beforeAll(async () => {

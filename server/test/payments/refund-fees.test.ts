@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RefundFees } from '../../src/money/refund.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 
-/** What of a charge's fee comes back with its refunds. */
+/** The part of a charge's fee that comes back with its refunds. */
 
 let service: Service;
 beforeAll(async () => {

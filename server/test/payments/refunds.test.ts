@@ -37,7 +37,7 @@ const steered = (behaviour: string) => ({ description: `${behaviour}@simulator.e
 const becomes = (merchant: Merchant, refundId: string, status: string) =>
   until(async () => (await merchant.call('GET', `/refunds/${refundId}`)).body.status === status);
 
-/** What the provider itself holds true of the refunds of a charge. */
+/** The provider's own truth about the refunds of a charge. */
 const atProvider = async (id: string) =>
   (await service.simulator.control('GET', `/control/state?txid=${id}`)).body.charges[0].refunds ?? [];
 

@@ -6,7 +6,7 @@ import { setRates } from '../../src/operate/accounts/rates.ts';
 
 /**
  * A merchant that names Pix keys which do not exist: each costs the directory tokens of the connection that all merchants share. Thirty an
- * hour are thirty, whatever is asked at once, over however many keys, and whoever sends.
+ * hour are thirty, whatever is asked at once, over however many keys, and whichever process sends.
  */
 
 const limits = { RATE_LIMITS: 'transfers=999/999,account=9999/9999,charges=999/999,reads=999/999' };

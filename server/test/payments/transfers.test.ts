@@ -1,7 +1,7 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What happens to money that leaves, whatever the provider does with the request. Steered by key, so that all run side by side. */
+/** The fate of money that leaves, whatever the provider does with the request. Steered by key, so that all run side by side. */
 
 let service: Service;
 

@@ -187,7 +187,7 @@ test('two merchants with connections of their own beside a shared one: each cent
   await expect(createConnection(deps, wanted('loja-b'))).rejects.toThrow(
     'there is a connection loja-b already',
   );
-  // Another connection for an account that has one would book its payments a second time, as money of nobody.
+  // Another connection for an account that has one would book its payments a second time, as money without an owner.
   const taken = { clientId: 'loja-c', clientSecret: clientSecretOf('loja-c') };
   for (const [member, theirs] of [
     ['clientId: is that of the connection loja-b', { pixKey: 'loja-c@banco.example' }],
@@ -405,7 +405,7 @@ test('A transfer whose answer was lost goes only to the account of its first att
   expect(await violationsOfBooks(service)).toEqual([]);
 });
 
-/** What the service never does: another account comes behind a connection with a payment that is not finished. */
+/** A case that the service never allows: another account comes behind a connection with a payment that is not finished. */
 async function otherAccountBehind(name: string, url: string): Promise<void> {
   const identity = identityOf(url, [`${name}@banco.example`]);
   await service.database.admin(

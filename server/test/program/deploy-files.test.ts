@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { settingsIn } from '../../../deploy/systemd/settings.ts';
 
-/** What stands in deploy/, as far as it can be judged by reading. `deploy/check` asks the tools. */
+/** The files in deploy/, as far as they can be judged by reading. `deploy/check` asks the tools. */
 
 const at = (path: string): string => fileURLToPath(new URL(`../../../deploy/${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), 'utf8');

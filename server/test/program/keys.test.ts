@@ -333,7 +333,7 @@ test('a forwarded address counts only from a trusted proxy', async () => {
   expect((await through('10.1.2.3', '203.0.113.8:51234')).json().code).toBe('ip_not_allowed');
   // An entry that is no address is the proxy's own.
   expect((await through('10.1.2.3', 'unknown')).json().code).toBe('ip_not_allowed');
-  // What the caller itself put in front does not count.
+  // Addresses that the caller itself put in front do not count.
   expect((await through('10.1.2.3', '203.0.113.9, 198.51.100.7')).json().code).toBe('ip_not_allowed');
   await behind.close();
 });

@@ -173,7 +173,7 @@ test('without the database the metrics of the process are served, and say that i
   expect(text).toContain('\nvintem_ready 0');
   expect(text).toContain('\nvintem_till_flush_seconds_count ');
   expect(text).not.toContain('\nvintem_withdrawals_paused ');
-  // No standby is missed while nobody can be asked.
+  // No standby is missed while the primary cannot be asked.
   expect(text).toContain('\nvintem_standbys_expected 2');
   expect(text).not.toContain('\nvintem_standbys ');
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stepProviderBalance } from '../../src/jobs/provider-balance.ts';
 import { createMetrics } from '../../src/main/metrics.ts';
 
-/** What alerts ask about that somebody or something has to write down first. */
+/** Facts for alerts that a person or a process has to write down first. */
 
 let service: Service;
 beforeAll(async () => {

@@ -125,7 +125,7 @@ test('whatever happens at once, every invariant holds at every moment, and in th
       provider: { ...truth, payouts: truth.payouts.filter((one) => one.status !== 'pending') },
     });
   };
-  // What the provider decided a moment ago is still on its way here.
+  // A decision of the provider is still on its way here.
   await until(async () => (await brokenNow()).length === 0).catch(() => {});
   expect(await brokenNow()).toEqual([]);
 });

@@ -41,7 +41,7 @@ describe('the page of the outside', () => {
   });
 });
 
-/** `hold place --operation ID …` begins with the name of the command; `show N` of a row about connections goes on from the one before. */
+/** `hold place --operation ID …` begins with the name of the command; `show N` of a row about connections continues the one before. */
 const commandOf = (text: string) =>
   commands
     .filter(({ name }) => text === name || text.startsWith(`${name} `))

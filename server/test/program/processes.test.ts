@@ -381,7 +381,7 @@ test('two processes limit together: a key that floods both has its quota once', 
     refused = statuses.includes(429);
   }
   expect(first).toBeGreaterThanOrEqual(400);
-  // The other hears of it, and refuses long before it has given a burst of its own.
+  // The other process learns of it, and refuses long before it has given a burst of its own.
   await until(async () => {
     const status = await read(1);
     if (status === 200) other++;

@@ -45,7 +45,7 @@ async function another(secret: Buffer, previous?: Buffer): Promise<Service> {
   return opened;
 }
 
-/** What the command does: a start with the new secret, then the rotation, when no process uses the old one any more. */
+/** The steps of the command: a start with the new secret, then the rotation, when no process uses the old one any more. */
 async function rotate(secret: Buffer, previous: Buffer): Promise<Secrets> {
   const { sql, clock, log } = service.runtime;
   const secrets = createSecrets(ids, secret, previous);
@@ -297,7 +297,7 @@ describe('a value that cannot be opened', () => {
   const unreadable = async (accountId: string) =>
     (await listIncidents(service.runtime, accountId)).filter(({ kind }) => kind === 'unreadable');
 
-  /** What a provider says of a transfer of R$ 70,00 that repeats the key in its reports, as API Pix allows. */
+  /** A provider's report of a transfer of R$ 70,00 that repeats the key in its reports, as API Pix allows. */
   async function pendingTransfer() {
     const merchant = await service.newMerchant();
     await merchant.receive(10_000);

@@ -104,7 +104,7 @@ test('a worker sends nothing in a cell of another one, and does so once that one
   const another = join();
   await another.shares.read;
   const worker = runWorker(service.runtime);
-  // What is accepted is left to the loops, as by an `api` in a process of its own.
+  // Accepted payments are left to the loops, as by an `api` in a process of its own.
   for (const { senders } of cells) senders.clear();
   const inShares = () => cells.filter(({ cell }) => worker.shares.has(cell)).length + cellsOf(another).length;
   await until(async () => cellsOf(another).length < 3 && inShares() === 3);

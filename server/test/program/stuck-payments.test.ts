@@ -6,7 +6,7 @@ import { applyOutcome } from '../../src/flow/apply-outcome.ts';
 import type { Observation } from '../../src/flow/interpret-report.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 
-/** Payments that the provider does not end, and money that it reports oddly: a person hears of each, and the merchant too. */
+/** Payments that the provider does not end, and money that it reports oddly: a person and the merchant learn of each. */
 
 let service: Service;
 beforeAll(async () => {

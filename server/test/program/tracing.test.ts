@@ -4,7 +4,7 @@ import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTraces } from '../../src/main/tracing.ts';
 
-/** What a collector gets: real OTLP over HTTP, of the real service. */
+/** The input of a collector: real OTLP over HTTP, of the real service. */
 
 interface Seen {
   traceId: string;

@@ -80,7 +80,7 @@ test.each(names)('%s: is asked at its own addresses', async (name) => {
   expect(token.url.split('?')[0]).toBe(live.tokenUrl.value);
   expect(create.url.split('?')[0]).toBe(`${live.url.value}/cob/${txid}`);
   expect(create).toMatchObject({ method: 'PUT', headers: { authorization: 'Bearer token' } });
-  // What is secret never stands in an address.
+  // Secrets never stand in an address.
   expect(`${token.url} ${create.url}`).not.toContain('s%26%3D');
 });
 

@@ -7,7 +7,7 @@ import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { parseBrCode } from '../../src/provider/br-code.ts';
 import { createEfiProvider, type EfiOptions, simulatorLimits } from '../../src/provider/efi/efi.ts';
 
-/** What no well-behaved provider answers, said by a bare server. */
+/** Answers that no well-behaved provider gives, from a bare server. */
 
 interface Seen {
   method: string;

@@ -325,7 +325,7 @@ describe('lists', () => {
   });
 
   test('the statement and the balance agree', async () => {
-    // What other tests have sent may still be on its way out of the balance.
+    // Transfers of other tests may still be on its way out of the balance.
     type State = { payouts: { status?: string; pixKey: string }[] };
     const underWay = async () => {
       const { payouts } = (await (await fetch(`${simulator.url}/control/state`)).json()) as State;

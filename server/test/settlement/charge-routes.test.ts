@@ -208,7 +208,7 @@ describe('a charge that was committed', () => {
     return { owner, id: body.id };
   };
 
-  /** What whoever tries to move it has seen of it. */
+  /** The state that the mover has seen. */
   const seen = (owner: Merchant, paymentId: string) =>
     ({
       accountId: owner.ownerId,

@@ -26,7 +26,7 @@ const inDays = (days: number): string => dayOf(startedAt + days * dayMs);
 /** An instant at which a day is over for good. */
 const overAt = (day: string): number => endsAt(day) + hourMs;
 
-/** What the tests of one service share; they close one day after the other. */
+/** The shared state of the tests of one service; they close one day after the other. */
 function kit() {
   let service: Service;
   beforeAll(async () => {
@@ -262,7 +262,7 @@ describe('a day is closed', () => {
   });
 });
 
-/** The company's own charge, of which vintem hears nothing. */
+/** The company's own charge, of which vintem learns nothing. */
 async function plantOneCent(service: Service): Promise<void> {
   await service.simulator.behave({ webhook: 'drop' });
   const txid = crypto.randomUUID().replaceAll('-', '');

@@ -22,7 +22,7 @@ import { dayOf } from '../../src/operate/statement/period.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { createTill } from '../../src/store/till.ts';
 
-/** What the provider charges, and what the company moves itself: booked once, so that each day closes with nothing unexplained. */
+/** Costs of the provider, and movements of the company itself: booked once, so that each day closes with nothing unexplained. */
 
 const dayMs = 24 * 3_600_000;
 const startedAt = Date.now();
@@ -217,7 +217,7 @@ describe('money that is missing at the provider', () => {
     await service.simulator.behave({ payout: 'stay-pending' });
     const { body } = await merchant.transfer({ amountCents: 50_000 });
     expect(await statusOf(service, body.id)).toBe('pending');
-    // Somebody takes the same amount out of the provider's account: 500.00 less the fee of the transfer.
+    // A person takes the same amount out of the provider's account: 500.00 less the fee of the transfer.
     await service.simulator.behave({ payout: 'complete', settleAfterMs: 0, webhook: 'drop' });
     const provider = service.runtime.providers.get('simulator');
     await provider?.sendPayout({
@@ -276,7 +276,7 @@ describe("the company's own Pix", () => {
     await until(async () => (await balanceAt(service)) === 10_000 + 300 * 1_250 - 5_000);
     await reconcileNow();
     expect(await incidents()).toEqual([]);
-    // The statement reads the same lines again, and a delivery that comes late tells of one of them.
+    // The statement reads the same lines again, and a delivery that comes late names one of them.
     await service.runtime.sql.run({
       name: 'statement due',
       text: `UPDATE connection SET statement_due_at = NULL, statement_read_to = now() - interval '1 hour'`,

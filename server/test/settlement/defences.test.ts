@@ -60,7 +60,7 @@ const defend = ({ merchant, id }: Disputed, words = text) =>
 const shown = async ({ merchant, id }: Disputed) =>
   (await merchant.call('GET', `/disputes/${id}/defence`)).body;
 
-/** What the provider has of it. */
+/** The provider's record of it. */
 async function truth({ providerId }: Disputed): Promise<{ status: string; defence: string | undefined }> {
   const listed = await simulator().disputes?.list({ fromMs: 0, toMs: Date.now() + 60_000 });
   if (listed?.outcome !== 'listed') throw new Error('no list');
@@ -117,7 +117,7 @@ async function someone(accountId: string): Promise<string> {
   return email;
 }
 
-/** One round of the mails: those to somebody about a defence. */
+/** One round of the mails: those about a defence. */
 async function mailed(to: string): Promise<Letter[]> {
   const letters: Letter[] = [];
   const mail: Mail = { send: async (letter) => void letters.push(letter) };

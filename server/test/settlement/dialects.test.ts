@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 interface Protocol {
   dialect: Dialect;
   sends: boolean;
-  /** It tells of payouts that come back. */
+  /** It reports payouts that come back. */
   tellsReturns: boolean;
 }
 

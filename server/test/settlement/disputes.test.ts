@@ -59,7 +59,7 @@ async function unheard(merchant: Merchant, amountCents: number): Promise<string>
   return id;
 }
 
-/** What a query of a charge finds is applied. */
+/** Applies the answer to a query of a charge. */
 async function query(merchant: Merchant, id: string): Promise<void> {
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');

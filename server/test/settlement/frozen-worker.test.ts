@@ -99,7 +99,7 @@ afterAll(async () => {
   await endPrograms();
 });
 
-/** What another worker does, so many seconds later: taking over, asking, repeating. */
+/** The acts of another worker, so many seconds later: taking over, asking, repeating. */
 async function meanwhile(service: Service, ...seconds: number[]): Promise<void> {
   const provider = service.runtime.providers.get('simulator') as Provider;
   for (const second of seconds) {

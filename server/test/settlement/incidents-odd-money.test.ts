@@ -368,7 +368,7 @@ describe('a transfer of which the provider says for a day only that it does not 
     expect(wrong).toEqual([]);
   });
 
-  /** What a worker does with all that is due then. */
+  /** Lets a worker do all that is due then. */
   async function work(provider: Provider, aheadMs: number): Promise<void> {
     await fillQueryLimit(service);
     await service.database.admin(`UPDATE query_slot SET lease_until = now() - interval '1 hour'`);

@@ -62,7 +62,7 @@ async function books(
   };
 }
 
-/** A charge that somebody paid with another amount. */
+/** A charge that a payer paid with another amount. */
 async function paidOddly(merchant: Merchant, amountCents: number, paidCents: number): Promise<string> {
   const { body } = await merchant.charge({ amountCents });
   await service.simulator.control('POST', `/control/charges/${providerId(body.id)}/pay`, {
@@ -74,7 +74,7 @@ async function paidOddly(merchant: Merchant, amountCents: number, paidCents: num
   return body.id;
 }
 
-/** What the provider says of a payment, as an authenticated delivery. */
+/** The provider's report of a payment, as an authenticated delivery. */
 const hear = (
   merchant: Merchant,
   paymentId: string,
@@ -434,7 +434,7 @@ for (const [action, status, balance] of [
     const merchant = await service.newMerchant();
     await merchant.receive(1_500);
     const id = await transferThat(merchant, 'stay-pending');
-    // What a day of refused repeats and "not found" would have opened.
+    // A day of refused repeats and "not found" would have opened it.
     const incidentId = crypto.randomUUID();
     await service.database.admin(
       `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at)

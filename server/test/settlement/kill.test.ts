@@ -27,7 +27,7 @@ describe('killed in the middle of transfers and started again', () => {
         pixKey: `${behaviours[(round + index) % behaviours.length]}@simulator.example`,
       }));
       requests.push(...batch);
-      // Whether a caller hears an answer is chance here; what it may conclude from one is not.
+      // Whether a caller gets an answer is chance here; what it may conclude from one is not.
       const answers = batch.map((request) => merchant.transfer(request).catch(() => null));
       await new Promise((resolve) => setTimeout(resolve, killAfterMs));
       await program.kill();

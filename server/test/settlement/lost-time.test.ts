@@ -67,7 +67,7 @@ async function lostTransfer(shop: Merchant, fields: object, status: 'completed' 
   return { request, id: body.id as string };
 }
 
-/** As if the copy were of before the payment: its journals are turned back as well. */
+/** As if the copy were older than the payment: its journals are turned back as well. */
 async function forget(shop: Merchant, id: string) {
   await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [id]);
   await service.database.admin('DELETE FROM payment WHERE id = $1', [id]);

@@ -10,7 +10,7 @@ import { reconcile } from '../../src/operate/reconcile.ts';
 import type { Operator } from '../../src/store/operator.ts';
 import { installationId } from '../../src/store/rows/audit.sql.ts';
 
-/** What the provider lists is compared with the cell of each payment's account; what is nobody's stands in the first cell. */
+/** The provider's lists are compared with the cell of each payment's account; money without an owner stands in the first cell. */
 
 let service: Service;
 let cells: readonly Runtime[];

@@ -76,7 +76,7 @@ test('after a restore: what was lost is in suspense with an incident, and the pa
   const { body: lost } = await merchant.charge(request);
   await service.simulator.behave({ webhook: 'drop' });
   await pay(lost.id);
-  // The backup is of before that charge.
+  // The backup is older than that charge.
   await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [lost.id]);
   await service.database.admin('DELETE FROM payment WHERE id = $1', [lost.id]);
   await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
@@ -216,7 +216,7 @@ test('a line that was set aside and names no payment here is posted as unexpecte
   const { body } = await merchant.charge(request);
   const txid = body.id.replaceAll('-', '');
   await pay(body.id);
-  // The backup is of before that charge, and it was made before the window.
+  // The backup is older than that charge, and it was made before the window.
   await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [body.id]);
   await service.database.admin('DELETE FROM payment WHERE id = $1', [body.id]);
   const simulator = service.runtime.providers.get('simulator') as Provider;

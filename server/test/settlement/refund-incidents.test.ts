@@ -116,7 +116,7 @@ async function refusedAfterCompletion(): Promise<Refunded> {
   return made;
 }
 
-/** What the merchant has of the 3000 that came in, and what the company has gained (negative: lost). */
+/** The merchant's part of the 3000 that came in, and the company's gain (negative: loss). */
 const books = async ({ merchant }: Refunded) => {
   const [sums] = await service.database.admin<{ adjustments: string }>(
     'SELECT coalesce(sum(adjustments), 0) AS adjustments FROM journal WHERE account_id = $1',
@@ -162,7 +162,7 @@ const cases: {
     name: 'reported with less than asked',
     opens: mismatchOf(400),
     kind: 'refund_mismatch',
-    // What did not go back is the merchant's again.
+    // The part that did not go back is the merchant's again.
     ends: { credit: back, debit: { ...gone, balance: 2_600 } },
   },
   {

@@ -79,7 +79,7 @@ const ended = async (made: Odd, status: string) => {
   return (await refundsOf(made))[0];
 };
 
-/** What has no owner, and what the company has gained (negative: lost). */
+/** Money without an owner, and the company's gain (negative: loss). */
 async function books({ merchant }: Odd) {
   const [sums] = await service.database.admin<{ suspense: string; adjustments: string; reserved: string }>(
     `SELECT sum(suspense) AS suspense, sum(adjustments) AS adjustments, sum(reserved) AS reserved FROM journal
@@ -94,7 +94,7 @@ async function books({ merchant }: Odd) {
   };
 }
 
-/** What the provider has of the returns of a charge. */
+/** The provider's record of the returns of a charge. */
 const atProvider = async ({ charge }: Odd) =>
   (await service.simulator.control('GET', `/control/state?txid=${charge}`)).body.charges[0].refunds ?? [];
 
@@ -380,7 +380,7 @@ describe('a return to the payer', () => {
     expect(open.map(({ kind }) => kind).sort()).toEqual(['debit', 'return_refused']);
     const refused = open.find(({ kind }) => kind === 'return_refused') as IncidentView;
     await expect(resolve(refused, 'return')).rejects.toThrow(/went back already/);
-    // What came in and what was taken back cover each other.
+    // The credit and the debit cover each other.
     for (const one of open) {
       await expect(resolve(one, 'writeoff')).rejects.toThrow(/nothing of it is left/);
       await resolve(one, 'none');

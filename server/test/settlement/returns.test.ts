@@ -129,7 +129,7 @@ describe('one return of a payout', () => {
     expect(await journals(id, 'return')).toHaveLength(2);
   });
 
-  // A database of before has no Citus, which has no triggers to switch off.
+  // An older database has no Citus, which has no triggers to switch off.
   test.skipIf(process.env.TEST_CITUS_URL !== undefined).each(['7', rtr(1)])(
     'that was posted as %s before returns were stored by themselves is not posted again',
     async (reference) => {
@@ -175,7 +175,7 @@ describe('different returns with the same id', () => {
     for (const { endToEnd } of state.charges[0].payments)
       await giveBack(`/control/charges/${body.id}/return`, { endToEnd, id: '1' });
     await until(async () => (await incidentsOf(service, body.id)).length === 3);
-    // What was credited is taken from the operation, what stood in suspense from there.
+    // A credited amount is taken from the operation, one in suspense from there.
     expect(await journalsOf(service, body.id)).toEqual(
       expect.arrayContaining(['credit', 'suspend', 'debit', 'suspend']),
     );

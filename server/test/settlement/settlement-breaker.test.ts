@@ -189,7 +189,7 @@ test('is not opened by calls that ran out of time while the process stood still'
 });
 
 test('a refused connection is not sent: the charge waits unchanged, and is sent when the provider is back', async () => {
-  // A port that somebody had and has no more.
+  // A port that a server had and has no more.
   const closed = createServer();
   await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
   const { port } = closed.address() as AddressInfo;

@@ -23,7 +23,7 @@ import { changeWebhookAddress } from '../../src/operate/webhook-address.ts';
 import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
-/** What comes in at our address: what it may do, and what it may not. Nothing else works here: no worker asks meanwhile. */
+/** Deliveries at our address: what they may do, and what they may not. Nothing else works here: no worker asks meanwhile. */
 
 let service: Service;
 beforeAll(async () => {
@@ -103,7 +103,7 @@ describe('a delivery', () => {
     const inbound = createInbound(runtime);
     await inbound.stepLeft();
     expect(await statusOf(service, id)).toBe('paid');
-    // What cannot be opened waits longer each time and is not looked at again at once.
+    // A delivery that cannot be opened waits longer each time and is not looked at again at once.
     expect(await inbound.stepLeft()).toBe(false);
     const [row] = await service.database.admin<{ tries: number }>('SELECT tries FROM inbound WHERE id = $1', [
       poison,
@@ -243,7 +243,7 @@ describe('the address', () => {
       `SELECT actor, subject FROM audit WHERE action = 'webhook_address.change'`,
     );
     expect(audit).toEqual([1, 2].map(() => ({ actor: 'tester', subject: 'simulator' })));
-    // What a running service does by itself within half a minute.
+    // A running service does this by itself within half a minute.
     const { providers } = service.runtime;
     await providers
       .get('simulator')
@@ -381,7 +381,7 @@ describe('where only the address protects deliveries, money moves by a query', (
   afterAll(() => {
     (service.runtime.providers as Map<string, Provider>).set('simulator', trusted);
   });
-  /** What a worker does with what is due now. */
+  /** Lets a worker do what is due now. */
   const asks = async () => {
     const followUp = createFollowUp(later(service.runtime, 1_000), provider);
     while (await followUp.stepQueries());

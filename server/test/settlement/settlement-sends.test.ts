@@ -31,7 +31,7 @@ import { createTill } from '../../src/store/till.ts';
 
 let service: Service;
 let simulator: Provider;
-/** Of the merchant at hand. */
+/** Of the current merchant. */
 let cell: Runtime;
 beforeAll(async () => {
   service = await openService({ worker: false });
@@ -58,7 +58,7 @@ async function withMoney(amountCents = 5000): Promise<Merchant> {
   return merchant;
 }
 const seen = async (id: string) => (await service.simulator.payout(id))?.timesReceived ?? 0;
-/** What a worker of another process does until nothing is due. */
+/** Lets a worker of another process work until nothing is due. */
 async function work(runtime: Runtime = cell, provider: Provider = simulator): Promise<void> {
   const followUp = createFollowUp(runtime, provider);
   await followUp.stepSends();

@@ -21,7 +21,7 @@ import {
 } from '../../src/operate/unread/unread-items.ts';
 import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
 
-// Without a worker nothing is followed up: what the statement tells, it tells alone.
+// Without a worker nothing is followed up: only the statement reports.
 let service: Service;
 let merchant: Merchant;
 
@@ -544,7 +544,7 @@ describe('the report of a closed day', () => {
       { day: '2026-11-02', id: null },
     ]);
     expect(requested).toEqual(['2026-11-01', '2026-11-01']);
-    // What was not looked up yet is no concern of operators.
+    // Lines that were not looked up yet are no concern of operators.
     expect(await listOpenLines(service.runtime)).toEqual([]);
     await stepStatementLines(service.runtime, provider);
     expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);

@@ -3,7 +3,7 @@ import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymiseSubject, exportSubject, type SubjectOperator } from '../../src/operate/subject.ts';
 
-/** What is stored about a person is found, given out, and taken away when its time is over; money does not change by it. */
+/** Stored data about a person is found, given out, and taken away when its time is over; money does not change by it. */
 
 let service: Service;
 let merchant: Merchant;

@@ -11,7 +11,7 @@ import type { Provider } from '../../src/provider/provider.ts';
 
 /**
  * A provider that lists returns without the Pix that went back (Woovi): the delivery alone says whose money it is. Where it was lost, the
- * list shows that money moved, an operator hears of it, and the delivery that is sent again brings it. No worker asks meanwhile.
+ * list shows that money moved, an operator learns of it, and the delivery that is sent again brings it. No worker asks meanwhile.
  */
 
 let service: Service;
@@ -80,7 +80,7 @@ test('a returned payout whose delivery was lost is shown to operators, and the d
   const { id, rtrId } = await returnedUnheard(300);
   const before = await merchant.balanceCents();
   await turn();
-  // The delivery may still come: nobody is called yet.
+  // The delivery may still come: no person is called yet.
   expect(await lines()).toEqual([{ rtrId, tries: 0 }]);
   expect(await listOpenLines(service.runtime)).toEqual([]);
   await lookUp();

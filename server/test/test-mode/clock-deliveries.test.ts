@@ -8,7 +8,7 @@ import { createDeliverer } from '../../src/events/webhooks/deliver.ts';
 import { fanOutTo } from '../../src/events/webhooks/fan-out.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 
-/** What deliveries and a test clock do to each other. */
+/** Deliveries beside a test clock. */
 
 const hourMs = 3_600_000;
 

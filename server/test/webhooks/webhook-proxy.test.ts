@@ -16,7 +16,7 @@ let net: Net;
 let proxy: Server;
 let endpoint: Server;
 let asked: IncomingMessage[];
-/** What the proxy does with a CONNECT. */
+/** The proxy's behaviour at a CONNECT. */
 let behaves: 'connects' | 'refuses' | 'hangs';
 const sockets = new Set<Socket>();
 

@@ -47,7 +47,7 @@ test('committed events go out at once: each is announced, and none waits until s
     });
   }
   const { runtime } = service;
-  // Whoever rests and is not woken rests for a day.
+  // An endpoint that rests and is not woken rests for a day.
   const sleep: Clock['sleep'] = (ms, signal) => runtime.clock.sleep(signal ? 86_400_000 : ms, signal);
   const outgoing = runDeliveries({ ...runtime, clock: { ...runtime.clock, sleep } }, () => true);
   runtime.eventsWritten.listen(outgoing.written);

@@ -57,7 +57,7 @@ function runtime(cell: Runtime = service.runtime): Runtime {
   return { ...cell, clock, addresses, mail };
 }
 
-/** What one such process delivers of every cell. */
+/** Deliveries of one such process for every cell. */
 const deliver = (): Outgoing[] =>
   service.runtime.cells.all().map((cell) => runDeliveries(runtime(cell), () => true));
 
@@ -209,7 +209,7 @@ test('after the last attempt a delivery is failed, and a retry by hand still sen
   await until(async () => (await merchant.call('GET', path)).body.status === 'delivered');
   expect(receiver.got).toHaveLength(5);
   expect(new Set(receiver.got.map(({ text }) => text)).size).toBe(1);
-  // What was delivered can be sent once more, and stays delivered when that fails.
+  // A delivered event can be sent once more, and stays delivered when that fails.
   receiver.answer(500);
   await merchant.call('POST', `${path}/retry`, {});
   await until(async () => (await merchant.call('GET', path)).body.attempts.length === 6);

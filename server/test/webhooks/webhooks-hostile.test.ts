@@ -25,7 +25,7 @@ const tls = createServer({ pfx, passphrase }, (request, response) => {
   got.push({ host: request.headers.host, servername });
   request.resume().on('end', () => response.end());
 });
-// Nobody closes a connection because the machine is slow.
+// No process closes a connection because the machine is slow.
 tls.keepAliveTimeout = 600_000;
 
 beforeAll(async () => {

@@ -141,7 +141,7 @@ test('two processes deliver together, and one is killed with -9 while it does: n
   for (const { receiver, endpoint } of endpoints) {
     const heard = () => new Set(receiver.got.map(({ body }) => body.data.name));
     await until(async () => named.every((name) => heard().has(name)));
-    // What arrived twice arrived as the same event.
+    // An event that arrived twice is the same event.
     for (const name of named) {
       const texts = receiver.got.filter(({ body }) => body.data.name === name).map(({ text }) => text);
       expect(new Set(texts).size).toBe(1);

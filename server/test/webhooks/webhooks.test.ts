@@ -214,7 +214,7 @@ test('a payment whose first news is its end was created and ended for its subscr
   await merchant.receive(5000);
   const { body: lost } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
   const refused = await merchant.transfer({ pixKey: 'refuse-in-answer@simulator.example' });
-  // Refused by our own rules: the provider never hears of it.
+  // Refused by our own rules: the provider never learns of it.
   const unsent = await merchant.transfer({ pixKey: `${'a'.repeat(80)}@loja.example` });
   const told = (id: string) =>
     receiver.got.filter(({ body }) => body.data.id === id).map(({ body }) => [body.type, body.change.from]);
