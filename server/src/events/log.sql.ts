@@ -117,7 +117,7 @@ export const findBehind = (
     most,
   ]);
 
-/** What a stream stands on of its account, in one text that is only compared: where it is served, at which connection, whether it is enabled. */
+/** The account's state that a stream depends on, in one text that is only compared: where it is served, at which connection, whether it is enabled. */
 const standing = `concat_ws(' ', a.cell, a.connection, a.enabled)`;
 
 const selectStart: Statement = {

@@ -33,7 +33,7 @@ export interface EventQuery {
 
 /** How many events one request reads at most. A filter that matches few of them ends there, with a cursor to continue. */
 const scannedMost = 10_000;
-/** An id is made within this of the instant that its event tells. */
+/** An id is made within this of the instant in its event. */
 const skewMs = 60_000;
 /** The time after which an event reports a transfer as unknown, with a margin for the process that writes it. */
 const latestWordMs = 3600_000;

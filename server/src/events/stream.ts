@@ -73,7 +73,7 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
     stream.response?.destroy();
   }
 
-  /** What the call checked when it began, once a second for all streams together. */
+  /** Checks again, once a second for all streams together, the rights that the call began with. */
   async function endWhatMayNotListen(): Promise<void> {
     const now = clock.now();
     const all = [...streams].filter(({ response }) => response !== null);
@@ -89,7 +89,7 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
     }
   }
 
-  /** Runs while somebody listens. */
+  /** Runs while a client listens. */
   async function follow(): Promise<void> {
     following = true;
     let heartbeatAt = clock.monotonicMs();

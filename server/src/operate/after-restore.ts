@@ -66,7 +66,7 @@ export interface InForceAgain {
 }
 
 /**
- * What the rows of a copy may no longer say, changed in the transaction that brings them back.
+ * Corrects rows of a copy that may no longer be true, in the transaction that brings them back.
  *
  * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
  * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
@@ -74,7 +74,7 @@ export interface InForceAgain {
  * unfinished defence of a dispute may have been sent as well.
  * The addresses that the provider delivers to stay what they were.
  *
- * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, nobody is
+ * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, no person is
  * signed in, and people are frozen for a day: an operator has the list, and the time to revoke. Rejected: to hold back all keys
  * until each is confirmed, because every merchant would be refused after each restore for the sake of a key that may be one.
  */
@@ -128,7 +128,7 @@ const unclearPage: Statement = {
 };
 
 /**
- * What `markRestored` does, on a live database that went back to an earlier moment by other means.
+ * The same as `markRestored`, on a live database that went back to an earlier moment by other means.
  *
  * The pause comes first and by itself, so that nothing is sent while the rest is changed. What waits for an answer has been sent by these books as well, and
  * stays as it is. Everything may be repeated: a process that ends before `lost_time` has its row leaves the loss to be noted again.

@@ -11,7 +11,7 @@ import {
 } from '../store/rows/connection-movements.sql.ts';
 import { createTill } from '../store/till.ts';
 
-/** What a person books at a connection: a cost that no source of the provider names, or money of the company that no list shows. */
+/** A movement that a person books at a connection: a cost that no source of the provider names, or money of the company that no list shows. */
 export interface MovementToBook {
   connection: string;
   kind: MovementKind;

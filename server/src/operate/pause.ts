@@ -9,7 +9,7 @@ import { audits, installationId } from '../store/rows/audit.sql.ts';
  * and not sent waits with its reserve, since a first send reads the pause when it commits `sending`; queries go on.
  *
  * A restore from a backup begins with one (`pauseAfterRestore`), which only a finished comparison with the provider's lists
- * ends: until then nobody can say what had been sent when the backup was not yet written. Where a provider lists no payouts, a person ends it.
+ * ends: until then it is not known what had been sent when the backup was not yet written. Where a provider lists no payouts, a person ends it.
  * So does every other loss of time (`pauseForLostTime`): a database that went back, whatever took it back.
  */
 export interface PauseView {
@@ -80,7 +80,7 @@ export const resumeWithdrawals = (operator: Operator): Promise<PauseView> =>
     return { ...before, pausedAt: null, reason: null };
   });
 
-/** What a comparison ends a pause with. */
+/** The evidence of a comparison that ends a pause. */
 export interface Compared {
   /** Of the restore that it compared for: a loss that was noted since stays. */
   restoredAt: number;
@@ -117,7 +117,7 @@ export async function endRestore(
   return ended;
 }
 
-/** What a restore writes. */
+/** The row that a restore writes. */
 export const pauseAfterRestore = (tx: Queries, now: number): Promise<unknown> =>
   tx.run(afterRestore, [time(now)]);
 

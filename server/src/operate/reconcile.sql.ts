@@ -116,7 +116,7 @@ const traces: Statement = {
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 
-/** What the ledger knows of a payment. */
+/** The ledger's view of a payment. */
 export interface Traces {
   accountId: string;
   id: string;

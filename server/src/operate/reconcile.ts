@@ -78,7 +78,7 @@ export interface Reconciled {
   underWay: number;
   /** Items of the lists that cannot be read and name nothing that could be looked up. */
   unread: number;
-  /** What keeps the lists from being evidence. */
+  /** The reasons why the lists are no evidence. */
   waitsFor: Doubt[];
   /** Lines of the statement that the provider could not answer, and items of lists that could not be read: the running service looks them up again. */
   setAside: number;
@@ -93,15 +93,15 @@ export interface Reconciled {
 }
 
 /**
- * What keeps a comparison from being evidence: known settled payments that no list shows, payouts and charges of ours under way that the books
- * lack, parts of lists or reports that nobody could read.
+ * The reasons why a comparison is no evidence: known settled payments that no list shows, payouts and charges of ours under way that the books
+ * lack, parts of lists or reports that could not be read.
  */
 export const doubts = ['absent', 'under-way', 'unread'] as const;
 export type Doubt = (typeof doubts)[number];
 
 const absentShown = 20;
 const hourMs = 3_600_000;
-/** How far back a comparison goes unless it is told. */
+/** How far back a comparison goes by default. */
 const usualMs = 24 * hourMs;
 /** A window that is longer than the adapter reads is divided, down to this. */
 const windowLeastMs = 1_000;
@@ -118,7 +118,7 @@ const abandonedAfterMs = 7 * 24 * hourMs;
 interface Options {
   accountId: string | null;
   sinceMs: number | null;
-  /** What a person takes upon themselves, and why. */
+  /** The findings that a person accepts, and why. */
   accepted?: { doubts: readonly Doubt[]; reason: string };
 }
 
@@ -153,7 +153,7 @@ export async function reconcile(
   };
   let providers = [...deps.providers.values()];
   if (accountId === null && restore !== null) {
-    // What was sent in the time that was lost is known to its provider alone: without one of them nothing has been compared.
+    // Payments sent in the lost time are known to their provider alone: without one of them nothing has been compared.
     const missing = (await findConnections(deps.sql)).filter((one) => !deps.providers.has(one));
     if (missing.length > 0)
       throw new OperatorRefused(
@@ -488,7 +488,7 @@ function hasNews(
   return report.received.some((pix) => pix.endToEnd !== payment.endToEnd && !references.has(pix.endToEnd));
 }
 
-/** What no further word of the provider's can explain. */
+/** Findings that no further word of the provider can explain. */
 function disagrees(report: ChargeReport | PayoutReport, payment: Payment): boolean {
   if ('providerId' in report) {
     return (

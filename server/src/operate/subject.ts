@@ -14,12 +14,12 @@ import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { audits } from '../store/rows/audit.sql.ts';
 
 /**
- * What is stored about a person who paid or was paid: given out, or taken away when the time for which payments must be kept is over
- * (LGPD, article 18). A person is found by name (a payer's as the merchant gave it, a receiver's as the provider told it) or by a receiver's Pix
+ * The stored data about a person who paid or was paid: given out, or taken away when the time for which payments must be kept is over
+ * (LGPD, article 18). A person is found by name (a payer's as the merchant gave it, a receiver's as the provider reported it) or by a receiver's Pix
  * key: nothing else identifies them.
  *
  * Keys are sealed payment by payment, so all payments of the account are read, in pages. Rejected: an index over a keyed hash of names and
- * keys. It would cost every payment, and would answer whoever holds the secret a question that nobody else should ask.
+ * keys. It would slow down every payment, and anyone with the secret could look up people.
  */
 export interface Subject {
   accountId: string;
@@ -33,9 +33,9 @@ export const leastYears = 5;
 
 export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences' | 'files'> {
   pixKey: string | null;
-  /** What the merchant answered to disputes of it; null: it cannot be opened. */
+  /** The merchant's defences of its disputes; null: it cannot be opened. */
   defences: { id: string; text: string | null }[];
-  /** What it gave for the defence of them. */
+  /** The files of these defences. */
   files: SubjectFile[];
 }
 

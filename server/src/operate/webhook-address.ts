@@ -6,8 +6,8 @@ import { audits, installationId } from '../store/rows/audit.sql.ts';
  * Changes the secret part of the address that a provider delivers to.
  *
  * Two are good at any time: the new one, and the one before, since deliveries are on their way and a provider takes its time.
- * A further change ends the older of them, so whoever fears that both are known changes twice. Rejected: an end by time, because
- * a provider that could not be told (down, or its registration refused) would deliver to nobody from then on.
+ * Each change revokes the oldest address. If both may be known, change the address twice. Rejected: an end by time, because
+ * a provider that missed the change (down, or its registration refused) would deliver to a dead address from then on.
  *
  * The running services tell the provider by themselves (`api.ts`).
  */

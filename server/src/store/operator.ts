@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 
-/** Whoever runs the installation, and what they act with. */
+/** The operator of the installation, and the means of their acts. */
 export interface Operator {
   /** Of the cell that has what is acted on; the first one for what concerns all accounts. */
   sql: Sql;

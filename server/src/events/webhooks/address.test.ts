@@ -100,7 +100,7 @@ describe('addresses', () => {
     ['', false, 'not an address'],
   ])('%s: %s (%s)', (address, allowed) => {
     expect([address, addresses.allows(address, live)]).toEqual([address, allowed]);
-    // What a live account may not reach, a test account may not either.
+    // A test account may not reach an address that a live account may not.
     expect([address, addresses.allows(address, trial)]).toEqual([address, allowed]);
   });
 

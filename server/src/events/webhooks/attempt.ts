@@ -85,7 +85,7 @@ const requestOf = (
   cutsLongAnswers: true,
 });
 
-/** What exactly failed is not told: the log of deliveries is no scanner of ports. */
+/** The exact failure is not named: the log of deliveries is no scanner of ports. */
 function failureOf(error: unknown): Result['error'] {
   if (error instanceof AddressRefused) return 'address not allowed';
   return error instanceof NetFailure && error.timedOut ? 'timed out' : 'connection failed';

@@ -182,7 +182,7 @@ function holdQueues({ sql, clock, ids }: DeliveryDeps) {
       await restQueue(sql, keyOf(queue), owner, wakes, enabled);
     },
 
-    /** What is still under way would be begun by the next owner at once: those leases end by themselves. */
+    /** Attempts still under way would be begun by the next owner at once: those leases end by themselves. */
     async leave(): Promise<void> {
       const free = [...queues.values()].filter((queue) => queue.running === 0);
       for (const queue of free) drop(queue);
@@ -201,7 +201,7 @@ async function read(
 ): Promise<boolean> {
   // Each statement sees what was committed before it: the queues' `wakes` are read before their deliveries, so that a
   // queue is not put to rest over what arrived in between; test clocks after them, so that a repeat that a clock has just
-  // made due tells the time to which that was moved.
+  // made due shows the time to which that was moved.
   const tx = await sql.begin();
   let endpoints: Awaited<ReturnType<typeof findQueueEndpoints>>;
   let ahead: Map<string, number>;

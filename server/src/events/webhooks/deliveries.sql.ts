@@ -9,7 +9,7 @@ export interface QueueKey {
 
 // ------------------------------------------------------------------------------------------------------------------ fan-out
 
-/** What decides whether an endpoint hears of an event. */
+/** The facts that decide whether an endpoint gets an event. */
 export interface Listener extends QueueKey {
   events: string[];
   operationIds: string[] | null;
@@ -133,7 +133,7 @@ const rest: Statement = {
 };
 
 /**
- * Gives a queue back: until its next retry is due (for ever, when the endpoint is disabled), or at once to the next owner where
+ * Gives a queue back: until its next retry is due (without an end, when the endpoint is disabled), or at once to the next owner where
  * something arrived since `wakes` was read.
  */
 export const restQueue = (
@@ -269,7 +269,7 @@ export interface Attempt {
   responseSnippet: string | null;
 }
 
-/** What an attempt made of its delivery. */
+/** The delivery after an attempt. */
 export interface Outcome extends QueueKey {
   eventId: string;
   attempt: Attempt;
@@ -307,7 +307,7 @@ export const recordOutcomes = (tx: Queries, outcomes: readonly Outcome[], nowMs:
     outcomes.map(({ attempt }) => attempt.n),
   ]);
 
-/** What a batch of outcomes says of an endpoint: the failures behind its last success, if there was one. */
+/** A batch of outcomes of an endpoint: the failures behind its last success, if there was one. */
 export interface HealthNews extends QueueKey {
   recovered: boolean;
   failedAttempts: number;

@@ -83,7 +83,7 @@ export function runDeliveries(
   };
 }
 
-/** Cuts a rest short. Ringing again before somebody listens again costs nothing. */
+/** Wakes the loop early. Repeated calls before the next sleep have no effect. */
 function bell(): { ring(): void; listen(): AbortSignal } {
   let controller = new AbortController();
   return {

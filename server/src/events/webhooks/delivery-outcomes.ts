@@ -26,7 +26,7 @@ export interface OutcomeDeps {
   measures?: { deliveries: Pick<DeliveryMeasures, 'byOutcome'> };
 }
 
-/** What an attempt ended with, on its way to the database. */
+/** The outcome of an attempt, on its way to the database. */
 export interface Ended {
   outcome: Outcome;
   gone: boolean;
@@ -59,7 +59,7 @@ export function createOutcomeWriter(
 
   async function writeAll(): Promise<void> {
     let retryMs = 50;
-    // What ends within one turn of the event loop is written together from the start.
+    // Outcomes of one turn of the event loop are written together from the start.
     await Promise.resolve();
     while (waiting.length > 0) {
       const early = wroteAt + paceMs - clock.monotonicMs();
@@ -97,7 +97,7 @@ export function createOutcomeWriter(
   };
 }
 
-/** What becomes of a delivery by an attempt: delivered, to be tried again, or failed. */
+/** The state of a delivery after an attempt: delivered, to be tried again, or failed. */
 export function endedOf(
   { clock, ids, measures }: OutcomeDeps,
   queue: EndpointQueue,

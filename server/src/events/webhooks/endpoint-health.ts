@@ -7,7 +7,7 @@ import { claimUnwellEndpoints, disableEndpoint, markEndpointTold, type Unwell } 
 import { isHopeless, mailFor } from './schedule.ts';
 
 /**
- * Looks after endpoints that fail: tells people once it counts as failing, after one and three days, and when it was disabled; and
+ * Looks after endpoints that fail: mails people once one counts as failing, after one and three days, and when it was disabled; and
  * disables what has had no success for five days even where no attempt is made any more.
  *
  * A mail is noted after it was sent: a process that dies in between sends it twice rather than never.

@@ -8,7 +8,7 @@ export const waitingMost = 128;
 /** A queue without work stays this long before it is put to rest: a busy endpoint's next event is never far. */
 const lingerMs = 1_000;
 
-/** What waits for one endpoint, in the process that holds its lease. */
+/** The waiting deliveries of one endpoint, in the process that holds its lease. */
 export interface EndpointQueue extends QueueKey {
   endpoint: QueueEndpoint | null;
   /** Signing keys, newest first, for the sealed secrets that they were read from. */

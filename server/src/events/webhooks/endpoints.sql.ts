@@ -27,7 +27,7 @@ export interface Endpoint {
   deletedAt: number | null;
 }
 
-/** `by_request`: somebody switched it off; `gone`: it answered 410; `failing`: five days without one success. */
+/** `by_request`: a person switched it off; `gone`: it answered 410; `failing`: five days without one success. */
 export type DisabledReason = 'by_request' | 'gone' | 'failing';
 
 const columns = `account_id AS "accountId", id, url, events, description, operation_ids AS "operationIds",
@@ -96,7 +96,7 @@ const update: Statement = {
     WHERE account_id = $1 AND id = $2`,
 };
 
-/** What a merchant may change. */
+/** The fields that a merchant may change. */
 export const updateEndpoint = (tx: Queries, endpoint: Endpoint): Promise<unknown> =>
   tx.run(update, [
     endpoint.accountId,

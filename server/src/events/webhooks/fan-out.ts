@@ -10,7 +10,7 @@ import {
 import { attemptsOf } from './schedule.ts';
 
 /**
- * Makes a delivery for every endpoint that hears of an event at the moment of its publication. An endpoint that is disabled
+ * Makes a delivery for every endpoint that subscribes to an event at the moment of its publication. An endpoint that is disabled
  * gets one as well, skipped: a replay can send it later.
  */
 export function fanOutTo({ clock }: { clock: Clock }): FanOut {

@@ -35,7 +35,7 @@ interface Tried {
 export const attemptsOf = ({ test, aheadMs }: Tried): number =>
   test && aheadMs === null ? testAttempts : waitsMs.length;
 
-/** What an attempt ended with. */
+/** The outcome of an attempt. */
 export interface Result {
   /** Null: no answer. */
   statusCode: number | null;
@@ -59,7 +59,7 @@ export const isStrained = ({ statusCode }: Result): boolean =>
 
 /**
  * How long to wait after a failed attempt; null: no more by itself.
- * @param made attempts in all, before this one counts; a delivery of before the account's test clock has fewer tries than those that came later
+ * @param made attempts in all, before this one counts; deliveries created before the test clock was started have fewer attempts
  * @param triesLeft attempts of this round that are left, before this one counts
  * @param jitter from 0 to 1
  */
@@ -85,7 +85,7 @@ export function retryAfterMsOf(header: string | undefined, nowMs: number): numbe
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }
 
-/** What an endpoint did since its last success. */
+/** An endpoint's failures since its last success. */
 export interface Health {
   failedAttempts: number;
   /** Deliveries that were given up. */

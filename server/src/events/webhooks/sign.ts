@@ -10,7 +10,7 @@ export const secretPrefix = 'whsec_';
 /** 32 bytes, as they are shown. */
 export const makeSecret = (ids: Ids): string => secretPrefix + ids.bytes(32).toString('base64');
 
-/** What is shown of a secret later on. */
+/** The part of a secret that is shown later on. */
 export const hintOf = (secret: string): string =>
   `${secretPrefix}…${secret.replace(/={1,2}$/, '').slice(-4)}`;
 

@@ -182,7 +182,7 @@ export const claimIncidentAlerts = async (
   return rows.map(({ detail, ...alert }) => ({ ...alert, close: detail && moreOf(detail) }));
 };
 
-/** What the incident of a daily close says. */
+/** The detail of a daily close's incident. */
 interface CloseDetail {
   connection: string;
   day: string;

@@ -53,7 +53,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
   }
 
   async function tellDefences(accountId: string, alerts: readonly DefenceAlert[]): Promise<void> {
-    // How a dispute ended is told by a mail of its own.
+    // The end of a dispute has a mail of its own.
     const open = alerts.filter((alert) => alert.open);
     if (open.length > 0) await mailPeople({ sql, mail }, accountId, 'money', defenceLetter(open));
     await endDefenceAlerts(sql, alerts);

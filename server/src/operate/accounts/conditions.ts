@@ -3,10 +3,10 @@ import { audits, installationId } from '../../store/rows/audit.sql.ts';
 import { type Conditions, conditions, updateConditions } from '../../store/rows/conditions.sql.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 
-/** What an operator may change of an account. Fees in cents and hundredths of a percent. */
+/** The conditions of an account that an operator may change. Fees in cents and hundredths of a percent. */
 export type ConditionChange = Partial<Omit<Conditions, 'accountId'>>;
 
-/** What the interface allows; an account's own limits can only be narrower. */
+/** The interface's bounds; an account's own limits can only be narrower. */
 const bounds: Readonly<Record<string, readonly [least: number, most: number]>> = {
   withdrawalFeeCents: [0, 1_000_000],
   withdrawalFeeBps: [0, 10_000],

@@ -71,7 +71,7 @@ export function createLargeTransfers({
     const { accountId, id, amountCents } = payment;
     const account = await accountOf(accountId);
     if (!account || !isNews(account, payment)) return;
-    // In the same turn as the look: of several at once one tells.
+    // In the same turn as the look: of several at once one reports.
     account.quietUntilMs = clock.monotonicMs() + quietMs;
     const people = await findPeople(sql, accountId, 'money');
     const letterhead = await findLetterhead(sql, accountId);

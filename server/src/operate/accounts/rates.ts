@@ -15,7 +15,7 @@ const update: Statement = {
 };
 
 /**
- * What of the rate limits is the account's own.
+ * The rate limits of the account's own.
  * @throws OperatorRefused no such account
  */
 export async function ratesOf(operator: { sql: Queries }, accountId: string): Promise<Quotas> {

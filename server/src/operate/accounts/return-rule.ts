@@ -4,7 +4,7 @@ import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { audits } from '../../store/rows/audit.sql.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 
-/** What of the money in suspense goes back to its payers by itself. */
+/** The money in suspense that goes back to its payers by itself. */
 export const returnOddMoney = ['never', 'second_payment', 'all'] as const;
 
 export interface ReturnRule {

@@ -18,7 +18,7 @@ const shownMost = 20;
 const ofKindMost = 10;
 
 /**
- * What a difference may be: lines of the provider that the books lack, lines that could not be answered, journals of just this amount,
+ * Candidates for a difference: lines of the provider that the books lack, lines that could not be answered, journals of just this amount,
  * and what is under way. Those of the difference's own amount come first.
  */
 export async function findCandidates(

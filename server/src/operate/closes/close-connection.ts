@@ -15,12 +15,12 @@ export interface ConnectionCloseInput {
   connection: string;
   day: string;
   previous: ConnectionClose | undefined;
-  /** What each cell moved. */
+  /** The movements of each cell. */
   shares: readonly CellShare[];
   heldCents: number;
   /** Null: the provider offers no balance, or it could not be compared. */
   comparison: Comparison | null;
-  /** What a new difference may be. */
+  /** Candidates for a new difference. */
   candidates: readonly Candidate[];
   token: string;
   deadlineMs: number;
@@ -35,7 +35,7 @@ export interface Candidate {
   detail: string;
 }
 
-/** What the provider's account should have held at the end of the day. */
+/** The expected balance of the provider's account at the end of the day. */
 export const closingOf = (
   previous: Pick<ConnectionClose, 'closingCents'> | undefined,
   moved: Moved,
@@ -46,7 +46,7 @@ export const closingOf = (
 export const carriedOf = (previous: Pick<ConnectionClose, 'differenceCents'> | undefined): number =>
   previous?.differenceCents ?? 0;
 
-/** What is neither zero nor known opens an incident. */
+/** A difference that is neither zero nor known opens an incident. */
 export const isNewDifference = (differenceCents: number | null, carriedCents: number): boolean =>
   differenceCents !== null && differenceCents !== 0 && differenceCents !== carriedCents;
 

@@ -34,7 +34,7 @@ export interface DayClose extends DayFigures {
   command: string;
 }
 
-/** What a chain moved at a connection on a day. */
+/** A chain's movements at a connection on a day. */
 export interface MovedMoney {
   connection: string;
   openingCents: number;

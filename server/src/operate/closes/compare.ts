@@ -13,7 +13,7 @@ export interface Comparison {
   providerCents: number;
   /** Of it, what may not be paid out; null: the provider does not say it. */
   blockedCents: number | null;
-  /** What the books moved after the day, up to this moment. */
+  /** The books' movements after the day, up to this moment. */
   sinceCents: number;
   /** Of transfers and refunds without an end here, what counts as having left the account. */
   inTransitCents: number;

@@ -127,7 +127,7 @@ const moved: Statement = {
     WHERE m.connection = $1 AND m.day > coalesce($2::date, '-infinity') AND m.day <= $3::date`,
 };
 
-/** What the closes of a cell's chains moved at a connection after one day and up to another. */
+/** The movements in the closes of a cell's chains at a connection, after one day and up to another. */
 export const findMovedAt = async (
   sql: Queries,
   connection: string,
@@ -189,7 +189,7 @@ const movedIn: Statement = {
           AND coalesce(j.connection, a.first_connection, a.connection) = $1) m`,
 };
 
-/** What these journals moved at a connection, cents. */
+/** The sum of these journals at a connection, cents. */
 export const findMovedIn = async (
   sql: Queries,
   connection: string,

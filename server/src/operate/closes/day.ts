@@ -58,7 +58,7 @@ export function figuresOf(sums: readonly EntrySum[], fees: TransferFees): DayFig
   return { ...figures, outCents: figures.outCents - feeCents, feeCents: figures.feeCents + feeCents };
 }
 
-/** What the figures change a balance by. */
+/** The change of a balance by the figures. */
 export const changeOf = (figures: DayFigures): number =>
   figures.inCents - figures.outCents - figures.feeCents - figures.refundCents - figures.holdCents;
 

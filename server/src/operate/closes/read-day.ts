@@ -13,7 +13,7 @@ import {
 } from './closes.sql.ts';
 import { type DayFigures, endsAt, figuresOf, startsAt, type TransferFees } from './day.ts';
 
-/** What a chain's journals say of a day. They never change, so this is read before the lock. */
+/** A chain's journals of a day. They never change, so this is read before the lock. */
 export interface DayRead {
   openingSeq: number;
   closingSeq: number;

@@ -29,7 +29,7 @@ export function* partsOf(all: readonly Journals[], most: number): Generator<Jour
   if (part.length > 0) yield part;
 }
 
-/** What a cell's chains moved at a connection after their closes of a day. */
+/** The movements of a cell's chains at a connection after their closes of a day. */
 export async function findSince(sql: Queries, connection: string, day: string): Promise<Since> {
   const sum: Since = { cents: 0, journals: 0 };
   for (let place: { accountId: string; chainId: string } | null = null; ; ) {

@@ -189,7 +189,7 @@ async function comparisonOf(
   const compared = await compare(deps, provider, day, books);
   const isLast = nowMs >= endsAt(day) + compareWithinMs;
   if (compared === null && !isLast) return 'later';
-  // What is under way ends soon, and then it is known whether it had left. It is assumed only when it did not end for hours.
+  // Payouts under way end soon, and then it is known whether it had left. It is assumed only when it did not end for hours.
   if (compared?.assumed && !isLast) return 'later';
   if (compared) {
     const { comparison } = compared;

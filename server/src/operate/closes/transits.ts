@@ -34,7 +34,7 @@ export function createTransitQueries(
         const answer = asked++ < askedMost ? await stateAt(deps, provider, one) : 'pending';
         if (answer === null) return null;
         state = answer;
-        // What is unknown there may still arrive.
+        // Payouts unknown there may still arrive.
         if (state === 'settled') final.set(one.id, state);
       }
       transits[`${state}Cents`] += one.cents;

@@ -1,6 +1,6 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 
-/** What a copy of the database knows of connections: accounts that were moved or routed later, and connections made later, are not in it. */
+/** The connections in a copy of the database: accounts that were moved or routed later, and connections made later, are not in it. */
 export interface Binding {
   connection: string;
   state: 'active' | 'retired';

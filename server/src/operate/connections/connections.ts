@@ -176,7 +176,7 @@ function requireName(name: string): void {
     throw new CredentialFault(`name: ${name} is the connection of the environment's settings`);
 }
 
-/** Other credentials, which become the current ones; those before stay at hand until the next change. */
+/** Other credentials, which become the current ones; those before are kept until the next change. */
 export function rotateCredentials(
   deps: ConnectionDeps,
   name: string,
@@ -305,7 +305,7 @@ async function record(
   await Promise.all(audits.write(tx, { inserted: [row], updated: [], deleted: [] }));
 }
 
-/** What must be right before a connection is stored. */
+/** The checks before a connection is stored. */
 const decisive: ReadonlySet<Finding['check']> = new Set(['certificate', 'token', 'pix key']);
 
 /** @returns the account behind the credentials @throws OperatorRefused the provider does not accept them, or does not name the account */
@@ -326,11 +326,11 @@ async function requireAccepted(
 export const decisiveFaults = (findings: readonly Finding[]): Finding[] =>
   findings.filter(({ check, ok }) => !ok && decisive.has(check));
 
-/** What is so, and what to do about it. */
+/** A fault, and its remedy. */
 export const sentenceOf = ({ message, action }: Pick<Finding, 'message' | 'action'>): string =>
   action === undefined ? message : `${message}; ${action}`;
 
-/** What the provider says to the credentials of a stored connection. @throws OperatorRefused no such connection */
+/** The provider's answer to the credentials of a stored connection. @throws OperatorRefused no such connection */
 export async function testConnection(
   deps: ConnectionDeps,
   name: string,

@@ -16,7 +16,7 @@ import type { Provider } from '../../provider/provider.ts';
 import { adapters, isAdapter } from '../../provider/registry/adapters.ts';
 import type { ConnectionRow } from './connections.sql.ts';
 
-/** What a connection is made with, as it is sealed: the current credentials, and those before them. */
+/** The credentials of a connection, as they are sealed: the current credentials, and those before them. */
 export interface Kept {
   current: Readonly<Record<string, string>>;
   previous: Readonly<Record<string, string>> | null;

@@ -14,7 +14,7 @@ import { endHold, findHoldsNotSeenSince, noteHold } from './held.sql.ts';
 import { holdsIdentity } from './identity.ts';
 
 /**
- * What people see of a connection that is held (`keep.ts`): its row says so, with an incident. Each process that holds one says it again and
+ * The report of a connection that is held (`keep.ts`): its row says so, with an incident. Each process that holds one says it again and
  * again, since their settings may differ and none knows of the others; the hold is over when none has said it for two minutes.
  */
 export interface HoldDeps {

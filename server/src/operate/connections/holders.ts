@@ -32,7 +32,7 @@ const profilesIn = (cell: string): Statement => ({
 
 export interface ForeignAccounts {
   connection: string;
-  /** Null: nobody has said whose account it is. */
+  /** Null: the owner of the account is not known. */
   holderCnpj: string | null;
   /** Accounts of other companies than the holder; without a holder, of others than most are of. */
   accounts: number;

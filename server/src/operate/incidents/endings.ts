@@ -80,7 +80,7 @@ export type Action = (typeof actions)[number];
 
 export const isAction = (text: string): text is Action => (actions as readonly string[]).includes(text);
 
-/** What is known of an incident's money and payment, read under the lock. */
+/** An incident's money and payment, read under the lock. */
 export interface CaseFacts {
   now: number;
   incidentId: string;
@@ -125,9 +125,9 @@ export interface Ending {
   events: PaymentEventType[];
   /** The payment, or the refund, has ended: it is not followed up any more. */
   ends: boolean;
-  /** What became of the refund. */
+  /** The state of the refund. */
   refund?: RefundOutcome;
-  /** What goes back to a payer. */
+  /** The refund that goes back to a payer. */
   toPayer?: PayerReturn;
 }
 
@@ -140,7 +140,7 @@ interface Case {
 
 type DecidedCase = Case & { action: Exclude<Action, 'none' | 'return'> };
 
-/** What they are about stands in suspense, and came in for a charge of ours. */
+/** Kinds whose money stands in suspense, and came in for a charge of ours. */
 const returnable: ReadonlySet<IncidentCase['kind']> = new Set([
   'amount_mismatch',
   'second_payment',
@@ -486,7 +486,7 @@ const nothingThere = (): OperatorRefused => new OperatorRefused('nothing of it s
 const nothingLeft = (): OperatorRefused =>
   new OperatorRefused('nothing of it is left in suspense: see the other incidents of the Pix, or `none`');
 
-/** What an act may take: its own part, at most what is left of the Pix. What came in and went back again covers each other. */
+/** The amount that an act may take: its own part, at most the rest of the Pix. Money that came in and went back again covers each other. */
 function suspendedOf({ suspended }: CaseFacts): { cents: number; at: number } {
   if (!suspended) throw nothingThere();
   const { cents, leftCents, at } = suspended;

@@ -46,7 +46,7 @@ export interface NamedPlace {
   pix: string;
 }
 
-/** What a person decides about an incident, and what was read of it before the lock. */
+/** A person's decision about an incident, and the facts read before the lock. */
 export interface ResolutionInput {
   incident: IncidentCase;
   action: Action;
@@ -301,7 +301,7 @@ const lostWrites = (view: View, incident: Incident, now: number): Write[] =>
     return lost ? [put(lostPayments, { ...lost, decidedAt: lost.decidedAt ?? now })] : [];
   });
 
-/** What becomes of the hold of a disputed Pix that this decision credits, or of which it ends a refund. */
+/** The hold of a disputed Pix that this decision credits, or of which it ends a refund. */
 function heldOf(
   view: View,
   { action, token }: ResolutionInput,
@@ -343,7 +343,7 @@ function refundWrites(
   ];
 }
 
-/** What a decision about a return opens: its money stands in suspense again. */
+/** The incident that a decision about a return opens: its money stands in suspense again. */
 const openedOf = (
   id: string,
   { accountId, paymentId, operationId }: IncidentCase,

@@ -28,7 +28,7 @@ export async function stepPayerReturns(deps: Omit<Operator, 'actor'>): Promise<b
   return due.length === most;
 }
 
-/** Unless somebody has resolved it in the meantime. */
+/** Unless a person has resolved it in the meantime. */
 async function leftToPeople(operator: Operator, id: string, why: string): Promise<void> {
   await keepIncident(operator, id, `the rule could not send it back: ${why}`).catch((error: unknown) => {
     if (!(error instanceof OperatorRefused)) throw error;

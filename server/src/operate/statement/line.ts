@@ -42,7 +42,7 @@ export interface LinePayment {
   /** Sealed; of a transfer. */
   pixKey: Buffer | null;
   pixKeyType: PixKeyType | null;
-  /** Who received a transfer, as far as the provider told it. */
+  /** The receiver of a transfer, as far as the provider reported it. */
   receiver: Receiver | null;
   endToEnd: string | null;
   requestKey: string;
@@ -71,7 +71,7 @@ export const lineKinds = [
 export type LineKind = (typeof lineKinds)[number];
 
 export interface Line {
-  /** Unique in the operation and the same for ever: `17`, and `17-fee` and `17-hold` for what stands beside it. */
+  /** Unique in the operation and never changed: `17`, and `17-fee` and `17-hold` for what stands beside it. */
   id: string;
   /** Of the journal in the operation's chain; the lines of one journal share it. */
   seq: number;
@@ -114,7 +114,7 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   suspenseRelease: null,
   return: { main: 'transfer_returned' },
   debit: { main: 'debit' },
-  // What was held had left the balance when it was captured: the line is what the hold did not cover.
+  // The held amount had left the balance when it was captured: the line is what the hold did not cover.
   seize: { main: 'debit', isHold: true },
   forgive: { main: 'debt_forgiven' },
   hold: { main: 'hold', isHold: true },
@@ -162,7 +162,7 @@ function feeOf(entry: Entry, shown: Shown): number {
   return entry.template === 'reserve' ? 0 - fee : fee;
 }
 
-/** What the journals of one kind and of the same signs sum up to. */
+/** The sum of the journals of one kind and of the same signs. */
 export type EntrySum = Pick<Entry, 'template' | 'available' | 'held' | 'receivable' | 'feeRevenue'>;
 
 export interface Totals {
@@ -171,7 +171,7 @@ export interface Totals {
 }
 
 /**
- * What the lines of a period sum up to, in and out. Journals whose parts have the same signs have the lines of their sum, so that a period
+ * The sums of the lines of a period, in and out. Journals whose parts have the same signs have the lines of their sum, so that a period
  * is summed up in the database by the rule that splits a journal here. The fee of a reserve stands with its transfer: both go out.
  */
 export function totalsOf(sums: readonly EntrySum[]): Totals {

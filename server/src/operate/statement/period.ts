@@ -89,7 +89,7 @@ function wallClockAt(ms: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) + (ms - Math.floor(ms / 1000) * 1000);
 }
 
-/** What the clock of São Paulo is ahead of UTC, in ms; negative. */
+/** The offset of São Paulo's clock from UTC, in ms; negative. */
 export const offsetAt = (ms: number): number => wallClockAt(ms) - ms;
 
 /** The calendar day in São Paulo, `YYYY-MM-DD`. */

@@ -63,7 +63,7 @@ export async function findPlaces(
 }
 
 /**
- * What leaves the balance as it is has no line, and such journals can stand in any number beside each other: how many are looked through
+ * Journals that leave the balance as it is have no line, and they can stand in any number beside each other: how many are looked through
  * is bounded, and they count by `seq`, which has no gaps. The payment is looked up behind OFFSET 0, a barrier to the planner: else it
  * may read all payments of the operation for one page.
  */

@@ -92,7 +92,7 @@ export interface NewestPage {
   nextBelow: number | null;
 }
 
-/** What a page may read to sum up its period: a tenth of a second. */
+/** The limit of rows that a page reads to sum up its period: a tenth of a second. */
 export const summedAtMost = 50_000;
 
 /**

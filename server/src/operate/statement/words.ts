@@ -1,7 +1,7 @@
 import type { Language } from '../../ground/errors.ts';
 import type { Line, LineKind, LinePayment } from './line.ts';
 
-/** What files call a line. */
+/** The name of a line in files. */
 export const kindWords: Record<LineKind, Record<Language, string>> = {
   charge: { 'pt-BR': 'Pix recebido', en: 'Pix received' },
   charge_fee: { 'pt-BR': 'Tarifa de recebimento', en: 'Charge fee' },
@@ -24,7 +24,7 @@ export const kindWords: Record<LineKind, Record<Language, string>> = {
 /** Who paid or was paid, as the reader may see it; null: nothing is known. */
 export type PartyOf = (payment: LinePayment) => string | null;
 
-/** What a program with an API key gets: whoever paid; keys of receivers stay sealed. */
+/** The party for a program with an API key: the payer; keys of receivers stay sealed. */
 export const payerOf: PartyOf = ({ payerName }) => payerName;
 
 /** Kind, payer or receiver and description of a line. A fee says nothing more: the line before it does. */

@@ -36,7 +36,7 @@ const claimMs = 5 * 60_000;
 /** Asked for in one turn: queries of the shared limit are left for payments under way. */
 const queriesMost = 3;
 const busyMs = 30_000;
-/** What the provider has not sent for this long is removed; an incident that named it stays. */
+/** An item that the provider has not sent for this long is removed; an incident that named it stays. */
 const keptMs = 90 * 24 * hour;
 const rowsPerStep = 500;
 
@@ -79,7 +79,7 @@ async function canBeRead(deps: TrackingDeps, provider: Provider, item: DueUnread
   if (withoutQuery.has(kind)) return false;
   const payment = await queryOwner(deps, provider, providerId);
   if (kind === 'charge' || kind === 'payout') return payment === 'ended' || payment === 'open';
-  // What moved is booked when its payment has ended.
+  // A movement is booked when its payment has ended.
   if (payment === 'open' || payment === 'unread') return false;
   if (endToEnd === null) return payment === 'ended';
   const slot = await takeAllowedQuery(deps, provider);
@@ -89,7 +89,7 @@ async function canBeRead(deps: TrackingDeps, provider: Provider, item: DueUnread
 }
 
 /**
- * What the provider says of the payment under an id.
+ * The provider's report of the payment under an id.
  * @returns `ended`: read and applied; `open`: read, and the follow-up applies it; `none`: no payment of ours
  * @throws Error when the answer about one that has ended cannot be read
  */

@@ -10,7 +10,7 @@ import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journa
 import { homeCell } from '../../store/database/cells.ts';
 
 /**
- * What must always hold, each under its number, coded once: `verify` examines a running installation with it, and so do the
+ * The invariants, each under its number, coded once: `verify` examines a running installation with it, and so do the
  * simulation after its steps and every test rig at its end.
  *
  * An invariant speaks of one journal, one chain, one account's operations, one payment, of everything together, or of what the
@@ -89,7 +89,7 @@ export interface StoredJournal extends Journal {
   paymentId: string | null;
   /** For money in suspense: whether its incident exists. */
   hasIncident: boolean;
-  /** What the movements of its connection that it holds add up to; null: it is about something else. */
+  /** The sum of its movements of a connection; null: it is about something else. */
   movementCents: number | null;
 }
 
@@ -142,7 +142,7 @@ export interface StoredPayment {
   providerFeeCents: number | null;
   netAmountCents: number | null;
   returnedCents: number;
-  /** What its refunds have given back, as it is stored with the charge. */
+  /** The sum of its refunds, as it is stored with the charge. */
   refundedCents: number;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
@@ -159,7 +159,7 @@ export interface StoredPayment {
   incidents: number;
   /** Returns of it that are known, posted or not. */
   returns: PaymentReturn[];
-  /** Of the kind that tells of the state it is in, written when it entered it. */
+  /** Of the kind that reports its state, written when it entered it. */
   events: number;
   journals: PaymentJournal[];
   refunds: StoredRefund[];
@@ -177,11 +177,11 @@ export interface StoredDispute {
   status: string;
   /** Null: nothing was to be held, or is any more. */
   holdId: string | null;
-  /** What the open hold wants; null: there is none, or it was released. */
+  /** The amount that the open hold wants; null: there is none, or it was released. */
   wantedCents: number | null;
   /** A person released its hold. */
   released: boolean;
-  /** What its merchant answered; null: nothing. */
+  /** Its merchant's defence; null: none. */
   defence: StoredDefence | null;
 }
 
@@ -236,7 +236,7 @@ export interface World {
   idOf(account: { id: string; number: number }, requestKey: string): string;
   /** Events older than this may have been removed. */
   eventsSince: number;
-  /** What the provider's account holds, where a rig can see it. */
+  /** The balance of the provider's account, where a rig can see it. */
   providerBalanceCents: number | null;
   /** The same by connection, where there are several. */
   providerBalances?: ReadonlyMap<string, number> | undefined;
@@ -270,7 +270,7 @@ const open = (payment: StoredPayment): boolean =>
 const of = (payment: StoredPayment, event: number): PaymentJournal[] =>
   payment.journals.filter((journal) => journal.event === event);
 
-/** What credited the operation as the payment of this charge. */
+/** The journal that credited the operation as the payment of this charge. */
 const settlements = (payment: StoredPayment): PaymentJournal[] =>
   payment.journals.filter((one) => one.event === eventKinds.credit || one.template === 'settle');
 
@@ -279,7 +279,7 @@ const differs = (what: string, is: number, should: number): Fault =>
 
 const first = (...faults: Fault[]): Fault => faults.find((fault) => fault !== null) ?? null;
 
-/** What the close of a connection was made of; null: of the first cell alone, and another one is examined. */
+/** The parts of a connection's close; null: of the first cell alone, and another one is examined. */
 const movedAt = ({ cell, moved, shares }: StoredConnectionClose): Moved | null =>
   shares.length > 0 ? movedInAll(shares) : cell === homeCell ? moved : null;
 
@@ -574,7 +574,7 @@ export const invariants: readonly Invariant[] = [
           (one) => one.event === eventKinds.suspense && one.reference === payment.endToEnd,
         );
         if (status !== 'paid') return credits === 0 ? null : `${credits} credits while ${status}`;
-        // What was paid for a deleted operation is in suspense.
+        // A payment for a deleted operation is in suspense.
         return credits === 1 || (credits === 0 && suspended) ? null : `${credits} credits`;
       }
       const completions = of(payment, eventKinds.complete).length;
@@ -774,7 +774,7 @@ export const invariants: readonly Invariant[] = [
     payment: (payment, { eventsSince }) => {
       const entered = Date.parse(payment.history.at(-1)?.at ?? '');
       const announced = !open(payment) && payment.status !== 'draft';
-      // While an operation is deleted nobody is told, and events are removed after their time.
+      // A deleted operation has no events, and events are removed after their time.
       if (!announced || payment.operationDeleted || entered < eventsSince) return null;
       return differs('the number of events', payment.events, 1);
     },
@@ -1102,7 +1102,7 @@ function faultOfBooking({ event, reference, pix }: PaymentJournal, { endToEnd }:
   return event === eventKinds.suspense && reference === pix ? null : `${pix} is booked by event ${event}`;
 }
 
-/** What a close says of costs and of the company's own money. */
+/** The costs and the company's own money in a close. */
 const faultOfOwn = (close: StoredConnectionClose, moved: Moved): Fault =>
   first(
     ...(['costCents', 'ownInCents', 'ownOutCents'] as const).map((figure) =>
@@ -1288,7 +1288,7 @@ export interface Evidence {
   strayChains(): AsyncIterable<{ accountId: string; chainId: string; fault: string }>;
   /** Columns of the schema that are no whole numbers and could hold money. */
   floatColumns(): Promise<string[]>;
-  /** What the provider itself holds true. */
+  /** The provider's own truth. */
   provider?: { payouts: readonly PayoutTruth[]; charges: readonly ChargeTruth[] };
 }
 
@@ -1335,7 +1335,7 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   return { checks: [...checks.values()], summed };
 }
 
-/** What is examined: those that these rows, or what the provider holds true, can show. */
+/** The invariants that these rows, or the provider's truth, can show. */
 function checksFor(evidence: Evidence): Map<Invariant, Check> {
   const checks = new Map<Invariant, Check>();
   for (const one of invariants) {
@@ -1361,7 +1361,7 @@ const nowhere: Where = { accountId: null, operationId: null, paymentId: null };
 /** One pass over the rows. */
 interface Pass {
   evidence: Evidence;
-  /** What is examined, in the order of the invariants. */
+  /** The examined invariants, in their order. */
   all: readonly Invariant[];
   /** Those of a journal, chosen once: there are far more journals than anything else. */
   ofJournals: readonly (Invariant & { journal: NonNullable<Invariant['journal']> })[];
@@ -1410,7 +1410,7 @@ function examinePayments({ evidence, all, report }: Pass, page: readonly StoredP
   }
 }
 
-/** What the journals of all chains come to. */
+/** The sums of the journals of all chains. */
 interface Totals {
   total: ChainState;
   /** By connection, what was summed of its clearing account. */
@@ -1514,7 +1514,7 @@ function addJournal(summing: Summing, { clearing }: Totals, journal: StoredJourn
 function closesAlong({ all, report }: Pass, summing: Summing, closes: readonly StoredDayClose[]): () => void {
   const { sums, where } = summing;
   let closed = 0;
-  /** What had moved up to the close before. */
+  /** The movements up to the close before. */
   let movedBefore: number | null = closes[0]?.previousDay === null ? 0 : null;
   return () => {
     for (let close = closes[closed]; close && close.closingSeq <= sums.seq; close = closes[++closed]) {
@@ -1530,7 +1530,7 @@ function closesAlong({ all, report }: Pass, summing: Summing, closes: readonly S
   };
 }
 
-/** What belongs to no chain, and columns that hold no whole numbers. */
+/** Rows without a chain, and columns that hold no whole numbers. */
 async function examineStrays({ evidence, report, numbered }: Pass): Promise<void> {
   for await (const { accountId, chainId, fault } of evidence.strayChains()) {
     report(numbered(3), fault, { ...nowhere, accountId, operationId: chainId });

@@ -10,7 +10,7 @@ import type {
 } from './invariants.ts';
 
 /**
- * What `verify` reads. Each statement is a page that takes some tens of milliseconds: a snapshot that is held for longer keeps
+ * The reads of `verify`. Each statement is a page that takes some tens of milliseconds: a snapshot that is held for longer keeps
  * the versions of hot balance rows from being pruned, and slows them to a tenth.
  */
 
@@ -264,7 +264,7 @@ export const findJournals = async (
 };
 
 /**
- * The event that tells of a terminal state, found by its time: there is no index by payment, which every event would pay for.
+ * The event of a terminal state, found by its time: there is no index by payment, which every event would pay for.
  * Its id is a UUIDv7 of the moment in which the state was entered, so a quarter of a second around it is enough.
  */
 const paymentsOf = (page: string): string => `WITH page AS (${page})
@@ -468,7 +468,7 @@ const selectConnectionCloses: Statement = {
 };
 
 /**
- * What the cell has of each: the heads are read from the closes of its chains themselves, over the days since the connection's close before. By
+ * The cell's part of each: the heads are read from the closes of its chains themselves, over the days since the connection's close before. By
  * itself, because closes of connections stand in the directory.
  */
 const selectMovedOfCell: Statement = {

@@ -44,7 +44,7 @@ import {
  * looked at by a full pass only. A checkpoint is written only for a chain that was summed from the one before and in which
  * nothing was wrong; a full pass compares those that it comes by.
  *
- * **Anchors.** Whoever may write to the database may rewrite it whole, chain and checkpoints included. Only heads that were kept
+ * **Anchors.** A person who may write to the database may rewrite it whole, chain and checkpoints included. Only heads that were kept
  * elsewhere show that: an anchor file names chains with a `seq` and the hash there. When the file exists, a full pass
  * compares with it and leaves it alone; when not, it is written from the heads of a pass that found nothing.
  */
@@ -55,7 +55,7 @@ export interface VerifyOptions {
   anchor?: Anchor | null;
   /** The payment id that an account and a request key make. */
   idOf(account: { id: string; number: number }, requestKey: string): string;
-  /** What the provider itself holds true, in a rig. */
+  /** The provider's own truth, in a rig. */
   provider?: {
     payouts: PayoutTruth[];
     charges: ChargeTruth[];
@@ -122,7 +122,7 @@ export async function verify(
   };
 }
 
-/** What was found in a cell. */
+/** The findings in a cell. */
 export interface CellChecks {
   cell: string;
   checks: Check[];

@@ -24,7 +24,7 @@ import { exists, syncFolder } from '../../ground/durable-files.ts';
 export interface Header {
   /** RFC 3339. Everything that was committed by then is in the copy. */
   createdAt: string;
-  /** What had been applied, in order. */
+  /** The applied migrations, in order. */
   migrations: { name: string; sha256: string }[];
   /** Names of the secrets under which its API keys were made; never the secrets. */
   secretIds: string[];
@@ -69,7 +69,7 @@ const lengthBytes = 4;
 const digestBytes = 32;
 const blockHeadBytes = 5;
 const readBytes = 256 * 1024;
-/** What is longer was not written by `backup`. */
+/** A longer part was not written by `backup`. */
 const blockMostBytes = 64 * 1024 * 1024;
 
 /**
@@ -324,7 +324,7 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 async function* decoded(compressed: AsyncGenerator<Buffer>): AsyncGenerator<Block> {
   const plain = createZstdDecompress({ chunkSize: readBytes });
   const piped = pipeline(compressed, plain);
-  // Told through `plain`, which the loop below reads.
+  // Reported through `plain`, which the loop below reads.
   piped.catch(() => {});
   let kept: Buffer = Buffer.alloc(0);
   try {

@@ -37,7 +37,7 @@ export interface BackedUp extends WrittenFile {
   leftOut: Record<string, string>;
 }
 
-/** What a copy does without. Every other table is in it, those of later migrations included. */
+/** Tables that a copy leaves out. Every other table is in it, those of later migrations included. */
 export const leftOut: Readonly<Record<string, string>> = {
   migration: 'named in the header; written anew by the migrations of the restore',
   rate_bucket: 'counters of seconds: every bucket is full again',

@@ -89,7 +89,7 @@ export async function copyBinaries(folder: string, copy: string): Promise<string
     recursive: true,
     dereference: true,
     mode: constants.COPYFILE_FICLONE,
-    // What only serves to build programs against it.
+    // Files that only serve to build programs against it.
     filter: (path) => !path.endsWith('.a') && !path.endsWith('/pkgconfig'),
   });
   for (const { source, target } of await missingLinks(folder)) {

@@ -8,7 +8,7 @@ import { APP, OWNER } from './roles.ts';
 export const homeCell = 'vintem';
 
 /**
- * What all accounts share. Every other table of the schema belongs to a cell: its rows belong to one account each, and the same table exists
+ * The tables that all accounts share. Every other table of the schema belongs to a cell: its rows belong to one account each, and the same table exists
  * in every cell.
  */
 export const directoryTables: readonly string[] = [
@@ -72,7 +72,7 @@ export async function makeCell(client: pg.Client, now: number): Promise<string> 
   }
 }
 
-/** The same as a part of the caller's transaction, which goes on as the owner and finds tables by the schema in their name alone. */
+/** The same as a part of the caller's transaction, which continues as the owner and finds tables by the schema in their name alone. */
 export async function makeCellWithin(client: pg.Client, now: number): Promise<string> {
   await client.query(`SET LOCAL ROLE ${OWNER}`);
   // No migration changes a table meanwhile, and no other process makes a cell.

@@ -15,7 +15,7 @@ export const referenceTables = ['cell', 'account'] as const;
 
 const oldestVersion = 13;
 
-/** What a session of the service has on the nodes: Citus passes on none of its own, and connects to them as the role that works. */
+/** The settings of a service's session on the nodes: Citus passes on none of its own, and connects to them as the role that works. */
 const settingsOnNodes = [
   'lock_timeout',
   'statement_timeout',
@@ -156,7 +156,7 @@ const rolesAreReady = `SELECT count(*) FILTER (WHERE r.rolcanlogin) = 2 AND coun
   FROM pg_catalog.pg_roles r LEFT JOIN pg_catalog.pg_db_role_setting s ON s.setrole = r.oid AND s.setdatabase = 0 AND r.rolname = '${APP}'
   WHERE r.rolname IN ('${OWNER}', '${APP}')`;
 
-/** What a node does for itself alone: the others are told the same. */
+/** A command that a node runs for itself alone: each of the others gets it too. */
 const rolesOnNode = `DO $do$ BEGIN
   PERFORM set_config('citus.enable_create_role_propagation', 'off', true), set_config('citus.enable_alter_role_propagation', 'off', true);
   ${[OWNER, APP]

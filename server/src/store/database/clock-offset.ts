@@ -67,7 +67,7 @@ export interface DatabaseClock {
 }
 
 /**
- * A clock that tells the database's time: `now` is the monotonic clock plus the measured difference. So all times that processes
+ * A clock that shows the database's time: `now` is the monotonic clock plus the measured difference. So all times that processes
  * write into shared rows (limits, leases, due times) agree to within a round trip, whatever a machine's wall clock says or does.
  * Rejected: `now()` in each statement (the rules that decide about times are pure, and the simulation turns the clock by hand).
  *
@@ -77,7 +77,7 @@ export function databaseClock(deps: Deps, stopping: AbortSignal): DatabaseClock 
   const { clock } = deps;
   let offsetMs: number | null = null;
   const { measured } = measure(deps, stopping, ({ databaseMs, beforeMs, afterMs }) => {
-    // The difference lies between the two. What was known stays while it may be right: a slow answer tells little.
+    // The difference lies between the two. The earlier value stays while it may be right: a slow answer says little.
     const [least, most] = [databaseMs - afterMs, databaseMs + 1 - beforeMs];
     if (offsetMs === null) offsetMs = (least + most) / 2;
     else offsetMs = Math.min(Math.max(offsetMs, least), most);

@@ -29,7 +29,7 @@ export interface BudgetLoad {
   most: number;
 }
 
-/** What is read of a pool. The numbers change at once with a call to it, before it is answered. */
+/** The readable numbers of a pool. They change at once with a call to it, before it is answered. */
 export interface SharingPool {
   /** How many connections it may have by itself. */
   size: number;
@@ -226,7 +226,7 @@ const isBefore = (one: Member, other: Member | undefined): boolean =>
 
 const waitsSince = ({ waiting: [first] }: Member): number => first?.sinceMs ?? Number.POSITIVE_INFINITY;
 
-/** What a pool may have at once: of one at rest, and its last one only where there is none yet. */
+/** The connections that a pool may have at once: of one at rest, and its last one only where there is none yet. */
 function someRest(members: Iterable<Member>, { pool: own }: Member): boolean {
   const since = systemClock.monotonicMs() - restMs;
   const least = own.open() === 0 ? 1 : 2;

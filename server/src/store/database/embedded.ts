@@ -247,7 +247,7 @@ export const holdsCluster = (dataDir: string): Promise<boolean> => exists(passwo
 const urlOf = (password: string, port: number) =>
   `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 
-/** What stands outside of data folders: each has a place of its own there, named by the cluster's id and not by a path that may change. */
+/** Files outside of data folders: each has a place of its own there, named by the cluster's id and not by a path that may change. */
 const OUTSIDE = '/var/lib/vintem';
 
 /** @param info whose `cluster` is set to where a new one shall be made */

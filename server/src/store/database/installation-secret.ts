@@ -71,13 +71,13 @@ const needed: Statement = {
     UNION SELECT id FROM sealing_secret WHERE cleared_at IS NULL`,
 };
 
-/** The ids of the secrets that the database may need and that are not at hand. Changes nothing. */
+/** The ids of the secrets that the database may need and that are not configured. Changes nothing. */
 export async function missingSecrets({ sql, secrets }: Deps): Promise<string[]> {
   const ids = (await sql.run<{ id: string }>(needed)).map(({ id }) => id);
   return ids.filter((id) => !secrets.known.some((one) => one.id === id));
 }
 
-/** Registers the secret unless others are needed that are not at hand. @returns those, without what was looked at already */
+/** Registers the secret unless others are needed that are not configured. @returns those, without what was looked at already */
 function registered({ sql, secrets }: Deps, unneeded: readonly string[]): Promise<string[]> {
   const isKnown = (id: string) => secrets.known.some((one) => one.id === id);
   // Under the lock of the installation's row, so that of two machines with different secrets the second sees the first.
@@ -151,7 +151,7 @@ const clear: Statement = {
     WHERE id = ANY ($1::text[]) AND used_at <= now() - make_interval(secs => ${goneAfterSeconds})`,
 };
 
-/** What keeps running under another secret longer than this was not restarted with the new one. */
+/** A process that keeps running under another secret longer than this was not restarted with the new one. */
 const waitMostMs = 90_000;
 
 /**

@@ -16,7 +16,7 @@ interface Owner {
   processes: string | null;
   /** Name of the socket in the folder that answers as long as it lives; null where there are none. */
   bell: string | null;
-  /** Tells this process from a later one with the same id. */
+  /** Distinguishes this process from a later one with the same id. */
   startedAt: string;
   /** `start`, or the command that runs the database while it works. */
   command: string;
@@ -32,7 +32,7 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Somebody else owns the folder. */
+/** Another process owns the folder. */
 export class LockHeld extends Error {
   override name = 'LockHeld';
   readonly owner: Owner;

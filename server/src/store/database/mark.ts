@@ -34,7 +34,7 @@ export interface Mark {
   synchronous: boolean;
 }
 
-/** What a database answers about a remembered mark. */
+/** The database's answer about a remembered mark. */
 export interface Look extends Omit<Mark, 'seq' | 'token' | 'at'> {
   /** The newest row; null: there is none. */
   newest: { seq: number; token: string; at: number } | null;
@@ -72,7 +72,7 @@ export function lossOf(mark: Mark, look: Look): Loss | null {
 
 /**
  * As text, so that every driver reads it alike.
- * @param tells false: a managed server that says neither its identifier nor its timeline
+ * @param tells false for a managed server that says neither its identifier nor its timeline
  */
 const lookText = (tells: boolean): string => `SELECT json_build_object(
     'newest', (SELECT json_build_object('seq', seq, 'token', token, 'at', floor(extract(epoch FROM written_at) * 1000))
@@ -129,7 +129,7 @@ export interface MarkWatch {
   begin(deps: MarkDeps, ending: AbortSignal): Promise<void>;
 }
 
-/** What a connection writes at once where it finds a loss: nothing is sent before the rest is marked. */
+/** The row that a connection writes at once where it finds a loss: nothing is sent before the rest is marked. */
 const pauseAtOnce = `UPDATE vintem.installation SET restored_at = clock_timestamp(), lost_since = LEAST(lost_since, $1::timestamptz),
     withdrawals_paused_at = COALESCE(NULLIF(withdrawals_paused_at, restored_at), clock_timestamp()),
     withdrawals_paused_reason = CASE WHEN withdrawals_paused_at IS NULL OR withdrawals_paused_at = restored_at

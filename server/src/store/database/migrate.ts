@@ -76,7 +76,7 @@ export interface PendingMigration {
   compatibleFrom: string | null;
 }
 
-/** What `migrate` would apply, in order. Changes nothing. @throws Error as `migrate` */
+/** The migrations that `migrate` would apply, in order. Changes nothing. @throws Error as `migrate` */
 export async function planMigrations(options: MigrateOptions): Promise<PendingMigration[]> {
   const program = await programOf(options);
   const client = await connect(options.migrationUrl ?? options.url);
@@ -111,7 +111,7 @@ export async function planMigrations(options: MigrateOptions): Promise<PendingMi
   }
 }
 
-/** What this program brings with it. */
+/** The migrations of this program. */
 interface Program {
   version: string;
   migrations: readonly Migration[];
@@ -174,7 +174,7 @@ async function migrateOver(
   return { applied };
 }
 
-/** What the other cells lack, by cell and in order: a migration that was interrupted goes on where it ended. */
+/** The migrations that the other cells lack, by cell and in order: an interrupted one continues where it ended. */
 async function cellsBehind(
   client: pg.Client,
   { migrations }: Program,
@@ -240,7 +240,7 @@ async function apply(client: pg.Client, migration: Migration, { clock }: Needs):
     if (pending) {
       if (before.size > 0 && headerOf(migration).compatibleFrom === null)
         await olderProcessesEnd(client, clock);
-      // Rather fail and be started again than queue the whole service behind a lock that somebody holds.
+      // Rather fail and be started again than queue the whole service behind a lock that another session holds.
       await client.query(`SET LOCAL lock_timeout = '10s'`);
       await run(client, migration);
       await record(client, migration, clock);
@@ -262,7 +262,7 @@ async function run(client: pg.Client, migration: Migration): Promise<void> {
 const SERVICE_CONNECTIONS = ['vintem', 'vintem outgoing'];
 
 /**
- * Before a migration that older programs cannot work with. An older process that goes on beside it would post by the rules of before:
+ * Before a migration that older programs cannot work with. An old process that is still running would post by the old rules:
  * a return that is known under new references would be posted twice. A process of this program has no such connection yet, since it
  * migrates first. Rejected: to say so in the documentation alone, because a rolling update starts the new process first.
  * @throws Error when one still works on the database after ten seconds

@@ -59,7 +59,7 @@ export type IndexStatement =
   | { action: 'create'; index: string; table: string; text: string }
   | { action: 'drop'; index: string; text: string };
 
-/** What a concurrent file does, each statement with CONCURRENTLY. @throws Error for a statement that is not about an index */
+/** The statements of a concurrent file, each with CONCURRENTLY. @throws Error for a statement that is not about an index */
 export function indexStatementsOf(migration: Migration): IndexStatement[] {
   return statementsOf(migration).map((statement) => {
     const create = /^CREATE( UNIQUE)? INDEX (\w+) ON (\w+)/.exec(statement);

@@ -85,7 +85,7 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
   }
 }
 
-/** For `api` and `worker`: a part alone needs a database that somebody else keeps running. */
+/** For `api` and `worker`: a part alone needs a database that another process keeps running. */
 export async function databaseOfPart({ config }: Needs): Promise<OpenDatabase> {
   await prepareDataDir(config.dataDir, 'read');
   if (config.databaseUrl !== null) return given(config.databaseUrl, config);
@@ -118,7 +118,7 @@ export async function prepareDataDir(dataDir: string, use: 'read' | 'write'): Pr
   }
 }
 
-/** One folder at a time: under /proc `mkdir` of Node with `recursive` tries for ever (`mkdir` says ENOENT though the parent exists). */
+/** One folder at a time: under /proc `mkdir` of Node with `recursive` tries without an end (`mkdir` says ENOENT though the parent exists). */
 async function makeFolders(folder: string, mode: number): Promise<void> {
   const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;

@@ -59,10 +59,10 @@ export interface PoolOptions {
 const LOCK_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 3_000;
-/** What every statement of the service relies on, as `pg_settings` shows it. A pooler between may drop it: `checkServiceRole` looks. */
+/** The settings that every statement of the service relies on, as `pg_settings` shows them. A pooler between may drop it: `checkServiceRole` looks. */
 export const sessionSettings = {
   search_path: 'vintem',
-  // What is acknowledged is on disk, and at the synchronous standby where there is one. Of the server it could be changed under open sessions
+  // An acknowledged commit is on disk, and at the synchronous standby where there is one. Of the server it could be changed under open sessions
   // (ALTER SYSTEM and a reload), and `local` would make a synchronous standby an asynchronous one.
   synchronous_commit: 'on',
   // A BEGIN that fails (a cancel may hit it) would leave the statements issued behind it outside of any transaction,

@@ -45,7 +45,7 @@ export interface Restored {
   migrated: string[];
 }
 
-/** What the rooms change in their rows, in the same transaction: a copy is not the latest word on any payment. */
+/** Changes of the rows, in the same transaction: a copy is not the latest word on any payment. */
 export type AsRestored = (tx: RestoredCells, copy: { createdAt: string; sha256: string }) => Promise<unknown>;
 
 /** The first cell with the directory, and every cell by itself, in one transaction. */
@@ -103,7 +103,7 @@ interface OpenedCopy {
   blocks: () => AsyncGenerator<Block>;
 }
 
-/** @throws SettingFault when it is encrypted under a secret that is not at hand */
+/** @throws SettingFault when it is encrypted under a secret that is not configured */
 function readerOf(copy: BackupFile, secrets: Secrets | null): OpenedCopy['blocks'] {
   const { sealedUnder } = copy;
   if (sealedUnder === null) return () => copy.blocks(null);

@@ -63,7 +63,7 @@ export async function prepareRoles(client: pg.Client, serviceLogin: string): Pro
   return { owns: true };
 }
 
-/** What PostgreSQL answers when two processes make the same thing at the same time. */
+/** PostgreSQL's errors when two processes make the same object at the same time. */
 export const RACES = new Set([
   '42710', // duplicate_object: the role
   '42P06', // duplicate_schema
@@ -191,7 +191,7 @@ async function join(client: pg.Client, rights: Rights, login: string, role: stri
   await client.query(`GRANT ${role} TO ${client.escapeIdentifier(login)}${how}`);
 }
 
-/** What a person has to do before this login can migrate. */
+/** The statements that a person has to run before this login can migrate. */
 export function missingRights(login: string, serviceLogin: string, cause?: unknown): SettingFault {
   const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
   const fault = new SettingFault(

@@ -43,7 +43,7 @@ interface Connection {
   sync(): void;
 }
 
-/** What the statements of a connection return, by name, once it has told. A statement keeps its columns: PostgreSQL refuses to run it with others. */
+/** The columns of a connection's statements, by name, once they are known. A statement keeps its columns: PostgreSQL refuses to run it with others. */
 const shapesOf = new WeakMap<Connection, Map<string, Shape>>();
 
 /**

@@ -39,7 +39,7 @@ interface Facts {
 /** Rights over the whole server that lead from SQL to its files and programs, and so to every table. */
 const SERVER_ROLES = ['pg_execute_server_program', 'pg_write_server_files', 'pg_write_all_data'];
 
-/** What the login of `client` may do beyond `vintem_app`. Also where nothing was migrated yet. */
+/** The rights of `client`'s login beyond `vintem_app`. Also where nothing was migrated yet. */
 async function factsOf(client: pg.Client): Promise<Facts> {
   const { rows } = await client.query<Facts>(
     `SELECT session_user::text AS login,
@@ -87,7 +87,7 @@ interface Needs {
 
 /**
  * Makes the login or puts it right again. Processes may do so at once. Only after the secret is known to be the installation's: another
- * one would leave a login behind that nobody uses.
+ * one would leave an unused login behind.
  * @throws SettingFault when neither login may make it (with the SQL to run), or when the server does not let it in
  */
 export async function makeServiceLogin(
@@ -240,7 +240,7 @@ async function grant(client: pg.Client, login: string, name: string): Promise<vo
 }
 
 /**
- * What PostgreSQL keeps of a password (RFC 5803), so that the password itself reaches neither the server nor its log. The passwords of
+ * The form in which PostgreSQL keeps a password (RFC 5803), so that the password itself reaches neither the server nor its log. The passwords of
  * these logins are 256 random bits: more rounds would make each connection slower and no guess harder.
  */
 export function scramVerifier(password: string, salt: Buffer): string {

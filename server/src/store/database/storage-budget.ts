@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /**
- * What each account may store of what the service keeps for its merchant's convenience alone: bytes at once, and bytes a second in the
+ * The budget of each account for rows that serve its merchant's convenience alone: bytes at once, and bytes a second in the
  * long run. A caller or an endpoint decides how much of it comes in, so without a budget one account fills the disk of all: 51 GB of the log
  * by one key's polling in thirty days, 100 GB a day by endpoints that fail.
  *
@@ -15,7 +15,7 @@ export const storageBudgets = {
   'changing-requests': { bytes: 16 * 1024 ** 2, perSecond: 1024 },
   /** Logged requests that read: 0.7 GB. */
   'reading-requests': { bytes: 16 * 1024 ** 2, perSecond: 256 },
-  /** What endpoints answered, beyond the first bytes of each answer: 0.5 GB in ninety days. */
+  /** Answers of endpoints, beyond the first bytes of each: 0.5 GB in ninety days. */
   answers: { bytes: 4 * 1024 ** 2, perSecond: 64 },
 } as const satisfies Record<string, { bytes: number; perSecond: number }>;
 

@@ -4,7 +4,7 @@ import { describeRows, text, timestamptz, uuid } from '../database/define-table.
 import { timestamp } from '../database/pool.ts';
 import { rankOf, type Table } from '../database/table.ts';
 
-/** Every type, in the order of the pages. `kept: false`: written only for accounts where somebody subscribes to it. */
+/** Every type, in the order of the pages. `kept: false`: written only for accounts with an endpoint that subscribes to it. */
 export const eventTypes = {
   'charge.created': {
     kept: false,
@@ -82,7 +82,7 @@ export type EventType = keyof typeof eventTypes;
 export const isEventType = (name: string): name is EventType => Object.hasOwn(eventTypes, name);
 
 /**
- * A row of the outbox: written in the transaction of the state change that it tells of, its body frozen from the state as it
+ * A row of the outbox: written in the transaction of the state change that it reports, its body frozen from the state as it
  * was committed. Who delivers it reads these exact bytes.
  */
 export interface EventRow {
@@ -148,7 +148,7 @@ export const eventRows = describeRows<EventRow>({
   columns: { ...ofEvent, id: uuid, body: text },
 });
 
-/** What the publisher has not seen yet. */
+/** Events that the publisher has not seen yet. */
 export const freshRows = describeRows<Omit<EventRow, 'body'>>({
   name: 'event_fresh',
   alias: 'f',
