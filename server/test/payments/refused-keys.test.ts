@@ -70,6 +70,16 @@ test('120 transfers at once with three API keys cost thirty look-ups, and a pers
   expect([confirmed.status, confirmed.body.details]).toEqual([429, [{ policy: 'refused-keys' }]]);
 });
 
+test('Two accounts that ask at the same moment have their own places: a hundred of both cost thirty look-ups of each', async () => {
+  const merchants = await Promise.all([rich(), rich()]);
+  await Promise.all(
+    merchants.map(async (merchant) => {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => missing(merchant)));
+      expect([countOf(answers, 400), countOf(answers, 429)]).toEqual([30, 20]);
+    }),
+  );
+});
+
 test('A key that exists gives its place back: an account pays sixty new keys one after the other', async () => {
   const merchant = await rich();
   for (let at = 0; at < 60; at++) {

@@ -12,29 +12,46 @@ const counting = `(SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}'::jsonb
       OR (p.status = 'pending' AND e.value::bigint > $3::bigint - 600000)
       OR ((p.id IS NULL OR p.status = 'draft') AND e.value::bigint > $3::bigint - 15000)))`;
 
-/** One statement counts and decides under the row's lock. A payment that has its place already takes no second one. */
+/**
+ * One statement counts and decides under the row's lock, for all that the account asks for at once. A payment that has its place already takes no
+ * second one. $2: {payment id: now}.
+ */
 const take: Statement = {
   name: 'key_place_take',
-  text: `INSERT INTO key_place AS k (account_id, places) VALUES ($1, jsonb_build_object($2::text, $3::bigint))
-    ON CONFLICT (account_id) DO UPDATE SET places = ${counting} || jsonb_build_object($2::text, $3::bigint)
-      WHERE $5::int IS NULL OR (SELECT count(*) FROM jsonb_object_keys(${counting} - $2::text)) < $5::int
-    RETURNING 1 AS taken`,
+  text: `INSERT INTO key_place AS k (account_id, places) VALUES ($1, $2::jsonb)
+    ON CONFLICT (account_id) DO UPDATE SET places = (WITH c AS (SELECT ${counting} AS kept)
+      SELECT c.kept || coalesce((SELECT jsonb_object_agg(n.key, n.value) FROM (
+          SELECT e.key, e.value FROM jsonb_each(EXCLUDED.places) e ORDER BY c.kept ? e.key DESC
+          LIMIT greatest(0, $5::int - (SELECT count(*) FROM jsonb_object_keys(c.kept) o (id) WHERE NOT EXCLUDED.places ? o.id))) n),
+        '{}'::jsonb)
+      FROM c)
+    RETURNING ARRAY(SELECT w.id FROM jsonb_object_keys($2::jsonb) w (id) WHERE k.places ? w.id) AS taken`,
 };
 
-export interface Place {
+export interface Places {
   accountId: string;
-  /** Of the payment, or of a look-up without one. */
-  id: string;
+  /** Of payments, or of look-ups without one. */
+  ids: readonly string[];
   nowMs: number;
   windowMs: number;
+  /** How many of the account may be taken; null: these are recorded, however many there are. */
+  most: number | null;
 }
 
-/** @param most null: it is recorded, however many there are. @returns false: there is none left */
-export const takePlace = async (
+/** More than an account can have under way. */
+const unbounded = 1_000_000;
+
+/** @returns the ids that have a place */
+export async function takePlaces(
   sql: Queries,
-  { accountId, id, nowMs, windowMs }: Place,
-  most: number | null,
-): Promise<boolean> => (await sql.run(take, [accountId, id, nowMs, windowMs, most])).length > 0;
+  { accountId, ids, nowMs, windowMs, most }: Places,
+): Promise<readonly string[]> {
+  // An account without a row has its first places without a count.
+  const wanted = Object.fromEntries(ids.slice(0, most ?? unbounded).map((id) => [id, nowMs]));
+  const values = [accountId, JSON.stringify(wanted), nowMs, windowMs, most ?? unbounded];
+  const [row] = await sql.run<{ taken: string[] }>(take, values);
+  return row?.taken ?? [];
+}
 
 const give: Statement = {
   name: 'key_place_give',
