@@ -34,6 +34,23 @@ describe('what is sealed', () => {
     expect(() => secrets.open(sealed.subarray(0, 20), 'payment')).toThrow();
   });
 
+  it('opens in the process that sealed it as in every other, however much that sealed since', () => {
+    const mine = createSecrets(ids, one);
+    const first = mine.seal('chave-0@exemplo.com.br', 'payment 0');
+    for (let at = 1; at <= 17_000; at++) {
+      const sealed = mine.seal(`chave-${at}@exemplo.com.br`, `payment ${at}`);
+      if (at % 1_000 > 1) continue;
+      for (const process of [mine, secrets]) {
+        expect(process.open(sealed, `payment ${at}`).toString()).toBe(`chave-${at}@exemplo.com.br`);
+        expect(process.open(first, 'payment 0').toString()).toBe('chave-0@exemplo.com.br');
+        expect(() => process.open(sealed, 'payment 0')).toThrow();
+      }
+    }
+    const opened = mine.open(first, 'payment 0');
+    opened.fill(0);
+    expect(mine.open(first, 'payment 0').toString()).toBe('chave-0@exemplo.com.br');
+  });
+
   it('opens values while the previous secret is set, and seals with the current one', () => {
     const sealed = secrets.seal('plain', 'payment');
     const changed = createSecrets(ids, two, one);

@@ -50,6 +50,7 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
   const known = [current, ...(previous ? [previous] : [])].map(derived);
   const [own] = known as [Derived];
   const peppers = new Map(known.map(({ name, pepper }) => [name, pepper]));
+  const recent = recentlySealed();
   return {
     id: own.name,
     known: known.map(({ name, derive }) => ({ id: name, derive })),
@@ -64,10 +65,15 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
       const nonce = ids.bytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', own.keyFor(context), nonce);
       cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
-      return Buffer.concat([header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+      const parts = [header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()];
+      const sealed = Buffer.concat(parts);
+      if (typeof plain === 'string' && plain.length <= recentLongest) recent.add(sealed, context, plain);
+      return sealed;
     },
 
     open: (sealed, context) => {
+      const plain = recent.find(sealed, context);
+      if (plain !== undefined) return Buffer.from(plain);
       if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES + NONCE_BYTES + TAG_BYTES) {
         throw new Error('not something that was sealed here');
       }
@@ -83,6 +89,35 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
     },
 
     derive: own.derive,
+  };
+}
+
+/** A Pix key, and nothing as long as a body. */
+const recentLongest = 77;
+const recentMost = 8_192;
+
+/**
+ * What this process sealed a moment ago: the Pix key of a transfer is opened twice within its life, 15 µs each, where this takes 0.5. The whole
+ * sealed bytes and their context are looked up, so what was changed is opened, and fails. Two generations: to remove the oldest entry of one
+ * map costs more with each entry that was removed before it.
+ */
+function recentlySealed() {
+  let young = new Map<string, string>();
+  let old = new Map<string, string>();
+  const nameOf = (sealed: Buffer, context: string): string =>
+    `${context.length} ${context}${sealed.toString('latin1')}`;
+  return {
+    add(sealed: Buffer, context: string, plain: string): void {
+      if (young.size >= recentMost) {
+        old = young;
+        young = new Map();
+      }
+      young.set(nameOf(sealed, context), plain);
+    },
+    find(sealed: Buffer, context: string): string | undefined {
+      const name = nameOf(sealed, context);
+      return young.get(name) ?? old.get(name);
+    },
   };
 }
 
