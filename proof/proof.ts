@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
-import { abuse, mega } from './abuse/abuse.ts';
+import { abuse, figuresOf, shapes } from './abuse/abuse.ts';
 import { allRounds, tryAlerts } from './alerts/alerts.ts';
 import { mutateAll } from './asvs/mutate.ts';
 import { tryCitus } from './citus/citus.ts';
@@ -342,18 +342,17 @@ await rig(
 );
 // With the others it takes its two minutes; alone, all that there are.
 const abuseMinutes = given.only === undefined ? 2 : minutes;
-await rig(
-  'abuse',
-  `node proof/abuse/abuse.ts --minutes ${abuseMinutes}`,
-  async () => (process.platform === 'linux' ? abuse({ minutes: abuseMinutes, say: console.log }) : null),
-  (done) =>
-    done === null
-      ? { figures: '', faults: [], notRun: 'memory and descriptors are read from Linux' }
-      : {
-          figures: `${Object.values(done.attacks).reduce((sum, { done: times }) => sum + times, 0)} attacks of ${Object.keys(done.attacks).length} kinds; client p50 ${done.before.p50Ms} ms and p99 ${done.before.p99Ms} ms without, ${done.during.p50Ms} and ${done.during.p99Ms} with them (at most ${done.limitMs}), ${done.during.paid} charges paid and told of, slowest ${done.during.slowestPaidMs} ms; memory ${mega(done.memoryBefore)} MB, at most ${mega(done.memoryMost)}; descriptors ${done.descriptorsBefore}, at most ${done.descriptorsMost}, ${done.descriptorsAfter} at the end`,
-          faults: done.faults,
-        },
-);
+for (const shape of shapes)
+  await rig(
+    shape === 'one' ? 'abuse' : 'abuse of the parts behind a proxy',
+    `node proof/abuse/abuse.ts --shape ${shape} --minutes ${abuseMinutes}`,
+    async () =>
+      process.platform === 'linux' ? abuse({ shape, minutes: abuseMinutes, say: console.log }) : null,
+    (done) =>
+      done === null
+        ? { figures: '', faults: [], notRun: 'memory and descriptors are read from Linux' }
+        : { figures: figuresOf(done), faults: done.faults },
+  );
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 await script(
   'disk full',

@@ -1,24 +1,31 @@
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { finish, run } from '@vintem/testkit/command.ts';
-import { freePort } from '@vintem/testkit/free-port.ts';
-import type { FromAttackers, Targets } from './attackers.ts';
+import { type ChildProcess, fork } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { loadavg, setPriority } from 'node:os';
+import { parseArgs } from 'node:util';
+import { finish } from '@vintem/testkit/command.ts';
+import pg from 'pg';
+import { findEmbedded } from '../../server/src/store/database/embedded.ts';
+import { type StorageKind, storageBudgets } from '../../server/src/store/database/storage-budget.ts';
+import type { Counted, FromAttackers, Targets } from './attack.ts';
+import { limitsPassed } from './limits.ts';
+import { type Measured, measuredOf, payingMerchants } from './paying.ts';
+import { openStand, type Shape } from './stand.ts';
 
 /**
- * Attacks a running service anonymously and as a merchant, over loopback, while a well-behaved client measures.
+ * Attacks the whole program, anonymously and as a merchant with people and programs, beside two merchants that pay and are paid.
  *
- * Rules. (1) The p99 of the client stays below 1 s, or below ten times its value without attack in the same run, if that is more: a
- * quiet machine has some 10 ms, so the second bound matters only on a machine that is already loaded. (2) The
- * largest memory of the service during the attack is at most 1.5 times the largest before it, both while the client works. (3) Some
- * time after the attack, with the attackers' connections still open on their side, the service has no more descriptors than before it, apart
- * from the client pools. (4) The provider's webhook reports every paid charge within ten seconds. (5) No answer to
- * the client is a 5xx, and no attack causes an unexpected error (500). (6) `verify --full` is clean.
+ * Rules. (1) The p99 of the paying merchants is at most three times that of the same run without attack, measured before and after it. (2) No
+ * answer to them is an error, and what was acknowledged to them comes to its end: nothing is lost. (3) No attack gets through more often
+ * than its limit (`limits.ts`), and what it stores stays in its budget. (4) The largest memory of the service during the attack is at most
+ * 1.5 times the largest before it. (5) Some time after the attack, with the attackers' connections still open on their side, the service has no more
+ * descriptors than before it, apart from the client pools. (6) No attack causes an unexpected error. (7) `verify --full` is clean.
  */
+export const shapes: readonly Shape[] = ['one', 'apart'];
+
 export interface Abused {
+  shape: Shape;
   minutes: number;
-  before: Measured;
+  without: Measured;
   during: Measured;
   limitMs: number;
   /** Bytes. */
@@ -27,92 +34,83 @@ export interface Abused {
   descriptorsBefore: number;
   descriptorsMost: number;
   descriptorsAfter: number;
-  attacks: Record<string, { done: number; statuses: Record<string, number> }>;
+  acknowledged: number;
+  missing: number;
+  attacks: Record<string, Counted>;
+  /** Bytes that the attacking account stored, by budget. */
+  stored: Partial<Record<StorageKind, number>>;
   loadAverage: number;
   faults: string[];
 }
 
-interface Measured {
-  calls: number;
-  p50Ms: number;
-  p99Ms: number;
-  slowestMs: number;
-  /** Charges that were paid and told of. */
-  paid: number;
-  slowestPaidMs: number;
-}
-
-const bearableMs = 1_000;
-const worsening = 10;
+const worsening = 3;
+/** Below it a ratio says nothing: on a quiet machine the p99 without attack is some 10 ms. */
+const unfeltMs = 150;
 const memoryTimes = 1.5;
 /** Connections to the database and of idle keep-alive clients come and go. */
 const descriptorsSpare = 25;
 /** A stream that takes nothing is let go after 75 s. */
 const lettingGoMs = 100_000;
-const paidWithinMs = 10_000;
+const settlingMs = 60_000;
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
+/** @param minutes of the attack; the time without it is half as long, before and after, and at most two minutes */
 export async function abuse({
+  shape,
   minutes,
   say,
 }: {
+  shape: Shape;
   minutes: number;
   say: (line: string) => void;
 }): Promise<Abused> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'vintem-abuse-'));
-  // As root the database runs as another user, who has to pass through.
-  await chmod(dataDir, 0o711);
-  const [port, simulatorPort] = [await freePort(), await freePort()];
-  const env = { DATA_DIR: dataDir, PORT: `${port}`, SIMULATOR_PORT: `${simulatorPort}`, LOG_LEVEL: 'error' };
-  const program = run(['start'], env);
+  const quietMs = Math.min(60_000, minutes * 15_000);
+  const stand = await openStand(shape);
+  let attackers: ChildProcess | undefined;
   try {
-    await program.line('vintem ready ');
-    const url = `http://127.0.0.1:${port}`;
-    const targets = await targetsOf(url, program.stdout());
-    const client = wellBehaved(targets, `http://127.0.0.1:${simulatorPort}`);
-    const process = watch(program.pid);
+    const merchants = payingMerchants(stand);
+    const watched = watch(stand.pid);
     // What is compiled, cached and reserved for the first requests is no growth: the calls of the attack, in their right form and at full speed.
-    await warmUp(targets, 15_000);
-    await client.run(5_000);
-    say('measuring without attack');
-    process.reset();
-    const before = await client.run(Math.min(30_000, minutes * 15_000));
-    const memoryBefore = process.memoryMost();
-    const descriptorsBefore = process.descriptors();
+    await warmUp(stand.targets, 15_000);
+    await merchants.begin();
+    await merchants.run(5_000);
+    merchants.faults.length = 0;
+    say(`${shape}: measuring without attack`);
+    watched.reset();
+    const before = await merchants.run(quietMs);
+    const memoryBefore = watched.memoryMost();
+    const descriptorsBefore = watched.descriptors();
     const loadAverage = loadavg()[0] ?? 0;
 
-    say(`attacking for ${minutes} minutes`);
-    process.reset();
-    const attackers = new Worker(new URL('./attackers.ts', import.meta.url), { workerData: targets });
-    const attacks: Abused['attacks'] = {};
-    const stopped = new Promise<void>((resolve, reject) => {
-      attackers.once('error', reject);
-      attackers.on('message', (message: FromAttackers) => {
-        if ('stopped' in message) return resolve();
-        const { attack, done, statuses } = message;
-        attacks[attack] = { done, statuses };
-      });
-    });
-    const during = await client.run(minutes * 60_000);
-    const memoryMost = process.memoryMost();
-    const descriptorsMost = process.descriptorsMost();
-    attackers.postMessage('stop');
-    await stopped;
+    say(`${shape}: attacking for ${minutes} minutes`);
+    watched.reset();
+    attackers = beginAttack(stand.targets);
+    const times = await merchants.run(minutes * 60_000);
+    const memoryMost = watched.memoryMost();
+    const descriptorsMost = watched.descriptorsMost();
+    const attacks = await endAttack(attackers);
 
-    say('waiting for connections to be let go');
+    say(`${shape}: waiting for connections to be let go`);
     const deadline = Date.now() + lettingGoMs;
-    while (process.descriptors() > descriptorsBefore + descriptorsSpare && Date.now() < deadline)
+    while (watched.descriptors() > descriptorsBefore + descriptorsSpare && Date.now() < deadline)
       await sleep(500);
-    const descriptorsAfter = process.descriptors();
-    attackers.postMessage('close');
-    process.stop();
+    const descriptorsAfter = watched.descriptors();
+    attackers.send('close');
+    const after = await merchants.run(quietMs);
+    watched.stop();
 
-    const verified = await finish(['verify', '--full', '--json'], env);
-    const limitMs = Math.max(bearableMs, worsening * before.p99Ms);
-    const result: Abused = {
+    const missing = await merchants.missing(settlingMs);
+    const stored = await storedBy(stand.dataDir, stand.targets.accountId);
+    const verified = await finish(['verify', '--full', '--json'], stand.env);
+    const without = measuredOf(before, after);
+    const during = measuredOf(times);
+    const limitMs = Math.max(unfeltMs, worsening * without.p99Ms);
+    const seconds = minutes * 60;
+    return {
+      shape,
       minutes,
-      before,
+      without,
       during,
       limitMs,
       memoryBefore,
@@ -120,58 +118,99 @@ export async function abuse({
       descriptorsBefore,
       descriptorsMost,
       descriptorsAfter,
+      acknowledged: merchants.acknowledged(),
+      missing: missing.length,
       attacks,
+      stored,
       loadAverage,
-      faults: [],
+      faults: [
+        ...merchants.faults.slice(0, 20),
+        ...missing.map((one) => `acknowledged and missing: ${one}`).slice(0, 20),
+        ...limitsPassed(attacks, seconds),
+        ...budgetsPassed(stored, seconds),
+        ...(during.p99Ms > limitMs ? [`p99 ${during.p99Ms} ms, at most ${limitMs} wanted`] : []),
+        ...(memoryMost > memoryTimes * memoryBefore
+          ? [`memory ${mega(memoryMost)} MB from ${mega(memoryBefore)} MB`]
+          : []),
+        ...(descriptorsAfter > descriptorsBefore + descriptorsSpare
+          ? [`${descriptorsAfter} descriptors are left, ${descriptorsBefore} before`]
+          : []),
+        ...stand
+          .complaints()
+          .filter((line) => line.includes('a request failed'))
+          .slice(0, 10),
+        ...(verified.code === 0
+          ? []
+          : [`verify --full ended with ${verified.code}: ${verified.stdout.slice(0, 500)}`]),
+      ],
     };
-    result.faults = [
-      ...client.faults,
-      ...(during.p99Ms > limitMs ? [`p99 ${during.p99Ms} ms, at most ${limitMs} wanted`] : []),
-      ...(memoryMost > memoryTimes * memoryBefore
-        ? [`memory ${mega(memoryMost)} MB from ${mega(memoryBefore)} MB`]
-        : []),
-      ...(descriptorsAfter > descriptorsBefore + descriptorsSpare
-        ? [`${descriptorsAfter} descriptors are left, ${descriptorsBefore} before`]
-        : []),
-      ...program
-        .stderr()
-        .split('\n')
-        .filter((line) => line.includes('a request failed'))
-        .slice(0, 10),
-      ...(verified.code === 0
-        ? []
-        : [`verify --full ended with ${verified.code}: ${verified.stdout.slice(0, 500)}`]),
-    ];
-    return result;
   } finally {
-    program.kill('SIGTERM');
-    await program.exit;
-    await rm(dataDir, { recursive: true, force: true });
+    attackers?.kill('SIGKILL');
+    await stand.end();
+    await stand.remove();
   }
 }
 
-export const mega = (bytes: number): number => Math.round(bytes / 1024 / 1024);
+const mega = (bytes: number): number => Math.round(bytes / 1024 / 1024);
 
-async function targetsOf(url: string, printed: string): Promise<Targets> {
-  const key = /vintem test key (\S+)/.exec(printed)?.[1] ?? '';
-  const account = await fetch(`${url}/api/v1/public/operations`, {
-    headers: { authorization: `Bearer ${key}` },
+/** In one line. */
+export function figuresOf(done: Abused): string {
+  const { without, during } = done;
+  const times = Object.values(done.attacks).reduce((sum, one) => sum + one.done, 0);
+  return `${times} attacks of ${Object.keys(done.attacks).length} kinds; paying merchants p50 ${without.p50Ms} ms and p99 ${without.p99Ms} ms without, ${during.p50Ms} and ${during.p99Ms} with them (at most ${done.limitMs}); ${done.acknowledged} payments acknowledged, ${done.missing} missing; memory ${mega(done.memoryBefore)} MB, at most ${mega(done.memoryMost)}; descriptors ${done.descriptorsBefore}, at most ${done.descriptorsMost}, ${done.descriptorsAfter} at the end`;
+}
+
+function beginAttack(targets: Targets): ChildProcess {
+  const child = fork(new URL('./attackers.ts', import.meta.url), {
+    env: { PATH: process.env.PATH, ABUSE_TARGETS: JSON.stringify(targets) },
   });
-  const { ownerId, operations } = (await account.json()) as { ownerId: string; operations: { id: string }[] };
-  const [, email = '', password = ''] = /e-mail (\S+) password (\S+)/.exec(printed) ?? [];
-  const signIn = await fetch(`${url}/panel/api/auth/sign-in/email`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url },
-    body: JSON.stringify({ email, password }),
+  // They have machines of their own: what is measured is not how much processor they take from the service.
+  setPriority(child.pid as number, 15);
+  return child;
+}
+
+const endAttack = (child: ChildProcess): Promise<Record<string, Counted>> =>
+  new Promise((resolve, reject) => {
+    const attacks: Record<string, Counted> = {};
+    child.once('exit', (code) => reject(new Error(`the attackers ended with ${code}`)));
+    child.on('message', (message: FromAttackers) => {
+      if ('stopped' in message) resolve(attacks);
+      else attacks[message.attack] = message.counted;
+    });
+    child.send('stop');
   });
-  if (!signIn.ok) throw new Error(`the owner of the test account cannot sign in: ${signIn.status}`);
-  const cookie = signIn.headers
-    .getSetCookie()
-    .map((one) => one.split(';', 1)[0])
-    .join('; ');
-  const session = await fetch(`${url}/panel/api/session`, { headers: { cookie } });
-  const { csrf } = (await session.json()) as { csrf: string };
-  return { url, key, accountId: ownerId, operationId: operations[0]?.id ?? '', cookie, csrf };
+
+/** What the attacking account has stored that has a budget, as far as the columns that callers decide go. */
+async function storedBy(dataDir: string, accountId: string): Promise<Abused['stored']> {
+  const client = new pg.Client({ connectionString: (await findEmbedded(dataDir)) ?? '' });
+  await client.connect();
+  try {
+    const { rows: kinds } = await client.query<{ kind: StorageKind; bytes: string }>(
+      `SELECT CASE WHEN status >= 400 THEN 'refused-requests' WHEN method IN ('GET', 'HEAD') THEN 'reading-requests'
+          ELSE 'changing-requests' END AS kind, sum(pg_column_size(r.*)) AS bytes
+        FROM vintem.request_log r WHERE account_id = $1 GROUP BY 1`,
+      [accountId],
+    );
+    const { rows: answers } = await client.query<{ bytes: string }>(
+      `SELECT coalesce(sum(greatest(0, octet_length(a ->> 'responseSnippet') - 64)), 0) AS bytes
+        FROM vintem.webhook_delivery d, jsonb_array_elements(d.attempts) a WHERE d.account_id = $1`,
+      [accountId],
+    );
+    return {
+      ...Object.fromEntries(kinds.map(({ kind, bytes }) => [kind, Number(bytes)])),
+      answers: Number(answers[0]?.bytes),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+function budgetsPassed(stored: Abused['stored'], seconds: number): string[] {
+  return Object.entries(stored).flatMap(([kind, bytes]) => {
+    const { bytes: atOnce, perSecond } = storageBudgets[kind as StorageKind];
+    const most = atOnce + perSecond * (seconds + 120);
+    return bytes > most ? [`${kind}: ${bytes} bytes are stored, at most ${most} are allowed`] : [];
+  });
 }
 
 /** Eight at once, as fast as they are answered. */
@@ -208,83 +247,6 @@ async function warmUp(targets: Targets, ms: number): Promise<void> {
   await Promise.all([...Array.from({ length: 8 }, (_, n) => read(n)), ...Array.from({ length: 4 }, signIn)]);
 }
 
-/** Reads ten times a second. Once a second it creates a charge, pays it at the provider and waits until the webhook has reported it. */
-function wellBehaved({ url, key }: Targets, simulatorUrl: string) {
-  const faults: string[] = [];
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  let times: number[] = [];
-  let paidTimes: number[] = [];
-
-  async function call(
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<{ status: number; body: unknown }> {
-    const began = performance.now();
-    const answer = await fetch(`${url}/api/v1/public${path}`, {
-      method,
-      headers,
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const got = (await answer.json()) as unknown;
-    times.push(performance.now() - began);
-    if (answer.status >= 500) faults.push(`${method} ${path} answered ${answer.status}`);
-    return { status: answer.status, body: got };
-  }
-
-  async function pay(): Promise<void> {
-    const charge = {
-      amountCents: 1000,
-      payerName: 'Maria',
-      description: '',
-      requestKey: crypto.randomUUID(),
-    };
-    const { status, body } = await call('POST', '/pix/charges', charge);
-    // The attackers use the same key: its limits are theirs too.
-    if (status !== 201) return;
-    const { id } = body as { id: string };
-    const began = performance.now();
-    await fetch(`${simulatorUrl}/control/charges/${id.replaceAll('-', '')}/pay`, { method: 'POST' });
-    for (;;) {
-      const { body: now } = await call('GET', `/payments/${id}`);
-      if ((now as { status?: string }).status === 'paid') break;
-      if (performance.now() - began > paidWithinMs) {
-        faults.push(`charge ${id} was paid and not told of within ${paidWithinMs} ms`);
-        return;
-      }
-      await sleep(100);
-    }
-    paidTimes.push(performance.now() - began);
-  }
-
-  const every = async (ms: number, until: number, work: () => Promise<unknown>): Promise<void> => {
-    while (performance.now() < until) {
-      const began = performance.now();
-      await work().catch((error: Error) => faults.push(`no answer: ${error.message}`));
-      await sleep(Math.max(0, ms - (performance.now() - began)));
-    }
-  };
-
-  return {
-    faults,
-    async run(ms: number): Promise<Measured> {
-      [times, paidTimes] = [[], []];
-      const until = performance.now() + ms;
-      await Promise.all([every(100, until, () => call('GET', '/account')), every(1000, until, pay)]);
-      const sorted = times.toSorted((a, b) => a - b);
-      const at = (part: number) => Math.round(sorted[Math.floor(part * (sorted.length - 1))] ?? 0);
-      return {
-        calls: times.length,
-        p50Ms: at(0.5),
-        p99Ms: at(0.99),
-        slowestMs: at(1),
-        paid: paidTimes.length,
-        slowestPaidMs: Math.round(Math.max(0, ...paidTimes)),
-      };
-    },
-  };
-}
-
 /** Memory and descriptors of a process, four times a second, from Linux' /proc. */
 function watch(pid: number) {
   let [memory, memoryMost, descriptors, descriptorsMost] = [0, 0, 0, 0];
@@ -308,8 +270,14 @@ function watch(pid: number) {
 }
 
 if (import.meta.main) {
-  const { numbersGiven } = await import('../flags.ts');
-  const done = await abuse({ ...numbersGiven({ minutes: 2 }), say: console.log });
-  console.log(JSON.stringify(done, null, 2));
-  process.exitCode = done.faults.length > 0 ? 1 : 0;
+  const { values } = parseArgs({
+    options: { minutes: { type: 'string', default: '2' }, shape: { type: 'string' } },
+  });
+  const wanted = shapes.filter((shape) => values.shape === undefined || shape === values.shape);
+  const minutes = Number(values.minutes) / wanted.length;
+  for (const shape of wanted) {
+    const done = await abuse({ shape, minutes, say: console.log });
+    console.log(JSON.stringify(done, null, 2));
+    if (done.faults.length > 0) process.exitCode = 1;
+  }
 }

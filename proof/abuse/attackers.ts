@@ -1,64 +1,27 @@
 import { connect, type Socket } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
+import {
+  api,
+  asMerchant,
+  asOwner,
+  asStranger,
+  count,
+  counted,
+  type FromAttackers,
+  flood,
+  json,
+  oneOf,
+  own,
+  panel,
+  post,
+  send,
+  sleep,
+  stop,
+  targets,
+} from './attack.ts';
+import { greedy } from './greedy.ts';
 
-/**
- * The attackers, on a thread of their own, so that their work does not delay the client that measures. Each attack is one loop with bounded
- * concurrency and bounded rate; all of them together hold at most `socketsMost` raw connections.
- */
-export interface Targets {
-  url: string;
-  /** Key and account of a merchant that attacks as well. */
-  key: string;
-  accountId: string;
-  operationId: string;
-  /** Cookie and CSRF token of its owner in the panel. */
-  cookie: string;
-  csrf: string;
-}
-
-export type FromAttackers =
-  | { attack: string; done: number; statuses: Record<string, number> }
-  | { stopped: true };
-
-const targets = workerData as Targets;
+/** The attackers: each attack is one loop with bounded concurrency and rate; all of them together hold at most `socketsMost` raw connections. */
 const { hostname, port } = new URL(targets.url);
-const api = `${targets.url}/api/v1/public`;
-const panel = `${targets.url}/panel/api`;
-const own = `${panel}/accounts/${targets.accountId}`;
-
-let stopping = false;
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-const counted = new Map<string, { done: number; statuses: Record<string, number> }>();
-function count(attack: string, status: number | string): void {
-  const one = counted.get(attack) ?? { done: 0, statuses: {} };
-  one.done++;
-  one.statuses[status] = (one.statuses[status] ?? 0) + 1;
-  counted.set(attack, one);
-}
-
-async function send(attack: string, url: string, options: RequestInit = {}): Promise<void> {
-  try {
-    const answer = await fetch(url, { ...options, signal: AbortSignal.timeout(10_000) });
-    count(attack, answer.status);
-    await answer.body?.cancel();
-  } catch (error) {
-    count(attack, (error as Error).name);
-  }
-}
-
-/** `perSecond` calls at most, `atOnce` under way. */
-function flood(atOnce: number, perSecond: number, call: (n: number) => Promise<void>): Promise<unknown> {
-  let n = 0;
-  const one = async () => {
-    while (!stopping) {
-      const began = performance.now();
-      await call(n++);
-      await sleep(Math.max(0, (1000 * atOnce) / perSecond - (performance.now() - began)));
-    }
-  };
-  return Promise.all(Array.from({ length: atOnce }, one));
-}
 
 // ------------------------------------------------------------------------------------------------------- hostile text
 
@@ -88,13 +51,6 @@ const hostile: readonly unknown[] = [
   { __proto__: 1, constructor: { prototype: 1 } },
   Array.from({ length: 3000 }, () => 1),
 ];
-const oneOf = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
-
-const json = { 'content-type': 'application/json' };
-const asMerchant = { ...json, authorization: `Bearer ${targets.key}` };
-const asOwner = { ...json, cookie: targets.cookie, 'x-csrf-token': targets.csrf, origin: targets.url };
-const asStranger = { ...json, origin: targets.url };
-
 /** Every call with a body, and a right body in which one field after the other becomes hostile. */
 const forms: readonly [string, string, Record<string, string>, Record<string, unknown>][] = [
   [
@@ -201,9 +157,6 @@ const halfOpen = () => flood(1, 20, async () => void open('half-open connections
 // ------------------------------------------------------------------------------------------------------------- floods
 
 const name = (n: number) => `${n}-${Math.random().toString(36).slice(2)}`;
-const post = (attack: string, url: string, headers: Record<string, string>, body: object) =>
-  send(attack, url, { method: 'POST', headers, body: JSON.stringify(body) });
-
 const signIns = () =>
   flood(4, 40, (n) =>
     post('sign-ins', `${panel}/auth/sign-in/email`, asStranger, {
@@ -314,21 +267,23 @@ const attacks = [
   searches,
   lists,
   paths,
+  ...greedy,
 ];
 
 const all = Promise.all(attacks.map((attack) => attack()));
+const tell = (message: FromAttackers) => process.send?.(message);
 
-parentPort?.on('message', async (message: 'stop' | 'close') => {
+process.on('message', async (message: 'stop' | 'close') => {
   if (message === 'stop') {
-    stopping = true;
+    stop();
     await all;
-    for (const [attack, { done, statuses }] of counted) {
-      parentPort?.postMessage({ attack, done, statuses } satisfies FromAttackers);
-    }
+    for (const [attack, one] of counted) tell({ attack, counted: one });
     // What is open stays open: the service has to let it go by itself.
-    parentPort?.postMessage({ stopped: true } satisfies FromAttackers);
+    tell({ stopped: true });
   } else {
     for (const socket of sockets) socket.destroy();
     process.exit(0);
   }
 });
+// The rig has ended: nothing may be left behind it.
+process.on('disconnect', () => process.exit(1));
