@@ -19,6 +19,7 @@ import { restoreRounds } from './processes/restore.ts';
 import { rotations } from './processes/rotation.ts';
 import { shareCells } from './processes/shares.ts';
 import { promoteStandby } from './processes/standby.ts';
+import { twoAccounts } from './processes/two-accounts.ts';
 import { wentBack } from './processes/went-back.ts';
 import { keepPromiseOnProgram } from './sdk/promise.ts';
 import { search } from './search/search.ts';
@@ -209,6 +210,15 @@ await rig(
   () => wentBack({ seed, rounds, say: console.log }),
   (done) => ({
     figures: `${done.rounds} times back, ${done.lost} payouts lost, ${done.underWay} of them under way, ${done.repeated} repeated, ${done.paidTwice} paid twice`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'two accounts at a bank',
+  `node proof/processes/two-accounts.ts --seed ${seed} --rounds ${rounds}`,
+  () => twoAccounts({ seed, rounds, acts: 40, say: console.log }),
+  (done) => ({
+    figures: `${done.rounds} rounds, ${Object.values(done.acts).reduce((sum, times) => sum + times, 0)} acts, ${done.restores} restores, ${done.accounts} accounts at banks, ${done.requests} requests, ${done.repeats} repeats, ${done.paidTwice} paid twice`,
     faults: done.faults,
   }),
 );

@@ -1309,4 +1309,27 @@ export const bugs: Bug[] = [
     rig: 'suite',
     test: 'server/test/database/mark.test.ts',
   },
+  {
+    name: 'an attempt does not keep the account that it goes to',
+    file: 'server/src/money/intent.ts',
+    line: 'identity: intent.identity ?? identity,',
+    with: 'identity: intent.identity,',
+    rig: 'simulation',
+  },
+  {
+    name: 'a lost time keeps no account of what may have been sent in it',
+    file: 'server/src/operate/after-restore.ts',
+    line: "identityOfRow('i', '$6', '$7')",
+    with: "'NULL'",
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
+    name: 'what a provider has of a lost time is followed up at the account of another connection',
+    file: 'server/src/flow/lost-payments.ts',
+    line: '    identity: lost.identity ?? unknownIdentity,\n',
+    with: '',
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
 ];

@@ -50,7 +50,7 @@ const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
     provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at`,
-  intent: 'account_id, payment_id, operation_id, state, lease_until, absent_since, answered_at',
+  intent: 'account_id, payment_id, operation_id, state, identity, lease_until, absent_since, answered_at',
 };
 
 export function createMirror(db: Database): Mirror {
@@ -162,6 +162,7 @@ export function createMirror(db: Database): Mirror {
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
           intentState: intent?.state ?? null,
+          intentIdentity: intent?.identity ?? null,
           leased: intent?.lease_until != null,
           expiresAt: one.expires_at,
           undecidedSince: intent?.absent_since ?? null,
@@ -191,6 +192,7 @@ export function createMirror(db: Database): Mirror {
             command: refund.command,
             history: refund.history,
             intentState: intentOf.get(refund.id)?.state ?? null,
+            intentIdentity: intentOf.get(refund.id)?.identity ?? null,
             journals: journalsOf(refund.id),
           })),
           disputes: (disputes.get(one.id) ?? []).map((dispute) => {
@@ -413,6 +415,7 @@ interface IntentRow {
   payment_id: string;
   operation_id: string;
   state: string;
+  identity: string | null;
   lease_until: number | null;
   absent_since: number | null;
   answered_at: number | null;

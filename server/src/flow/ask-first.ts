@@ -52,7 +52,7 @@ export type Asked =
   | { at: 'nowhere' }
   /** One of them did not answer, or no query was left. */
   | { at: 'unknown' }
-  | { at: 'found'; connection: string; providerRef: string | null };
+  | { at: 'found'; connection: string; identity: string; providerRef: string | null };
 
 /** Asks one after the other: the first that has the id ends it. */
 export async function askFirst(
@@ -63,16 +63,19 @@ export async function askFirst(
   const providerId = providerIdOf(paymentId);
   for (const connection of connections) {
     const provider = deps.providers.get(connection);
+    const identity = provider?.identity ?? null;
+    // Of another account than the one that it had, an answer says nothing.
+    if (identity === null) return { at: 'unknown' };
     const slot = provider && (await takeQuery(deps, connection, provider.capabilities.callTimeoutMs * 2));
     if (!provider || !slot) return { at: 'unknown' };
     const asking = kind === 'deposit' ? provider.queryCharge(providerId) : provider.queryPayout(providerId);
     const outcome = await asking.finally(() => slot.free());
-    if (outcome.outcome === 'unclear') return { at: 'unknown' };
+    if (outcome.outcome === 'unclear' || provider.identity !== identity) return { at: 'unknown' };
     if (outcome.outcome === 'notFound') continue;
     const { report } = outcome;
     const providerRef = 'providerId' in report ? (report.providerRef ?? null) : null;
     deps.log.warn({ paymentId, connection }, 'a payment of the lost time was found before it was sent');
-    return { at: 'found', connection, providerRef };
+    return { at: 'found', connection, identity, providerRef };
   }
   return { at: 'nowhere' };
 }
@@ -102,10 +105,11 @@ export function buildAsked(input: {
       if (!payment || stored?.state !== 'ready') return { answer: undefined };
       if (asked.at === 'unknown')
         return { answer: undefined, writes: [put(intents, { ...stored, dueAt: now + askAgainMs })] };
-      const { connection, providerRef } = asked;
+      const { connection, identity, providerRef } = asked;
       const adopted: Intent = {
         ...stored,
         connection,
+        identity,
         providerRef,
         priority: priorityOf(stored.kind, payment.status),
         state: 'awaiting',

@@ -81,8 +81,9 @@ export async function noteLost(
   // It came into the books meanwhile.
   if (bookedOn === connection) return 'decided';
   const now = home.clock.now();
+  const identity = deps.providers.get(connection)?.identity ?? null;
   await home.sql.tx((tx) =>
-    storeLost(tx, { accountId, paymentId, connection, kind, status, providerRef }, now),
+    storeLost(tx, { accountId, paymentId, connection, identity, kind, status, providerRef }, now),
   );
   if (decided) return 'decided';
   if (kind === 'deposit' || status === 'refused') return 'open';

@@ -1,6 +1,7 @@
 import { refuse } from '../ground/errors.ts';
 import { type Intent, priorityOf } from '../money/intent.ts';
 import type { Payment } from '../money/payment.ts';
+import { unknownIdentity } from '../provider/identity.ts';
 import type { AccountState } from '../store/rows/conditions.sql.ts';
 import { type LostPayment, lostPayments } from '../store/rows/lost-payments.sql.ts';
 import { paymentKey } from '../store/rows/payments.sql.ts';
@@ -59,6 +60,7 @@ export function adoptedIntent(intent: Intent, payment: Payment, lost: LostPaymen
   return {
     ...intent,
     connection: lost.connection,
+    identity: lost.identity ?? unknownIdentity,
     priority: priorityOf(payment.kind, payment.status),
     state: 'awaiting',
     attempt: 1,

@@ -1,4 +1,5 @@
 import type { Signal } from '../ground/signal.ts';
+import type { Provider } from '../provider/provider.ts';
 import type { CellsOf } from './cells-of.ts';
 import type { SendDeps } from './send.ts';
 
@@ -6,4 +7,6 @@ import type { SendDeps } from './send.ts';
 export interface TrackingDeps extends SendDeps {
   wake: Signal;
   cells: CellsOf<TrackingDeps>;
+  /** False: a connection that is held; the simulator, while there are no test accounts. */
+  isInUse(provider: Provider): Promise<boolean>;
 }

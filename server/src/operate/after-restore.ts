@@ -1,24 +1,45 @@
 import type { Queries, Statement } from '../ports/sql.ts';
+import { unknownIdentity } from '../provider/identity.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
 import { audits, installationId } from '../store/rows/audit.sql.ts';
 import { noteLostTime } from './lost-time.sql.ts';
 import { pauseAfterRestore, pauseForLostTime } from './pause.ts';
 
+/** A copy of an early version keeps no accounts yet. */
+const hasIdentities: Statement = {
+  name: 'restore_has_identities',
+  text: `SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('vintem.intent') AND attname = 'identity') AS present`,
+};
+
+const accountsBehind: Statement = {
+  name: 'restore_accounts_behind',
+  text: 'SELECT id, identity FROM connection WHERE identity IS NOT NULL',
+};
+
+/**
+ * The account at the provider that a row may have been sent to in the time that was lost: the one that was behind its connection then, since no other may
+ * come behind a connection with something unfinished.
+ */
+const identityOfRow = (row: string, ids: string, identities: string): string =>
+  `coalesce(${row}.identity, (SELECT k.identity FROM unnest(${ids}::text[], ${identities}::text[]) AS k (id, identity)
+      WHERE k.id = ${row}.connection), '${unknownIdentity}')`;
+
 const unclear: Statement = {
   name: 'restore_intents',
+  text: `UPDATE intent i SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
+      due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL, identity = ${identityOfRow('i', '$3', '$4')}`,
+};
+
+const unclearOfEarly: Statement = {
+  name: 'restore_intents_of_early',
   text: `UPDATE intent SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
       due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL`,
 };
 
-/** A copy of an early version has no defences yet. */
-const hasDefences: Statement = {
-  name: 'restore_has_defences',
-  text: `SELECT to_regclass('vintem.dispute_defence') IS NOT NULL AS present`,
-};
-
 const unclearDefences: Statement = {
   name: 'restore_defences',
-  text: `UPDATE dispute_defence SET status = 'unknown', attempts = GREATEST(attempts, 1), fence = NULL, due_at = $1
+  text: `UPDATE dispute_defence f SET status = 'unknown', attempts = GREATEST(attempts, 1), fence = NULL, due_at = $1,
+      identity = ${identityOfRow('f', '$2', '$3')}
     WHERE status IN ('pending', 'unknown')`,
 };
 
@@ -27,6 +48,12 @@ const hasLosses: Statement = {
   name: 'restore_has_losses',
   text: `SELECT to_regclass('vintem.lost_time') IS NOT NULL AS present`,
 };
+
+/** Two arrays: connections, and the account behind each. */
+async function findAccountsBehind(sql: Queries): Promise<[string[], string[]]> {
+  const rows = await sql.run<{ id: string; identity: string }>(accountsBehind);
+  return [rows.map(({ id }) => id), rows.map(({ identity }) => identity)];
+}
 
 const refill: Statement = {
   name: 'restore_query_buckets',
@@ -87,9 +114,14 @@ export async function markRestored(
   const at = new Date(now).toISOString();
   await pauseAfterRestore(tx, now);
   const fence = ids.uuid();
-  await tx.inEveryCell((cell) => cell.run(unclear, [fence, at]));
-  const [defences] = await tx.run<{ present: boolean }>(hasDefences);
-  if (defences?.present) await tx.inEveryCell((cell) => cell.run(unclearDefences, [at]));
+  const [identities] = await tx.run<{ present: boolean }>(hasIdentities);
+  if (identities?.present) {
+    const behind = await findAccountsBehind(tx);
+    await tx.inEveryCell(async (cell) => {
+      await cell.run(unclear, [fence, at, ...behind]);
+      await cell.run(unclearDefences, [at, ...behind]);
+    });
+  } else await tx.inEveryCell((cell) => cell.run(unclearOfEarly, [fence, at]));
   await tx.run(refill, [at]);
   const [losses] = await tx.run<{ present: boolean }>(hasLosses);
   if (losses?.present)
@@ -122,7 +154,7 @@ const unclearPage: Statement = {
   text: `WITH page AS MATERIALIZED (SELECT account_id, payment_id, state FROM intent
       WHERE (account_id, payment_id) > ($3, $4) ORDER BY account_id, payment_id LIMIT $5),
     changed AS (UPDATE intent i SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
-        due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL
+        due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL, identity = ${identityOfRow('i', '$6', '$7')}
       FROM page p WHERE i.account_id = p.account_id AND i.payment_id = p.payment_id AND i.state <> 'awaiting' AND p.state <> 'awaiting')
     SELECT account_id AS "accountId", payment_id AS "paymentId" FROM page ORDER BY account_id DESC, payment_id DESC LIMIT 1`,
 };
@@ -146,15 +178,16 @@ export async function markLostTime(
   const at = new Date(now).toISOString();
   await sql.tx((tx) => pauseForLostTime(tx, now, since));
   const fence = ids.uuid();
+  const behind = await findAccountsBehind(sql);
   for (const cell of everyCell) {
-    await cell.tx((tx) => tx.run(unclearDefences, [at]));
+    await cell.tx((tx) => tx.run(unclearDefences, [at, ...behind]));
     let after: { accountId: string; paymentId: string } | undefined = {
       ...{ accountId: beforeAll, paymentId: beforeAll },
     };
     while (after) {
       const { accountId, paymentId }: { accountId: string; paymentId: string } = after;
       [after] = await cell.run<{ accountId: string; paymentId: string }>(unclearPage, [
-        ...[fence, at, accountId, paymentId, intentsPerPage],
+        ...[fence, at, accountId, paymentId, intentsPerPage, ...behind],
       ]);
     }
   }

@@ -151,7 +151,10 @@ export async function reconcile(
     restoreEnded: false,
     unlisted: [],
   };
-  let providers = [...deps.providers.values()];
+  let providers: Provider[] = [];
+  // Without test accounts the simulator need not run, and nothing can have been lost there.
+  for (const provider of deps.providers.values())
+    if (provider.identity === null || (await deps.isInUse(provider))) providers.push(provider);
   if (accountId === null && restore !== null) {
     // Payments sent in the lost time are known to their provider alone: without one of them nothing has been compared.
     const missing = (await findConnections(deps.sql)).filter((one) => !deps.providers.has(one));

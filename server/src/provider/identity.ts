@@ -15,3 +15,6 @@ export function identityOf(baseUrl: string | null, account: readonly string[]): 
     .digest('base64url')
     .slice(0, 22);
 }
+
+/** Of what may have been sent in a lost time over a connection whose account was not kept then: no account has it, so nothing is sent again, and a person decides. */
+export const unknownIdentity = 'unknown';

@@ -4,6 +4,7 @@ import { openFakeStandby } from '@vintem/testkit/standby.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stepProviderBalance } from '../../src/jobs/provider-balance.ts';
 import { createMetrics } from '../../src/main/metrics.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 
 /** Facts for alerts that a person or a process has to write down first. */
 
@@ -180,6 +181,11 @@ test('of the simulator nothing is read where nobody has a test account, and ever
       );
     expect(await open.runtime.isInUse(simulated)).toBe(false);
     expect(await claimed()).toEqual([]);
+    // Nor does a comparison wait for it: it need not run.
+    const operator = { ...open.runtime, actor: 'tester' };
+    expect(await reconcile(open.runtime, operator, { accountId: null, sinceMs: null })).toMatchObject({
+      compared: 0,
+    });
     expect((await open.simulator.control('GET', '/control/state')).body.queries).toBe(0);
     await open.newMerchant();
     await expect.poll(claimed, { timeout: 30_000 }).toHaveLength(1);

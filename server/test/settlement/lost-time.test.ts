@@ -301,7 +301,7 @@ test('a charge of the lost time is looked for at the other connections before it
     queried.push(id);
     return { outcome: 'notFound' as const };
   };
-  providers.set('before', { ...simulator, connection: 'before' });
+  providers.set('before', { ...simulator, connection: 'before', identity: 'of before' });
   providers.set('simulator', {
     ...simulator,
     queryCharge: notFound,
@@ -321,16 +321,70 @@ test('a charge of the lost time is looked for at the other connections before it
   await until(async () => {
     await due.step();
     await due.idle();
-    const [intent] = await service.database.admin<{ connection: string; state: string }>(
-      'SELECT connection, state FROM intent WHERE payment_id = $1',
-      [lost.id],
-    );
-    return intent?.connection === 'before' && intent.state === 'awaiting';
+    return (await intentOf(lost.id))?.state === 'awaiting';
+  });
+  // From now on it is asked for at that account, and at no other that comes behind the connection.
+  expect(await intentOf(lost.id)).toEqual({
+    ...{ connection: 'before', state: 'awaiting', identity: 'of before' },
   });
   expect(sent).toEqual([]);
   providers.delete('before');
   providers.set('simulator', simulator);
 });
+
+test('a charge that another connection has is followed up at the account that listed it, when its request is repeated', async () => {
+  const { runtime } = service;
+  const providers = runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  const shop = await service.newMerchant();
+  const request = { amountCents: 900, requestKey: crypto.randomUUID() };
+  const { body: lost } = await shop.charge(request);
+  await forget(shop, lost.id);
+  // The account was moved in the lost time, and moves back with the copy.
+  const empty = { listCharges: nothingListed, listPayouts: nothingListed, statement: nothingListed };
+  const listCharges: Provider['listCharges'] = async (window) => {
+    const listed = await simulator.listCharges(window);
+    if (listed.outcome !== 'listed') return listed;
+    return { ...listed, reports: listed.reports.filter(({ txid }) => txid === lost.id.replaceAll('-', '')) };
+  };
+  const there = { connection: 'there', identity: 'of there', listCharges };
+  providers.set('there', { ...simulator, ...emptyReports, ...empty, ...there });
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('there', 'w', now())`,
+  );
+  await prepareLimits(runtime.sql, 'there', null);
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  expect(await compareWith({ ...emptyReports, ...empty })).toMatchObject({ unexpected: 1 });
+  expect((await shop.charge(request)).body.id).toBe(lost.id);
+  expect(await intentOf(lost.id)).toEqual({ connection: 'there', state: 'awaiting', identity: 'of there' });
+  providers.delete('there');
+  expect(await compare()).toMatchObject({ restoreEnded: true });
+  // The connections of these tests are one simulator, so their charges are listed at the wrong one as well.
+  await service.database.admin(
+    `DELETE FROM lost_payment WHERE connection = 'simulator' AND kind = 'deposit'`,
+  );
+});
+
+test('what was not sent yet may have been sent in a lost time: to the account that was behind its connection', async () => {
+  const shop = await service.newMerchant();
+  const { body } = await shop.charge();
+  await service.database.admin(`UPDATE connection SET identity = 'as it was' WHERE id = 'simulator'`);
+  await service.database.admin(
+    `UPDATE intent SET state = 'ready', attempt = 0, lease_until = NULL, identity = NULL WHERE payment_id = $1`,
+    [body.id],
+  );
+  await markLostTime(operator(), service.runtime.clock.now(), null);
+  expect(await intentOf(body.id)).toMatchObject({ state: 'sending', identity: 'as it was' });
+  expect((await violations(service)).map(({ number }) => number)).not.toContain(66);
+});
+
+const intentOf = async (id: string) =>
+  (
+    await service.database.admin<{ connection: string; state: string; identity: string | null }>(
+      'SELECT connection, state, identity FROM intent WHERE payment_id = $1',
+      [id],
+    )
+  )[0];
 
 test('verify names a payment that another connection has as well', async () => {
   const shop = await service.newMerchant();

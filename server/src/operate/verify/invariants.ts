@@ -150,6 +150,8 @@ export interface StoredPayment {
   /** An operation or a webhook has its request key. */
   keyTaken: boolean;
   intentState: string | null;
+  /** The account at the provider that its intent was first sent to. */
+  intentIdentity: string | null;
   leased: boolean;
   expiresAt: number | null;
   /** Since when the provider has answered queries without another state, and the last of these queries. */
@@ -208,6 +210,7 @@ export interface StoredRefund {
   command: string;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   intentState: string | null;
+  intentIdentity: string | null;
   journals: PaymentJournal[];
 }
 
@@ -1092,7 +1095,28 @@ export const invariants: readonly Invariant[] = [
     account: ({ bookedElsewhere }) =>
       bookedElsewhere === 0 ? null : `${bookedElsewhere} payments that another connection has as well`,
   },
+  {
+    number: 66,
+    name: 'what may have been sent names the account at the provider that it went to, and what was not names none',
+    // That a repeat goes to the same account is shown by the rigs that ask each account what it has.
+    payment: (payment) =>
+      first(
+        faultOfIdentity('it', payment),
+        ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
+      ),
+  },
 ];
+
+function faultOfIdentity(
+  what: string,
+  { intentState, intentIdentity }: Pick<StoredPayment, 'intentState' | 'intentIdentity'>,
+): Fault {
+  const wasSent = intentState === 'sending' || intentState === 'awaiting';
+  if (wasSent === (intentIdentity !== null)) return null;
+  return wasSent
+    ? `${what} is ${intentState}, and to whom is not known`
+    : `${what} was not sent to ${intentIdentity}`;
+}
 
 /** Where a received Pix is booked: as the payment of its charge, or in suspense under its own name. */
 function faultOfBooking({ event, reference, pix }: PaymentJournal, { endToEnd }: StoredPayment): Fault {

@@ -273,7 +273,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
     p.refunded_cents AS "refundedCents", p.history, p.command,
-    o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.lease_until IS NOT NULL AS leased,
+    o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.identity AS "intentIdentity", n.lease_until IS NOT NULL AS leased,
     p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
     CASE WHEN n.payment_id IS NULL THEN 0
       ELSE (SELECT count(*) FROM incident i WHERE i.account_id = p.account_id AND i.payment_id = p.id) END AS incidents,
@@ -293,7 +293,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     (SELECT coalesce(json_agg(json_build_object('id', r.id, 'operationId', r.operation_id, 'endToEnd', r.end_to_end,
         'reason', r.reason, 'status', r.status, 'amountCents', r.amount_cents, 'feeBackCents', r.fee_back_cents,
         'requestKey', r.request_key, 'rtrId', r.rtr_id, 'command', r.command,
-        'history', r.history, 'intentState', ri.state,
+        'history', r.history, 'intentState', ri.state, 'intentIdentity', ri.identity,
         'journals', (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
             'reference', j.reference, 'command', j.command, 'pix', j.pix, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
             'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,

@@ -17,6 +17,8 @@ export interface LostPayment {
   status: 'open' | 'pending' | 'settled' | 'refused';
   /** What the provider named it in its first answer, where its queries need that. */
   providerRef: string | null;
+  /** The account at the provider that lists it; null: found before accounts were kept with it. */
+  identity: string | null;
   foundAt: number;
   /** A person has looked: it no longer stops the account's withdrawals. */
   decidedAt: number | null;
@@ -35,6 +37,7 @@ export const lostPayments = defineTable<LostPayment>({
     kind: text,
     status: text,
     providerRef: text.orNull,
+    identity: text.orNull,
     foundAt: timestamptz,
     decidedAt: timestamptz.orNull.changes,
   },
@@ -42,8 +45,8 @@ export const lostPayments = defineTable<LostPayment>({
 
 const note: Statement = {
   name: 'lost_payment_note',
-  text: `INSERT INTO lost_payment AS l (account_id, payment_id, connection, kind, status, provider_ref, found_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+  text: `INSERT INTO lost_payment AS l (account_id, payment_id, connection, kind, status, provider_ref, found_at, identity)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (account_id, payment_id) DO UPDATE
       SET status = EXCLUDED.status, provider_ref = coalesce(EXCLUDED.provider_ref, l.provider_ref)
       WHERE l.connection = EXCLUDED.connection AND l.status IN ('open', 'pending')`,
@@ -83,9 +86,10 @@ export async function storeLost(
   lost: Omit<LostPayment, 'decidedAt' | 'foundAt'>,
   now: number,
 ): Promise<void> {
-  const { accountId, paymentId, connection, kind, status, providerRef } = lost;
+  const { accountId, paymentId, connection, kind, status, providerRef, identity } = lost;
+  const found = new Date(now).toISOString();
   await Promise.all([
     tx.run(mark, [accountId]),
-    tx.run(note, [accountId, paymentId, connection, kind, status, providerRef, new Date(now).toISOString()]),
+    tx.run(note, [accountId, paymentId, connection, kind, status, providerRef, found, identity]),
   ]);
 }
