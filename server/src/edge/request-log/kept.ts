@@ -26,14 +26,21 @@ export interface TakenRequests<Row> {
   leftOut: number;
 }
 
-export function createKept<Row>(): Kept<Row> {
-  let accounts = new Map<string, TakenRequests<Row>>();
-  let total = { refused: 0, changing: 0, reading: 0 };
+interface Counted<Row> extends TakenRequests<Row> {
+  /** Of `rows`: every request of the account asks. */
+  counts: Record<RequestKind, number>;
+}
 
-  function of(accountId: string): TakenRequests<Row> {
+const none = (): Record<RequestKind, number> => ({ refused: 0, changing: 0, reading: 0 });
+
+export function createKept<Row>(): Kept<Row> {
+  let accounts = new Map<string, Counted<Row>>();
+  let total = none();
+
+  function of(accountId: string): Counted<Row> {
     let own = accounts.get(accountId);
     if (own === undefined) {
-      own = { accountId, rows: [], leftOut: 0 };
+      own = { accountId, rows: [], leftOut: 0, counts: none() };
       accounts.set(accountId, own);
     }
     return own;
@@ -42,26 +49,23 @@ export function createKept<Row>(): Kept<Row> {
   return {
     add(accountId, kind, make) {
       const own = of(accountId);
-      const ofKind = own.rows.filter((one) => one.kind === kind).length;
-      if (ofKind >= perAccount || total[kind] >= perProcess) {
+      if (own.counts[kind] >= perAccount || total[kind] >= perProcess) {
         own.leftOut++;
         return;
       }
       total[kind]++;
+      own.counts[kind]++;
       own.rows.push({ kind, row: make() });
     },
     leaveOut(accountId, count) {
       of(accountId).leftOut += count;
     },
     take() {
-      const [withRows, without] = [
-        new Map<string, TakenRequests<Row>>(),
-        new Map<string, TakenRequests<Row>>(),
-      ];
+      const [withRows, without] = [new Map<string, Counted<Row>>(), new Map<string, Counted<Row>>()];
       for (const [id, one] of accounts) (one.rows.length > 0 ? withRows : without).set(id, one);
       // Their counts wait for a row that can tell them.
       accounts = without;
-      total = { refused: 0, changing: 0, reading: 0 };
+      total = none();
       return [...withRows.values()];
     },
   };
