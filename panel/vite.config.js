@@ -1,30 +1,23 @@
 import { defineConfig } from 'vite';
 
 /**
- * `early.ts` is what the page names, and imports the program. So that the browser does not wait for it before it fetches the program and its
- * styles, the page names these too, as what is wanted soon: styles in the head would keep the browser from showing anything until they are there.
+ * Styles in the head would keep the browser from showing the sign of the page until they are there. Behind it they delay the program alone, and
+ * before the program its own styles, which it puts into its place, come after them.
  */
-const programWantedSoon = {
-  name: 'program-wanted-soon',
+const stylesBehindTheSign = {
+  name: 'styles-behind-the-sign',
   transformIndexHtml: {
     order: 'post',
-    handler: (_html, { bundle }) => {
-      if (!bundle) return [];
-      const chunks = Object.values(bundle).filter(({ type }) => type === 'chunk');
-      const program = chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith('/src/main.tsx')));
-      const { importedCss } = program.viteMetadata;
-      const scripts = [program.fileName, ...program.imports];
-      return [
-        ...[...importedCss].map((file) => ({ rel: 'preload', as: 'style', href: `/${file}` })),
-        ...scripts.map((file) => ({ rel: 'modulepreload', href: `/${file}` })),
-        // As Vite itself asks for them later: a request with other credentials would be a second one.
-      ].map((attrs) => ({ tag: 'link', attrs: { ...attrs, crossorigin: true }, injectTo: 'head' }));
+    handler: (html) => {
+      const styles = html.match(/ *<link rel="stylesheet"[^>]*>\n/g) ?? [];
+      const rest = styles.reduce((left, one) => left.replace(one, ''), html);
+      return rest.replace('    <div id="panel">', `${styles.join('')}    <div id="panel">`);
     },
   },
 };
 
 export default defineConfig({
-  plugins: [programWantedSoon],
+  plugins: [stylesBehindTheSign],
   // Every style that the pages load is a file of ours: nothing is put into the page (Content-Security-Policy).
   build: {
     target: 'es2023',
@@ -37,10 +30,9 @@ export default defineConfig({
           // The program as two files, whatever of it other pages share: as two dozen small ones each would cost a request before the first look.
           // As one it was evaluated in one piece, in which a slow telephone answers no touch for 200 ms.
           groups: [
-            { name: 'early', test: /\/src\/early\.ts$|preload-helper/, priority: 3 },
             {
               name: 'libraries',
-              test: /\/node_modules\/(react|react-dom|scheduler|@tanstack)\//,
+              test: /\/node_modules\/(react|react-dom|scheduler|@tanstack)\/|preload-helper/,
               priority: 2,
             },
             { name: 'program', test: /\/src\/main\.tsx$/, priority: 1 },

@@ -109,13 +109,6 @@ export const dayOf = (date: Date): string =>
     .reverse()
     .join('-');
 
-/** Makes the formats that every page has. Each reads tables of its own. */
-export const formatsOfPages = (language: Language): readonly (() => string)[] => [
-  () => money(0),
-  () => dayOf(new Date()),
-  () => time(new Date().toISOString(), language),
-];
-
 // São Paulo has had no summer time since 2019.
 
 /** `2026-11-20T17:43` of São Paulo, as a field for date and time has it; null: not a time. */

@@ -9,17 +9,17 @@ import {
 import type { ReactNode } from 'react';
 import { Charges } from './pages/charges.tsx';
 import type { EventFilters } from './pages/events.tsx';
-import { Home } from './pages/home.tsx';
+import { Home, readHome } from './pages/home.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import type { RequestFilters } from './pages/requests.tsx';
 import type { ActivityFilters } from './pages/security-events.tsx';
-import { Statement } from './pages/statement.tsx';
+import { readStatement, Statement } from './pages/statement.tsx';
 import { Transfers } from './pages/transfers.tsx';
-import { expectSession, ScopeProvider, useSession } from './session.tsx';
+import { expectFor, expectSession, ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
 import { Rows, Trouble } from './ui/parts.tsx';
 import type { PeriodSearch } from './ui/period.tsx';
-import type { Filters } from './ui/records.tsx';
+import { type Filters, readRecords } from './ui/records.tsx';
 import { Shell } from './ui/shell.tsx';
 
 function Nowhere() {
@@ -108,12 +108,15 @@ const routes = root.addChildren([
       validateSearch: (search): { dias?: string } =>
         // A number in the address is parsed as one.
         typeof search.dias === 'number' ? { dias: String(search.dias) } : textsOf(search, ['dias']),
+      loader: ({ location }) =>
+        expectFor((view) => readHome(view, (location.search as { dias?: string }).dias)),
       component: Home,
     }),
     createRoute({
       getParentRoute: () => inside,
       path: '/cobrancas',
       validateSearch: filters,
+      loader: ({ location }) => expectFor((view) => readRecords(view, 'deposit', location.search as Filters)),
       component: Charges,
     }),
     page(
@@ -136,6 +139,8 @@ const routes = root.addChildren([
       getParentRoute: () => inside,
       path: '/transferencias',
       validateSearch: filters,
+      loader: ({ location }) =>
+        expectFor((view) => readRecords(view, 'transfer', location.search as Filters)),
       component: Transfers,
     }),
     createRoute({
@@ -157,6 +162,7 @@ const routes = root.addChildren([
       path: '/extrato',
       validateSearch: (search): PeriodSearch & { operacao?: string } =>
         textsOf(search, ['operacao', 'periodo', 'de', 'ate']),
+      loader: ({ location }) => expectFor((view) => readStatement(view, location.search as PeriodSearch)),
       component: Statement,
     }),
     createRoute({

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
-import { keptUnder, overviewDays } from './early.ts';
+import { keptUnder } from './kept.ts';
 import { queries } from './queries.ts';
 
 const sessionQuery = queryOptions({
@@ -22,11 +22,22 @@ const sessionQuery = queryOptions({
 /** The current session, or null without one. */
 export const useSession = () => useQuery(sessionQuery);
 
-/** Asks for it while the page's own code is still on its way. */
-export const expectSession = (): void => void queries.prefetchQuery(sessionQuery);
+/** What a route's loader has asked for. The page does not wait for it, the very first render does. */
+export interface Reading {
+  read: Promise<unknown>;
+}
 
-/** As `useSession`, for what is read before the first render. @throws Problem */
-export const readSession = (): Promise<Session | null> => queries.fetchQuery(sessionQuery);
+/** Asks for the session while the page's own code is still on its way. */
+export const expectSession = (): Reading => ({ read: queries.prefetchQuery(sessionQuery) });
+
+/** Asks for what a page shows, as soon as it is known who looks at what. What fails is asked for again by the page, which says so. */
+export const expectFor = (readPage: (view: View) => Promise<unknown>): Reading => ({
+  read: queries.prefetchQuery(sessionQuery).then(() => {
+    const session = queries.getQueryData(sessionQuery.queryKey);
+    const view = session && viewOf(session);
+    return view && readPage(view);
+  }),
+});
 
 type Account = Session['accounts'][number];
 
@@ -116,6 +127,9 @@ export function useScope(): Scope {
   if (!scope) throw new Error('no account is at hand here');
   return scope;
 }
+
+/** Home shows a month beside the one before. */
+const overviewDays = 60;
 
 /** Home's figures, which half of the pages want: balances and the operations' names. */
 export function overviewQuery({ api, account, operationId }: View, all = false, days = overviewDays) {

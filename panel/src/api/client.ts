@@ -1,5 +1,4 @@
 import createClient, { type Middleware } from 'openapi-fetch';
-import { fetchOrTake } from '../early.ts';
 import type { components, paths } from './contract.d.ts';
 
 export type Schemas = components['schemas'];
@@ -60,7 +59,7 @@ const headers: Middleware = {
   },
 };
 
-export const person = createClient<paths>({ baseUrl: '/panel/api', fetch: fetchOrTake });
+export const person = createClient<paths>({ baseUrl: '/panel/api' });
 person.use(headers);
 
 const clients = new Map<string, typeof person>();
@@ -69,10 +68,7 @@ const clients = new Map<string, typeof person>();
 export function accountClient(accountId: string): typeof person {
   let client = clients.get(accountId);
   if (!client) {
-    client = createClient<paths>({
-      baseUrl: `/panel/api/accounts/${accountId}`,
-      fetch: fetchOrTake,
-    });
+    client = createClient<paths>({ baseUrl: `/panel/api/accounts/${accountId}` });
     client.use(headers);
     clients.set(accountId, client);
   }

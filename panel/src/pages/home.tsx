@@ -3,7 +3,8 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask, type Overview, type RecordView } from '../api/client.ts';
 import { money, shortDateTime, time } from '../format.ts';
-import { useOverview, useScope, type View } from '../session.tsx';
+import { queries } from '../queries.ts';
+import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -11,8 +12,15 @@ import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 
 /** Days that the address asks for. */
-export const dayCount = (dias: string | undefined): number =>
-  periods.find((one) => String(one) === dias) ?? 30;
+const dayCount = (dias: string | undefined): number => periods.find((one) => String(one) === dias) ?? 30;
+
+/** What the start page shows. */
+export const readHome = (view: View, dias: string | undefined): Promise<unknown> =>
+  Promise.all([
+    queries.prefetchQuery(overviewQuery(view, true)),
+    queries.prefetchQuery(overviewQuery(view, false, 2 * dayCount(dias))),
+    queries.prefetchQuery(recentQuery(view)),
+  ]);
 
 export function Home() {
   const { words, language } = useText();
@@ -309,7 +317,7 @@ function ByOperation({ operations }: { operations: Operation[] }) {
   );
 }
 
-export const recentQuery = ({ api, account, operationId }: View) =>
+const recentQuery = ({ api, account, operationId }: View) =>
   queryOptions({
     queryKey: [account.id, 'recent', operationId],
     queryFn: () =>

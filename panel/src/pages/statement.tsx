@@ -3,11 +3,12 @@ import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { money, plainDay } from '../format.ts';
-import { useScope, type View } from '../session.tsx';
+import { queries } from '../queries.ts';
+import { overviewQuery, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
 import { type Names, PaymentLines } from '../ui/names.tsx';
-import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { ShownOperation, shownAmong, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
@@ -16,7 +17,7 @@ function filterOf(operationId: string, search: PeriodSearch) {
   return { operationId, ...(de && { from: de }), ...(ate && { to: ate }) };
 }
 
-export function statementQuery({ api, account }: View, operationId: string, search: PeriodSearch) {
+function statementQuery({ api, account }: View, operationId: string, search: PeriodSearch) {
   const query = filterOf(operationId, search);
   return infiniteQueryOptions({
     queryKey: [account.id, 'statement', query],
@@ -29,6 +30,15 @@ export function statementQuery({ api, account }: View, operationId: string, sear
     initialPageParam: null as number | null,
     getNextPageParam: (last) => last.nextBelow,
   });
+}
+
+/** What the statement shows. */
+export async function readStatement(view: View, search: PeriodSearch & { operacao?: string }): Promise<void> {
+  const overview = overviewQuery(view, true);
+  await queries.prefetchQuery(overview);
+  const operations = queries.getQueryData(overview.queryKey)?.operations ?? [];
+  const operation = shownAmong(operations, view.operationId, search.operacao);
+  if (operation) await queries.prefetchInfiniteQuery(statementQuery(view, operation.id, search));
 }
 
 /** The changes of the balance in a period, in the form that bookkeepers read. */

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { setRequestLanguage } from '../api/client.ts';
-import { english, keptUnder } from '../early.ts';
+import { keptUnder } from '../kept.ts';
 import { type Language, pt, type Words } from './pt.ts';
 
 interface Text {
@@ -11,20 +11,14 @@ interface Text {
 
 const TextContext = createContext<Text>({ language: 'pt-BR', words: pt, choose: () => {} });
 
-/** Read before the first render where that is the language, so that no second one is needed. */
-const atHand: { en: Words | null } = { en: null };
+const english = () => import('./en.ts');
 
-export async function readKeptWords(): Promise<void> {
-  if (keptLanguage() === 'en') atHand.en = (await english()).en;
-}
-
-export const keptLanguage = (): Language =>
-  localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR';
+const keptLanguage = (): Language => (localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR');
 
 /** Portuguese is part of the program; English is read when it is wanted. */
 export function TextProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState<Language>(keptLanguage);
-  const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : atHand.en);
+  const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : null);
   useEffect(() => {
     let left = false;
     setRequestLanguage(language);

@@ -5,7 +5,8 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ask, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
-import { useOverview, useScope, type View } from '../session.tsx';
+import { queries } from '../queries.ts';
+import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
 import { Icon } from './icons.tsx';
@@ -39,7 +40,7 @@ function filterOf({ operationId }: View, kind: 'deposit' | 'transfer', filters: 
   };
 }
 
-export function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: Filters) {
+function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: Filters) {
   const { api, account } = view;
   const query = filterOf(view, kind, filters);
   return infiniteQueryOptions({
@@ -55,6 +56,13 @@ export function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: 
     getNextPageParam: (last) => last.nextCursor,
   });
 }
+
+/** What a list of charges or transfers shows. */
+export const readRecords = (view: View, kind: 'deposit' | 'transfer', filters: Filters): Promise<unknown> =>
+  Promise.all([
+    queries.prefetchQuery(overviewQuery(view, true)),
+    queries.prefetchInfiniteQuery(recordsQuery(view, kind, filters)),
+  ]);
 
 /** The charges or transfers of the account: filters, pages, export. What is asked for stands in the address. */
 export function RecordList({
