@@ -13,6 +13,13 @@ import { parseAllDocuments } from 'yaml';
 type Thing = any;
 
 const chart = fileURLToPath(new URL('vintem', import.meta.url));
+const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+/** The chart holds no copy of these: `helm` gets them beside the values. */
+const monitoring = [
+  ['prometheusRule.rules', 'prometheus/alerts.yaml'],
+  ['dashboards.service', 'grafana/service.json'],
+  ['dashboards.payments', 'grafana/payments.json'],
+].flatMap(([value, file]) => ['--set-file', `${value}=${at(file as string)}`]);
 const versions = ['1.33', '1.34', '1.35'];
 const schemas = spawnSync('kubernetes-validate', ['--help']).error === undefined;
 const folder = mkdtempSync(join(tmpdir(), 'vintem-chart-'));
@@ -112,6 +119,14 @@ const laws: readonly ((objects: Thing[]) => Generator<string>)[] = [
       if (target?.spec.replicas === 1) yield `the budget of ${metadata.name} blocks every drain`;
     }
   },
+  function* monitoringIsWhole(objects) {
+    for (const { kind, metadata, spec, data } of objects) {
+      if (kind === 'PrometheusRule' && !spec.groups?.length) yield `${metadata.name} has no rules`;
+      if (kind === 'ConfigMap' && metadata.name.endsWith('-dashboards'))
+        for (const [file, text] of Object.entries(data))
+          if (!JSON.parse(text as string).panels?.length) yield `${file} of ${metadata.name} has no panels`;
+    }
+  },
   function* selectorsFindPods(objects) {
     for (const { kind, metadata, spec } of objects) {
       if (kind !== 'Service') continue;
@@ -131,8 +146,8 @@ try {
   const files = readdirSync(join(chart, 'ci')).sort();
   for (const file of files) {
     const values = join(chart, 'ci', file);
-    helm('lint', '--strict', '--quiet', chart, '-f', values);
-    const text = helm(...rendered(values), '-a', 'monitoring.coreos.com/v1');
+    helm('lint', '--strict', '--quiet', chart, '-f', values, ...monitoring);
+    const text = helm(...rendered(values), ...monitoring, '-a', 'monitoring.coreos.com/v1');
     const objects = parseAllDocuments(text)
       .map((one) => one.toJS() as Thing)
       .filter(Boolean);
@@ -145,6 +160,7 @@ try {
   refuses('no Secret', ['--set', 'secrets.existingSecret=']);
   refuses('no login for the migration', ['--set', 'secrets.migration.existingSecret=']);
   refuses('the tag latest', ['--set', 'image.tag=latest']);
+  refuses('dashboards without their files', ['--set', 'dashboards.enabled=true']);
   process.stdout.write(
     `chart: ${files.length} files of values${schemas ? `, Kubernetes ${versions.join(', ')}` : ' (schemas left out: kubernetes-validate is not installed)'}\n`,
   );
