@@ -47,7 +47,7 @@ test('its types are sound', async () => {
   await run(process.execPath, [tsc, '--ignoreConfig', ...words, join(folder, 'client.ts')], { cwd: root });
 });
 
-test('it makes a charge, sees it paid, and sends a transfer to its end', async () => {
+test('it makes a charge, sees it paid, and sends a transfer to its end [1.1, 9.1]', async () => {
   const charged = await client.postPixCharges({
     amountCents: 5000,
     payerName: 'Maria Silva',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { catalogue, errorBody, languageOf, refuse, refuseFields } from './errors.ts';
 
-test('every error has a status of the closed set and a message in both languages', () => {
+test('every error has a status of the closed set and a message in both languages [7h]', () => {
   const statuses = [400, 401, 403, 404, 405, 408, 413, 414, 415, 429, 431, 500, 503];
   for (const [code, entry] of Object.entries(catalogue)) {
     expect(code).toMatch(/^[a-z][a-z_]*$/);
@@ -11,7 +11,7 @@ test('every error has a status of the closed set and a message in both languages
   }
 });
 
-test('a message is an array exactly for refused fields', () => {
+test('a message is an array exactly for refused fields [2.5]', () => {
   const fields = errorBody(refuseFields([{ field: 'name', code: 'required' }]), 'pt-BR', 'req_1');
   expect(fields).toEqual({
     statusCode: 400,

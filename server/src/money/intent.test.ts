@@ -93,7 +93,7 @@ describe('the schedule of queries', () => {
     },
   );
 
-  it('of a transfer grows to hours after a day, to six hours after a week, and never ends', () => {
+  it('of a transfer grows to hours after a day, to six hours after a week, and never ends [8c]', () => {
     const queries = queriesOf(unknown, 30 * day);
     const waits = queries.map((at, index) => ({
       from: queries[index - 1] ?? 0,
@@ -107,7 +107,7 @@ describe('the schedule of queries', () => {
     expect(nextQueryAt(unknown, start, aYear, 0)).toBe(aYear + 6 * hour);
   });
 
-  it('of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then 10 min, 30 min after an hour, and hourly after six', () => {
+  it('of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then 10 min, 30 min after an hour, and hourly after six [8c]', () => {
     const charge = { kind: 'deposit', status: 'pending', expiresAt: null } as const;
     const early = [5, 15, 30, 60, 120, 300].map((seconds) => seconds * second);
     const tens = [15, 25, 35, 45, 55, 65].map((minutes) => minutes * minute);
@@ -133,7 +133,7 @@ describe('the schedule of queries', () => {
     );
   });
 
-  it('never brings a query earlier than five seconds after the last news, nor one that is already due', () => {
+  it('never brings a query earlier than five seconds after the last news, nor one that is already due [1.6a]', () => {
     const kinds = fc.constantFrom(
       { kind: 'transfer', status: 'unknown' } as const,
       { kind: 'transfer', status: 'pending' } as const,
@@ -171,7 +171,7 @@ describe('waits after failed queries', () => {
   const failures = fc.integer({ min: 1, max: 40 });
   const jitter = fc.double({ min: 0, max: 1, noNaN: true });
 
-  it('are at most 5 s doubled per failure, at most half an hour, and at least five seconds', () => {
+  it('are at most 5 s doubled per failure, at most half an hour, and at least five seconds [1.6b]', () => {
     fc.assert(
       fc.property(failures, jitter, (count, one) => {
         const wait = waitAfterFailure(count, one, null);
@@ -183,7 +183,7 @@ describe('waits after failed queries', () => {
     expect(waitAfterFailure(30, 0, null)).toBe(30 * minute);
   });
 
-  it('never shrink while failing, whatever is drawn', () => {
+  it('never shrink while failing, whatever is drawn [1.6b]', () => {
     fc.assert(
       fc.property(failures, jitter, jitter, (count, one, other) => {
         expect(waitAfterFailure(count + 1, other, null)).toBeGreaterThanOrEqual(

@@ -436,7 +436,7 @@ describe('a charge', () => {
     expect(step?.payment).toMatchObject({ status: 'paid', endToEnd: 'E3' });
   });
 
-  it('that stands without a deadline has none, and never expires by itself', () => {
+  it('that stands without a deadline has none, and never expires by itself [2.1c]', () => {
     const event: PaymentEvent = { ...open, expiresAt: null, observedAt: now + 400 * 24 * 3_600_000 };
     const step = next(charge('unknown'), event, facts) as Step;
     expect(step.payment).toMatchObject({ status: 'pending', expiresAt: null });
@@ -622,7 +622,7 @@ describe('an amount that is none', () => {
   });
 });
 
-describe('any sequence of reports', () => {
+describe('any sequence of reports [3a]', () => {
   const amount = fc.constantFrom(975, 1000, 999);
   const id = fc.constantFrom('X1', 'X2', 'X3');
   const part = fc.integer({ min: 1, max: 1000 });
@@ -728,7 +728,7 @@ describe('any sequence of reports', () => {
   });
 });
 
-describe('a draft', () => {
+describe('a draft [3a]', () => {
   const ended = (reason: 'draft_cancelled' | 'draft_expired' | 'draft_locked'): PaymentEvent => {
     return { type: 'draftEnded', reason };
   };

@@ -25,7 +25,7 @@ afterAll(async () => {
   await edge?.close();
 });
 
-test('a browser shows every call and event, sends no request to another host, and breaks no rule of the policy', async () => {
+test('a browser shows every call and event, sends no request to another host, and breaks no rule of the policy [9.2]', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const asked: string[] = [];

@@ -131,7 +131,7 @@ async function act(merchant: Merchant, name: string, id: string): Promise<void> 
   } else throw new Error(`the guide asks for ${name}`);
 }
 
-test('every request on the page gets the answer that stands below it', async () => {
+test('every request on the page gets the answer that stands below it [2.1a]', async () => {
   let merchant: Merchant | undefined;
   let answer: Answer | undefined;
   let asked = '';
@@ -167,7 +167,7 @@ test('every request on the page gets the answer that stands below it', async () 
   expect(answered).toBeGreaterThan(15);
 });
 
-test('every call of the document stands on the page', async () => {
+test('every call of the document stands on the page [9.3]', async () => {
   const document = JSON.parse(
     await readFile(new URL('../../../contract/openapi.json', import.meta.url), 'utf8'),
   );
@@ -184,7 +184,7 @@ test('every call of the document stands on the page', async () => {
 });
 
 test.each(['guide.md', 'pt/guide.md'])(
-  'every error, field error, reason, state and field stands in %s',
+  'every error, field error, reason, state and field stands in %s [2.1i, 3a]',
   async (name) => {
     const page = await readFile(new URL(name, folder), 'utf8');
     const document = JSON.parse(
@@ -204,7 +204,7 @@ test.each(['guide.md', 'pt/guide.md'])(
   },
 );
 
-test('every code of the catalogue stands beside its status', () => {
+test('every code of the catalogue stands beside its status [7h]', () => {
   const rows = guide.split('\n').filter((line) => line.startsWith('| ') && /^\| (\d{3})/.test(line));
   for (const [code, { status }] of Object.entries(catalogue)) {
     const row = rows.find((line) => line.includes(`\`${code}\``));

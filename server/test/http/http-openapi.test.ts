@@ -42,7 +42,7 @@ test('the committed document is what the routes say', async () => {
   );
 });
 
-test('the document is version 1.1.0 in OpenAPI 3.1 and needs no key', () => {
+test('the document is version 1.1.0 in OpenAPI 3.1 and needs no key [9.2]', () => {
   expect(document).toMatchObject({
     openapi: '3.1.0',
     info: { version: '1.1.0' },
@@ -79,7 +79,7 @@ test('patterns are written so that the regular expressions of every language rea
     expect(pattern).toMatch(/^\^(?:[a-z@_]|\[\^?(?:[0-9a-zA-Z-]|\\x[0-9a-f]{2})+\]|\{[0-9]+\}|[*+?])+\$$/);
 });
 
-test('bodies of requests are closed', () => {
+test('bodies of requests are closed [1.7]', () => {
   for (const [path, methods] of Object.entries<Json>(document.paths)) {
     for (const call of Object.values<Json>(methods)) {
       const schema = call.requestBody?.content['application/json']?.schema;
@@ -88,7 +88,7 @@ test('bodies of requests are closed', () => {
   }
 });
 
-test('every example fits its schema', () => {
+test('every example fits its schema [2.1a, 8b]', () => {
   let examined = 0;
   for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
     for (const example of schema.examples ?? []) {
@@ -136,7 +136,7 @@ test('every example fits its schema', () => {
   expect(examined).toBeGreaterThan(50);
 });
 
-test('every error status of the catalogue has an example of each of its codes, and the codes are an open list', () => {
+test('every error status of the catalogue has an example of each of its codes, and the codes are an open list [7h]', () => {
   const { Error: body } = document.components.schemas;
   expect(body.properties.code['x-extensible-enum']).toEqual(Object.keys(catalogue));
   expect(body.properties.code).not.toHaveProperty('enum');
@@ -185,7 +185,7 @@ describe('what generators of clients need', () => {
   });
 });
 
-test('the webhooks section has every event, with data.operationId in each', () => {
+test('the webhooks section has every event, with data.operationId in each [6.1–6.9]', () => {
   expect(Object.keys(document.webhooks)).toEqual(Object.keys(eventTypes));
   for (const [type, { post }] of Object.entries<Json>(document.webhooks)) {
     const { value } = post.requestBody.content['application/json'].examples[type];
@@ -198,7 +198,7 @@ test('the webhooks section has every event, with data.operationId in each', () =
   }
 });
 
-test('confirming and cancelling a draft are marked as deprecated, and nothing else is', () => {
+test('confirming and cancelling a draft are marked as deprecated, and nothing else is [4.10]', () => {
   const marked = Object.entries<Json>(document.paths).filter(([, methods]) =>
     Object.values<Json>(methods).some((call) => call.deprecated === true),
   );
@@ -214,7 +214,7 @@ test('every reason of a refused payment is listed', () => {
   expect(reasonCode['x-extensible-enum']).toContain('pix_key_not_found');
 });
 
-test('what the calls answer fits the document', async () => {
+test('what the calls answer fits the document [2.1a]', async () => {
   const { ownerId, operationId } = await edge.newAccount();
   const { key } = await edge.newKey(ownerId);
   const schemaOf = (path: string, method: string, status: number) =>

@@ -53,7 +53,7 @@ async function many(times: number, call: Call): Promise<number[]> {
 
 const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
-test('a burst is allowed, the next is 429 and says when, and time fills the bucket again', async () => {
+test('a burst is allowed, the next is 429 and says when, and time fills the bucket again [7f]', async () => {
   const clock = handClock();
   const { key } = await open(clock);
   const read = () => edge.call(key, { url: '/account' });
@@ -325,7 +325,7 @@ test('requests in flight are counted by the account’s own limits, and by the i
   }
 });
 
-test('processes over one database count together', async () => {
+test('processes over one database count together [7f]', async () => {
   const { key } = await open();
   const other = buildServer(edge.parts);
   const headers = { authorization: `Bearer ${key}` };

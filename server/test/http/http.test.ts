@@ -35,7 +35,7 @@ const transfer = {
   requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
 };
 
-test('an unknown path is 404 route_not_found, with and without a key', async () => {
+test('an unknown path is 404 route_not_found, with and without a key [9.1]', async () => {
   for (const headers of [{}, { authorization: `Bearer ${key}` }]) {
     const answer = await edge.app.inject({ url: `${base}/nothing`, headers });
     expect(answer.statusCode).toBe(404);
@@ -68,7 +68,7 @@ test('a path that cannot be decoded is refused', async () => {
   expect(answer.headers['x-request-id']).toBe(answer.json().requestId);
 });
 
-test('OPTIONS is 204 with Allow and never allows another origin', async () => {
+test('OPTIONS is 204 with Allow and never allows another origin [5.1]', async () => {
   const answer = await edge.app.inject({
     method: 'OPTIONS',
     url: `${base}/operations`,
@@ -126,7 +126,7 @@ test('messages are English, or Portuguese for who prefers it', async () => {
   }
 });
 
-test('a body that is no JSON object is malformed_json with one message', async () => {
+test('a body that is no JSON object is malformed_json with one message [4]', async () => {
   const bodies = ['', '{', '[]', '"x"', 'null', '12', '{"a":1}x', '\ufeff', '{}\ufeff', '{"a":undefined}'];
   for (const body of [...bodies, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]) {
     const answer = await post(body);
@@ -138,7 +138,7 @@ test('a body that is no JSON object is malformed_json with one message', async (
   expect(without.body.code).toBe('malformed_json');
 });
 
-test('a body of another type or encoding is 415', async () => {
+test('a body of another type or encoding is 415 [4]', async () => {
   const text = JSON.stringify(charge);
   const types: Record<string, string>[] = [
     { 'content-type': 'text/plain' },
@@ -215,7 +215,7 @@ test('names in strings, and in what lies deeper, are no duplicates', async () =>
   ]);
 });
 
-test('every wrong field has one message, in the order of the fields', async () => {
+test('every wrong field has one message, in the order of the fields [2.5, 7a]', async () => {
   const answer = await post('{"amountCents":"1000","payerName":null,"foo":1,"requestKey":"x"}');
   expect(answer.status).toBe(400);
   expect(answer.body).toEqual({
@@ -321,7 +321,7 @@ test('checks come in order: key, permission, header, operation, body', async () 
   expect((await edge.call(charger, worst)).body.code).toBe('malformed_json');
 });
 
-test('a creation that fails unexpectedly is 503, another call 500, and neither tells what happened', async () => {
+test('a creation that fails unexpectedly is 503, another call 500, and neither tells what happened [7g]', async () => {
   const creation = await post(JSON.stringify(charge));
   expect(creation.status).toBe(503);
   expect(creation.body.code).toBe('processing_unavailable');

@@ -91,7 +91,7 @@ function send(key: string, row: Row, more: Record<string, string> = {}): Promise
   });
 }
 
-test('every call of the document has its row, with the permissions that the document names', async () => {
+test('every call of the document has its row, with the permissions that the document names [1.5a]', async () => {
   const { paths } = (await edge.app.inject({ url: `${base}/openapi.json` })).json();
   const documented: Record<string, Permission[]> = {};
   for (const [path, methods] of Object.entries<Record<string, { 'x-permissions': Permission[] }>>(paths)) {
@@ -117,7 +117,7 @@ function pathsOfRouter(): string[] {
   return paths;
 }
 
-test('without a key the router opens nothing but what is written here', async () => {
+test('without a key the router opens nothing but what is written here [1.5a]', async () => {
   const open = new Set<string>();
   for (const path of pathsOfRouter()) {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
@@ -137,7 +137,7 @@ test('without a key the router opens nothing but what is written here', async ()
   ]);
 });
 
-test('each set of permissions opens exactly the calls that need one of them', async () => {
+test('each set of permissions opens exactly the calls that need one of them [4.1a, 4.6, 5.2, 5.3, 7d]', async () => {
   for (const held of subsets) {
     // A fresh account for each dozen keys: it may have twenty.
     const { ownerId: account } = await edge.newAccount();
@@ -154,7 +154,7 @@ test('each set of permissions opens exactly the calls that need one of them', as
   }
 });
 
-test('a key that is missing, malformed, unknown, revoked or expired opens nothing', async () => {
+test('a key that is missing, malformed, unknown, revoked or expired opens nothing [4, 5.6, 7d]', async () => {
   const revoked = await edge.newKey(ownerId);
   await revokeKey({ sql: edge.database.sql, clock: systemClock }, revoked.id);
   const expired = await edge.newKey(ownerId);
@@ -185,7 +185,7 @@ test('a key that is missing, malformed, unknown, revoked or expired opens nothin
   }
 });
 
-test('an id of another account is 404, the same as an id that does not exist', async () => {
+test('an id of another account is 404, the same as an id that does not exist [5.7]', async () => {
   const mine = await edge.newAccount();
   const { key } = await edge.newKey(mine.ownerId);
   const { key: foreign } = await edge.newKey(ownerId);

@@ -15,7 +15,7 @@ async function newAccount() {
   return { ...account, key, summary };
 }
 
-test('a new account has the conditions of the interface', async () => {
+test('a new account has the conditions of the interface [2.3a]', async () => {
   const { summary, operationId } = await newAccount();
   expect(await summary()).toMatchObject({
     status: 200,
@@ -36,7 +36,7 @@ test('a new account has the conditions of the interface', async () => {
   });
 });
 
-test('the balance is what is available less what is owed, the reserve stands apart', async () => {
+test('the balance is what is available less what is owed, the reserve stands apart [2.3b]', async () => {
   const { summary, ownerId, operationId } = await newAccount();
   await edge.database.admin(
     `UPDATE balance SET available = 5000, reserved = 1000, held = 700 WHERE account_id = $1 AND operation_id = $2`,
@@ -50,7 +50,7 @@ test('the balance is what is available less what is owed, the reserve stands apa
   expect((await summary()).body.balanceCents).toBe(-300);
 });
 
-test('balances are the operation’s, conditions the account’s', async () => {
+test('balances are the operation’s, conditions the account’s [1.2c, 4.5]', async () => {
   const { summary, ownerId, key } = await newAccount();
   const created = await edge.call(key, {
     method: 'POST',
@@ -83,7 +83,7 @@ test('an account is not enabled when it was disabled or its provider is out', as
   expect((await summary()).body.enabled).toBe(true);
 });
 
-test('the header names an operation of the account, or nothing is shown', async () => {
+test('the header names an operation of the account, or nothing is shown [5.7]', async () => {
   const { summary } = await newAccount();
   const other = await newAccount();
   for (const id of [other.operationId, '00000000-0000-0000-0000-000000000000', other.ownerId]) {

@@ -36,7 +36,7 @@ async function suspenseCents(merchant: Merchant): Promise<number> {
 }
 
 describe('a charge', () => {
-  test('carries a dynamic BR Code whose QR image says the same', async () => {
+  test('carries a dynamic BR Code whose QR image says the same [2.1d, 3c, 4.2b]', async () => {
     const merchant = await service.newMerchant();
     const { status, body } = await merchant.charge({ amountCents: 12_345, description: 'Pedido 7' });
     expect(status).toBe(201);
@@ -49,7 +49,7 @@ describe('a charge', () => {
     expect(decodeQR(image)).toBe(body.copyPaste);
   });
 
-  test('is paid by the payer alone, and credits the operation once however often that is reported', async () => {
+  test('is paid by the payer alone, and credits the operation once however often that is reported [1.5a]', async () => {
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge({ amountCents: 2500 });
     await service.simulator.behave({ webhook: 'duplicate' });
@@ -63,7 +63,7 @@ describe('a charge', () => {
     expect(await incidents(merchant)).toEqual([]);
   });
 
-  test('repeated with the same key returns the same code; with other data it is refused', async () => {
+  test('repeated with the same key returns the same code; with other data it is refused [4.2c]', async () => {
     const merchant = await service.newMerchant();
     const requestKey = crypto.randomUUID();
     const first = await merchant.charge({ requestKey });
@@ -142,7 +142,7 @@ describe('a charge', () => {
     expect(await merchant.balanceCents()).toBe(0);
   });
 
-  test('expires by the word of the provider, and a late payment still counts', async () => {
+  test('expires by the word of the provider, and a late payment still counts [2.1c]', async () => {
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge({ amountCents: 900 });
     await service.simulator.control('POST', `/control/charges/${txid(body.id)}/expire`);
@@ -176,7 +176,7 @@ describe('creating a charge when the provider', () => {
   });
 
   test.each(['lose-answer', 'hang'])(
-    'leaves it unclear (%s) is unknown first, then pending with its code',
+    'leaves it unclear (%s) is unknown first, then pending with its code [3c]',
     async (charge) => {
       await service.simulator.behave({ charge });
       const merchant = await service.newMerchant();
@@ -198,7 +198,7 @@ describe('creating a charge when the provider', () => {
     await until(async () => (await statusOf(merchant, body.id)) === 'pending');
   });
 
-  test('gives no code is pending without one', async () => {
+  test('gives no code is pending without one [2.1d, 4.2b]', async () => {
     await service.simulator.behave({ charge: 'no-code' });
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge();
@@ -210,7 +210,7 @@ describe('creating a charge when the provider', () => {
 });
 
 describe('news of a payment', () => {
-  test('that no webhook brings is fetched after five seconds, with no client active', async () => {
+  test('that no webhook brings is fetched after five seconds, with no client active [1.6a, 1.6c, 2.3c]', async () => {
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge({ amountCents: 700 });
     await service.simulator.behave({ webhook: 'drop' });

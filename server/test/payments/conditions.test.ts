@@ -18,7 +18,7 @@ afterAll(() => service.close());
 
 const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
-test('a new fee is for new payments; those that exist keep theirs', async () => {
+test('a new fee is for new payments; those that exist keep theirs [2.1b]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5_000);
   const { body: before } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
@@ -105,7 +105,7 @@ test('every change is on record, with what it was and what it is', async () => {
   });
 });
 
-test('a pause stops every account, first sends included, and a resume lets them continue', async () => {
+test('a pause stops every account, first sends included, and a resume lets them continue [1.4b]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5_000);
   expect(await pauseWithdrawals(operator(), 'the provider is in trouble')).toMatchObject({ paused: true });

@@ -99,7 +99,7 @@ test('a draft reserves nothing, is shown as a draft with its fee, and never reac
   expect(await service.simulator.payout(id)).toBeUndefined();
 });
 
-test('confirming with the code from the mail sends it like any other transfer', async () => {
+test('confirming with the code from the mail sends it like any other transfer [3e, 4.10, 9.3]', async () => {
   const { id, confirm, get, merchant } = await newDraft();
   const answer = await confirm(await codeOf(id));
   expect(answer.status).toBe(200);
@@ -124,7 +124,7 @@ test('confirmed many times at once, it reserves and sends once', async () => {
   expect((await service.simulator.payout(id))?.timesReceived).toBe(1);
 });
 
-test('cancelling ends it without a movement, and it stays cancelled', async () => {
+test('cancelling ends it without a movement, and it stays cancelled [3e]', async () => {
   const { id, confirm, cancel, summary, merchant } = await newDraft();
   const answer = await cancel();
   expect(answer.status).toBe(200);
@@ -183,7 +183,7 @@ test('wrong codes that come at once are all counted', async () => {
   expect((await get()).status).toBe('cancelled');
 });
 
-test('a code is good for ten minutes and for its own draft', async () => {
+test('a code is good for ten minutes and for its own draft [5.10]', async () => {
   const { id, confirm, get, caller } = await newDraft();
   const [stored] = await service.database.admin<{ life: number }>(
     `SELECT extract(epoch FROM code_expires_at - p.created_at)::int AS life FROM draft JOIN payment p ON p.id = payment_id
@@ -299,7 +299,7 @@ test('a refusal in the answer to a confirmation is a 400 and gives everything ba
   expect(await service.simulator.payout(impossible.id)).toBeUndefined();
 });
 
-test('a request key of a draft is no automatic transfer’s, nor anything else’s, before and after it ended', async () => {
+test('a request key of a draft is no automatic transfer’s, nor anything else’s, before and after it ended [4.1.3]', async () => {
   const { merchant, request, id, cancel, caller } = await newDraft();
   const { requestKey } = request;
   const all = () =>
@@ -357,7 +357,7 @@ test('written again with its key it is the same draft, and no second code is mai
   expect((await mails()).filter((text) => text.includes(id))).toHaveLength(1);
 });
 
-test('a draft blocks the deletion of its operation until it has ended', async () => {
+test('a draft blocks the deletion of its operation until it has ended [4.9.2a]', async () => {
   const merchant = await service.newMerchant();
   const operation = (await merchant.call('POST', '/operations', { name: 'Filial', requestKey: ids.uuid() }))
     .body;
@@ -379,7 +379,7 @@ test('a draft blocks the deletion of its operation until it has ended', async ()
   ).rejects.toThrow('operation_not_found');
 });
 
-test('a draft is known in its own operation and account only', async () => {
+test('a draft is known in its own operation and account only [4.10]', async () => {
   const { id, merchant, confirm, cancel } = await newDraft();
   const stranger = await service.newMerchant();
   const operation = (await merchant.call('POST', '/operations', { name: 'Filial', requestKey: ids.uuid() }))

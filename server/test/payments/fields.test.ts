@@ -220,7 +220,7 @@ describe('a charge', () => {
       ['operationId', uuid, { code: 'unknown_property' }],
       ['AmountCents', 1000, { code: 'unknown_property' }],
     ]),
-  )('%s', (_name, row) => check('/pix/charges', charge, row));
+  )('%s [1.7, 4.2a, 7a, 8a]', (_name, row) => check('/pix/charges', charge, row));
 });
 
 test('a member that the schema does not name is refused: state, owner, fee and prototype cannot be set from outside', async () => {
@@ -268,7 +268,7 @@ describe('a transfer', () => {
       ['code', '123456', { code: 'unknown_property' }],
       ['scheduledFor', '2026-12-01', { code: 'unknown_property' }],
     ]),
-  )('%s', (_name, row) => check('/pix/transfers', transfer, row));
+  )('%s [4.1a, 4.1b, 8a]', (_name, row) => check('/pix/transfers', transfer, row));
 
   const keys: [type: string, key: string, handed: string | null][] = [
     ['CPF', '12345678909', '12345678909'],
@@ -301,7 +301,7 @@ describe('a transfer', () => {
     ['EMAIL', '12345678909', null],
     ['CPF', 'maria@example.com', null],
   ];
-  test.each(keys)('to the %s %s is handed on as %s', async (type, pixKey, handed) => {
+  test.each(keys)('to the %s %s is handed on as %s [4.1c]', async (type, pixKey, handed) => {
     const { body } = await post('/pix/transfers', transferTo(type, pixKey));
     if (handed !== null) {
       expect(body.code).toBe('insufficient_balance');
@@ -354,9 +354,9 @@ describe('a business operation', () => {
       ['requestKey', 'x', { code: 'not_a_uuid' }],
       ['isDefault', true, { code: 'unknown_property' }],
     ]),
-  )('%s', (_name, row) => check('/operations', { name: 'Filial', requestKey: uuid }, row));
+  )('%s [8a]', (_name, row) => check('/operations', { name: 'Filial', requestKey: uuid }, row));
 
-  test('takes names of 2 and of 64 characters, trimmed and composed, and two of one name', async () => {
+  test('takes names of 2 and of 64 characters, trimmed and composed, and two of one name [2.4]', async () => {
     const { ownerId } = await edge.newAccount();
     const own = (await edge.newKey(ownerId)).key;
     for (const [given, name] of [
@@ -415,7 +415,7 @@ describe('an id in the path', () => {
 });
 
 describe('the operation header', () => {
-  test('is one UUID in any case and of any version, or 400', async () => {
+  test('is one UUID in any case and of any version, or 400 [4, 5.7, 7c]', async () => {
     const { body } = await edge.call(key, { url: '/operations' });
     const main: string = body.operations[0].id;
     const call = (value: string) =>
@@ -462,7 +462,7 @@ describe('a parameter of the list', () => {
     ['page=2', 'page', 'unknown_parameter'],
     ['Limit=5', 'Limit', 'unknown_parameter'],
   ];
-  test.each(wrong)('%s is refused', async (query, field, code) => {
+  test.each(wrong)('%s is refused [8a]', async (query, field, code) => {
     const { body } = await edge.call(key, { url: `/payments?${query}` });
     expect(body).toMatchObject({ statusCode: 400, code: 'validation_failed' });
     expect(body.details).toEqual([expect.objectContaining({ field, code })]);

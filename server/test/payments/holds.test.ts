@@ -27,7 +27,7 @@ const hold = (merchant: Merchant, amountCents: number) =>
 const capturedOf = async (merchant: Merchant): Promise<number[]> =>
   (await listHolds(operator(merchant), merchant.operationId)).map((one) => one.capturedCents);
 
-test('a hold keeps back what is there, and gives it back', async () => {
+test('a hold keeps back what is there, and gives it back [2.3b]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(10_000);
   const placed = await hold(merchant, 4_000);
@@ -72,7 +72,7 @@ test('a hold whose whole share goes to the next moves no money', async () => {
   expect([await merchant.balanceCents(), await capturedOf(merchant)]).toEqual([0, [0, 300]]);
 });
 
-test('an open hold blocks the deletion, also of an empty operation', async () => {
+test('an open hold blocks the deletion, also of an empty operation [4.9.2a]', async () => {
   const merchant = await service.newMerchant();
   const { body: other } = await merchant.call('POST', '/operations', {
     name: 'Filial',

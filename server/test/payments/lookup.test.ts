@@ -63,7 +63,7 @@ async function newShop() {
 const idsOf = (answer: Answer): string[] => answer.body.payments.map((payment: { id: string }) => payment.id);
 const minute = (at: number) => new Date(Date.UTC(2026, 10, 20, 12, at)).toISOString();
 
-test('a pending charge is shown with its code and a PNG of it, and with every field that is always there', async () => {
+test('a pending charge is shown with its code and a PNG of it, and with every field that is always there [2.1a]', async () => {
   const { get, store, operationId } = await newShop();
   const id = await store({ copy_paste: '00020126CODE', expires_at: '2026-11-21T12:00:00.5Z' });
   const { status, body } = await get(`/payments/${id.toUpperCase()}`);
@@ -88,7 +88,7 @@ test('a pending charge is shown with its code and a PNG of it, and with every fi
   expect(PNG.sync.read(Buffer.from(qrCodeBase64.slice(22), 'base64')).width).toBeGreaterThan(20);
 });
 
-test('a code past its state is not shown, nor is one in a list', async () => {
+test('a code past its state is not shown, nor is one in a list [2.1d, 2.1e]', async () => {
   const { get, list, store } = await newShop();
   const paid = {
     status: 'paid',
@@ -120,7 +120,7 @@ test('a code past its state is not shown, nor is one in a list', async () => {
   }
 });
 
-test('a transfer is shown with gross and expected net, and a cancelled one with its reason', async () => {
+test('a transfer is shown with gross and expected net, and a cancelled one with its reason [2.1h]', async () => {
   const { get, store } = await newShop();
   const id = await store({ kind: 'transfer', status: 'cancelled', reason_code: 'pix_key_not_found' });
   expect((await get(`/payments/${id}`)).body).toMatchObject({
@@ -207,7 +207,7 @@ test.each(shownFields)(
   },
 );
 
-test('a notice is in the language of the caller', async () => {
+test('a notice is in the language of the caller [2.1f]', async () => {
   const { get, store } = await newShop();
   const completed = { kind: 'transfer', status: 'completed', settled_at: minute(3), net_amount_cents: 975 };
   const id = await store({ ...completed, notice: 'returned' });
@@ -215,7 +215,7 @@ test('a notice is in the language of the caller', async () => {
   expect((await get(`/payments/${id}`, { 'accept-language': 'pt' })).body.notice).toMatch(/devolvido/);
 });
 
-test('a payment of another operation or account, or one that does not exist, is the same 404', async () => {
+test('a payment of another operation or account, or one that does not exist, is the same 404 [1.2a, 4.3a, 7e]', async () => {
   const { get, store, key } = await newShop();
   const stranger = await newShop();
   const { body } = await edge.call(key, {
@@ -256,7 +256,7 @@ test('a key that may only create one kind sees that kind only', async () => {
   expect((await get(`/payments/${deposit}`, {}, charger)).status).toBe(200);
 });
 
-test('without parameters the list is the hundred newest of the operation', async () => {
+test('without parameters the list is the hundred newest of the operation [4.4, 8a]', async () => {
   const { list, store } = await newShop();
   const stored: string[] = [];
   for (let at = 0; at < 105; at++) stored.push(await store({ created_at: minute(at) }));
@@ -268,7 +268,7 @@ test('without parameters the list is the hundred newest of the operation', async
   expect(rest.body).toMatchObject({ hasMore: false, nextCursor: null });
 });
 
-test('pages follow each other without gap or repeat while payments are created, also within one instant', async () => {
+test('pages follow each other without gap or repeat while payments are created, also within one instant [4.4]', async () => {
   const { list, store } = await newShop();
   const before = new Set<string>();
   for (let at = 0; at < 11; at++) before.add(await store());
@@ -307,7 +307,7 @@ test('a cursor continues only its own list', async () => {
     expect(answer.body).toMatchObject({ statusCode: 400, code: 'invalid_cursor' });
 });
 
-test('filters narrow the list, together', async () => {
+test('filters narrow the list, together [4.4]', async () => {
   const { list, store } = await newShop();
   const old = await store({ created_at: minute(1) });
   const failed = await store({ created_at: minute(2), status: 'failed' });
@@ -337,7 +337,7 @@ test('a page of filtered payments begins where the last one ended', async () => 
   expect(second.body).toMatchObject({ hasMore: false, nextCursor: null });
 });
 
-test('a request key finds its payment in the selected operation, and nothing elsewhere', async () => {
+test('a request key finds its payment in the selected operation, and nothing elsewhere [4.1.5]', async () => {
   const { list, store, key } = await newShop();
   const stranger = await newShop();
   const { body } = await edge.call(key, {

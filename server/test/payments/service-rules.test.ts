@@ -28,7 +28,7 @@ const hex = (id: string) => id.replaceAll('-', '');
 const admin = (text: string, values: unknown[] = []) => service.database.admin(text, values);
 
 describe('a business operation', () => {
-  test('is created, renamed and deleted without a word to the provider and without moving money', async () => {
+  test('is created, renamed and deleted without a word to the provider and without moving money [1.3a]', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(5000);
     const seen = async () => {
@@ -44,7 +44,7 @@ describe('a business operation', () => {
     expect(await merchant.balanceCents()).toBe(5000);
   });
 
-  test('shares the keys of its account, and its payments go over the one connection of the account', async () => {
+  test('shares the keys of its account, and its payments go over the one connection of the account [1.2c, 1.3b, 5.8]', async () => {
     const merchant = await service.newMerchant();
     const other = await newOperation(merchant);
     const answers = [await merchant.charge(), await merchant.charge({}, other)];
@@ -60,7 +60,7 @@ describe('a business operation', () => {
     expect(connections).toEqual([{ connection: 'simulator' }]);
   });
 
-  test('that was deleted takes no payment, shows none, and keeps its records', async () => {
+  test('that was deleted takes no payment, shows none, and keeps its records [4.9.7, 7e]', async () => {
     const merchant = await service.newMerchant();
     const id = await newOperation(merchant);
     await merchant.receive(1000, id);
@@ -95,7 +95,7 @@ describe('a business operation', () => {
     expect(await records()).toEqual(before);
   });
 
-  test('is free of what blocks another: withdrawal blocks and pauses stop all of them, and charges of none', async () => {
+  test('is free of what blocks another: withdrawal blocks and pauses stop all of them, and charges of none [1.4b]', async () => {
     const merchant = await service.newMerchant();
     const other = await newOperation(merchant);
     await merchant.receive(2000);
@@ -116,7 +116,7 @@ describe('a business operation', () => {
     for (const { status } of await both()) expect(status).toBe(201);
   });
 
-  test('with a charge that waits or a transfer under way stays, and goes when both have ended', async () => {
+  test('with a charge that waits or a transfer under way stays, and goes when both have ended [4.9.2a]', async () => {
     const merchant = await service.newMerchant();
     const id = await newOperation(merchant);
     const remove = async () => (await merchant.call('DELETE', `/operations/${id}`, {})).body;
@@ -136,7 +136,7 @@ describe('a business operation', () => {
 });
 
 describe('a payment', () => {
-  test('is never confirmed by a caller: however often it is looked up or repeated, it stays as the provider has it', async () => {
+  test('is never confirmed by a caller: however often it is looked up or repeated, it stays as the provider has it [1.5b]', async () => {
     const merchant = await service.newMerchant();
     const requestKey = ids.uuid();
     const { body } = await merchant.charge({ requestKey });
@@ -147,7 +147,7 @@ describe('a payment', () => {
     expect(await merchant.balanceCents()).toBe(0);
   });
 
-  test('repeated late shows what it has become, with the status of its first answer', async () => {
+  test('repeated late shows what it has become, with the status of its first answer [4.2c]', async () => {
     const merchant = await service.newMerchant();
     const requestKey = ids.uuid();
     const first = await merchant.charge({ requestKey, amountCents: 700 });
@@ -169,7 +169,7 @@ describe('a payment', () => {
     expect((await reader('POST', '/pix/charges', body)).status).toBe(403);
   });
 
-  test('carries its fee and its net: the amount is both together, for charges and for transfers', async () => {
+  test('carries its fee and its net: the amount is both together, for charges and for transfers [2.1g, 2.3b, 4.1.6]', async () => {
     const merchant = await service.newMerchant();
     await admin(
       'UPDATE account SET deposit_fee_cents = 10, deposit_fee_bps = 99, withdrawal_fee_bps = 100 WHERE id = $1',
@@ -190,7 +190,7 @@ describe('a payment', () => {
     expect(await merchant.balanceCents()).toBe(990);
   });
 
-  test('below its fee, or outside the account’s narrower limits, is refused and leaves its key free', async () => {
+  test('below its fee, or outside the account’s narrower limits, is refused and leaves its key free [2.1h]', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(5000);
     const set = (columns: string) => admin(`UPDATE account SET ${columns} WHERE id = $1`, [merchant.ownerId]);
@@ -209,7 +209,7 @@ describe('a payment', () => {
   });
 });
 
-test('with an open breaker creations are 503 before anything is written, repeats and reads work', async () => {
+test('with an open breaker creations are 503 before anything is written, repeats and reads work [7g]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5000);
   const requestKey = ids.uuid();
@@ -245,7 +245,7 @@ test('a disabled account creates nothing, and looks up what it has', async () =>
   expect((await merchant.call('GET', '/account')).body).toMatchObject({ enabled: false, balanceCents: 2000 });
 });
 
-test('a limited request uses no request key up', async () => {
+test('a limited request uses no request key up [7f]', async () => {
   const limited = await openService({ env: { RATE_LIMITS: 'charges=0.001/1' } });
   const merchant = await limited.newMerchant();
   expect((await merchant.charge()).status).toBe(201);
@@ -283,7 +283,7 @@ describe('a look at a payment', () => {
   }
   const queries = async () => (await alone.simulator.control('GET', '/control/state')).body.queries as number;
 
-  test('queries the provider when its next query is overdue, once for any number of lookups', async () => {
+  test('queries the provider when its next query is overdue, once for any number of lookups [4.3b]', async () => {
     const { id, look } = await paidUnheard(-1000);
     const before = await queries();
     const answers = await Promise.all(Array.from({ length: 12 }, look));
@@ -294,7 +294,7 @@ describe('a look at a payment', () => {
     expect((await queries()) - before).toBe(1);
   });
 
-  test('sends no query before it is due, and lists never send one', async () => {
+  test('sends no query before it is due, and lists never send one [4.3b]', async () => {
     const { look } = await paidUnheard(60_000);
     const before = await queries();
     expect((await look()).body.status).toBe('pending');
@@ -304,7 +304,7 @@ describe('a look at a payment', () => {
     expect(await queries()).toBe(before);
   });
 
-  test('leaves the shared limit to others when it is used up', async () => {
+  test('leaves the shared limit to others when it is used up [1.6b, 8c]', async () => {
     const { look } = await paidUnheard(-1000);
     // All queries that may be under way at once are. A time further ahead would count as written with a wrong clock.
     await alone.database.admin(`UPDATE query_slot SET lease_until = now() + interval '9 s'`);
@@ -316,7 +316,7 @@ describe('a look at a payment', () => {
     await until(async () => (await look()).body.status === 'paid');
   });
 
-  test.each(['error-500', 'hang', 'not-found'])('never fails for the provider (%s)', async (query) => {
+  test.each(['error-500', 'hang', 'not-found'])('never fails for the provider (%s) [4.3b]', async (query) => {
     const { look } = await paidUnheard(-1000);
     await alone.simulator.behave({ query, webhook: 'drop' });
     const before = await queries();
@@ -328,7 +328,7 @@ describe('a look at a payment', () => {
     await alone.simulator.behave({});
   });
 
-  test('waits two seconds for a provider that never answers', async () => {
+  test('waits two seconds for a provider that never answers [4.3b]', async () => {
     const { id } = await paidUnheard(-1000);
     const { runtime } = alone;
     const timed = manualClock();

@@ -25,7 +25,7 @@ const reservedCents = async (merchant: Merchant): Promise<number> =>
   (await merchant.call('GET', '/account')).body.reservedWithdrawalCents;
 
 describe.concurrent('a transfer', () => {
-  test('sends the net, debits the gross, and is completed by the provider', async () => {
+  test('sends the net, debits the gross, and is completed by the provider [3d, 4.1.6, 4.1a, 4.1d]', async () => {
     const { merchant, answer, id, status } = await sendTo('complete');
     expect(answer.status).toBe(201);
     expect(answer.body).toMatchObject({
@@ -80,7 +80,7 @@ describe.concurrent('a transfer', () => {
     ]);
   });
 
-  test('keeps its reserve while the provider only has it, and is decided by the provider alone', async () => {
+  test('keeps its reserve while the provider only has it, and is decided by the provider alone [1.5a, 3f, 3h, 4.1.2]', async () => {
     const { merchant, id, status } = await sendTo('stay-pending');
     await until(async () => (await status()) === 'pending');
     expect(await merchant.balanceCents()).toBe(4000);
@@ -91,7 +91,7 @@ describe.concurrent('a transfer', () => {
     expect(await merchant.balanceCents()).toBe(4000);
   });
 
-  test('refused in the answer is a 400 that names the payment, costs nothing, and stays so when repeated', async () => {
+  test('refused in the answer is a 400 that names the payment, costs nothing, and stays so when repeated [3g]', async () => {
     const { merchant, request, answer, id, status } = await sendTo('refuse-in-answer');
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ statusCode: 400, code: 'provider_refused', paymentId: id });
@@ -104,7 +104,7 @@ describe.concurrent('a transfer', () => {
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 0 });
   });
 
-  test('refused later gives the whole reserve back, without a fee', async () => {
+  test('refused later gives the whole reserve back, without a fee [3g]', async () => {
     const { merchant, request, answer, status } = await sendTo('refuse-later');
     expect(answer.status).toBe(201);
     await until(async () => (await status()) === 'cancelled');
@@ -112,7 +112,7 @@ describe.concurrent('a transfer', () => {
     expect((await merchant.transfer(request)).status).toBe(400);
   });
 
-  test('whose answer is lost is unknown, is queried, and is never sent again', async () => {
+  test('whose answer is lost is unknown, is queried, and is never sent again [3b, 3f, 4.1.5]', async () => {
     const { answer, id, merchant, status } = await sendTo('lose-answer');
     expect(answer.status).toBe(201);
     expect(['unknown', 'completed']).toContain(answer.body.status);
@@ -143,7 +143,7 @@ describe.concurrent('a transfer', () => {
   );
 
   test.each(['lose-request', 'error-500'])(
-    'that the provider never took (%s) keeps its reserve: not found releases nothing',
+    'that the provider never took (%s) keeps its reserve: not found releases nothing [3h]',
     async (behaviour) => {
       const { answer, id, merchant, status } = await sendTo(behaviour);
       expect(answer.body.status).toBe('unknown');
@@ -169,7 +169,7 @@ describe.concurrent('a transfer', () => {
 });
 
 describe.concurrent('a request key', () => {
-  test('repeated with the same data returns the same payment and neither reserves nor sends again', async () => {
+  test('repeated with the same data returns the same payment and neither reserves nor sends again [4.1.1]', async () => {
     const { merchant, request, id, status } = await sendTo('complete');
     await until(async () => (await status()) === 'completed');
     const again = await merchant.transfer({ ...request, requestKey: request.requestKey.toUpperCase() });
@@ -180,7 +180,7 @@ describe.concurrent('a request key', () => {
     expect((await service.simulator.payout(id))?.timesReceived).toBe(1);
   });
 
-  test('repeated with other data, as a charge, or in another operation is refused and changes nothing', async () => {
+  test('repeated with other data, as a charge, or in another operation is refused and changes nothing [4.1.4, 7b]', async () => {
     const { merchant, request, id } = await sendTo('stay-pending');
     const other = (
       await merchant.call('POST', '/operations', { name: 'Outra', requestKey: crypto.randomUUID() })
@@ -200,7 +200,7 @@ describe.concurrent('a request key', () => {
     expect(await merchant.balanceCents()).toBe(4000);
   });
 
-  test('sent fifty times at once makes one payment, one reserve and one send', async () => {
+  test('sent fifty times at once makes one payment, one reserve and one send [4.1.1]', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(5000);
     const requestKey = crypto.randomUUID();
@@ -226,7 +226,7 @@ describe.concurrent('a request key', () => {
 });
 
 describe.concurrent('a balance', () => {
-  test('is never overdrawn, however many withdraw at once', async () => {
+  test('is never overdrawn, however many withdraw at once [3d]', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(10_500);
     const answers = await Promise.all(
@@ -238,7 +238,7 @@ describe.concurrent('a balance', () => {
     expect(await merchant.balanceCents()).toBe(500);
   });
 
-  test('of one operation never covers another', async () => {
+  test('of one operation never covers another [1.3b, 1.4a]', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(5000);
     const other = (

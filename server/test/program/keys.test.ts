@@ -38,7 +38,7 @@ afterAll(() => edge.close());
 
 const account = (key: string, headers = {}) => edge.call(key, { url: '/account', headers });
 
-test('without a key, or with the key elsewhere than in the header, the answer is 401 api_key_missing', async () => {
+test('without a key, or with the key elsewhere than in the header, the answer is 401 api_key_missing [5.1]', async () => {
   const { key } = await edge.newKey(accountId);
   const url = '/api/v1/public/account';
   const none = [
@@ -102,7 +102,7 @@ test('a wrong checksum is refused without the database', async () => {
   await other.close();
 });
 
-test('a revoked key is refused everywhere within a second, and revoking again changes nothing', async () => {
+test('a revoked key is refused everywhere within a second, and revoking again changes nothing [5.6]', async () => {
   const { id, key } = await edge.newKey(accountId);
   const timed = manualClock();
   const other = await openEdge({ sql: edge.database.sql, clock: timed });
@@ -133,7 +133,7 @@ test('a key of another pepper does not fit', async () => {
   expect((await account(key)).status).toBe(401);
 });
 
-test('the key itself is stored nowhere', async () => {
+test('the key itself is stored nowhere [5.1]', async () => {
   const { id, key } = await edge.newKey(accountId);
   const [row] = await edge.database.admin<{ text: string }>(
     'SELECT row_to_json(k)::text AS text FROM api_key k WHERE id = $1',
@@ -189,7 +189,7 @@ test('an account has at most 20 active keys, each with a name of its own', async
   await expect(make('one more')).rejects.toThrow('at most 20 active keys');
 });
 
-test('a key needs a name, a permission and an account', async () => {
+test('a key needs a name, a permission and an account [5.2]', async () => {
   const make = (wanted: object) =>
     createKey(runtime, { accountId, name: 'fine', permissions: ['read'], ...wanted });
   await expect(make({ name: '  ' })).rejects.toThrow('1 to 64 characters');
@@ -198,7 +198,7 @@ test('a key needs a name, a permission and an account', async () => {
   await expect(make({ accountId: ids.uuid() })).rejects.toThrow('no such account');
 });
 
-test('a key with a life expires after it, and one without never does', async () => {
+test('a key with a life expires after it, and one without never does [5.9]', async () => {
   const forever = await createKey(runtime, { accountId, name: 'forever', permissions: ['read'] });
   const short = await createKey(runtime, {
     accountId,
@@ -218,7 +218,7 @@ test('a key with a life expires after it, and one without never does', async () 
   }
 });
 
-test('a rolled key stays valid for its overlap beside the new one, then it is 401 api_key_expired', async () => {
+test('a rolled key stays valid for its overlap beside the new one, then it is 401 api_key_expired [5.9]', async () => {
   const { ownerId } = await edge.newAccount();
   const wanted = {
     name: 'shop',
@@ -287,7 +287,7 @@ test('a rolled key keeps neither its name nor its place among the twenty', async
   await make('key 0');
 });
 
-test('a key with a list of addresses is 403 ip_not_allowed from elsewhere, before its permission is looked at', async () => {
+test('a key with a list of addresses is 403 ip_not_allowed from elsewhere, before its permission is looked at [5.9]', async () => {
   const { ownerId } = await edge.newAccount();
   const limited = await createKey(runtime, {
     accountId: ownerId,
@@ -358,7 +358,7 @@ test('the last use says when, from where and by which program', async () => {
   expect(await stored()).toMatchObject({ lastUsedIp: '198.51.100.7', lastUsedAgent: 'loja-app' });
 });
 
-test('a key that may send money rests after 180 days without use, others do not, and it can be woken', async () => {
+test('a key that may send money rests after 180 days without use, others do not, and it can be woken [5.9]', async () => {
   const sender = await edge.newKey(accountId, ['read', 'transfers']);
   const reader = await edge.newKey(accountId, ['read']);
   const long = (id: string, days: number) =>
@@ -378,7 +378,7 @@ test('a key that may send money rests after 180 days without use, others do not,
   await expect(wakeKey(runtime, 'nosuchkey000')).rejects.toThrow('no such active key');
 });
 
-test('a mail reports a key without use for 90 days once, again only after it was used, and not twice by two processes', async () => {
+test('a mail reports a key without use for 90 days once, again only after it was used, and not twice by two processes [5.9]', async () => {
   const clock = shiftedClock();
   const { ownerId } = await edge.newAccount();
   const { id } = await edge.newKey(ownerId, ['read', 'transfers']);

@@ -57,7 +57,7 @@ async function post(accountId: string, chainId: string, ...movements: Posting['m
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-test('an account begins with one main operation', async () => {
+test('an account begins with one main operation [1.2b, 2.4, 4.6]', async () => {
   const { call, ownerId, operationId } = await newShop();
   const { status, body } = await call('GET', '/operations');
   expect(status).toBe(200);
@@ -77,7 +77,7 @@ test('an account begins with one main operation', async () => {
   });
 });
 
-test('a new operation is empty, is not the main one, and comes last', async () => {
+test('a new operation is empty, is not the main one, and comes last [1.2a]', async () => {
   const { create, list, call } = await newShop();
   const { status, body } = await create('  Loja do Centro ');
   expect(status).toBe(201);
@@ -110,7 +110,7 @@ test('A key that may change operations and not read sees no balance in what a cr
   expect(mayRead.body.balanceCents).toBe(12_345);
 });
 
-test('a repeat creates nothing, also after a rename, in other case and many at once', async () => {
+test('a repeat creates nothing, also after a rename, in other case and many at once [4.7a]', async () => {
   const { create, call, list } = await newShop();
   const requestKey = ids.uuid();
   const answers = await Promise.all(Array.from({ length: 8 }, () => create('Filial', requestKey)));
@@ -158,7 +158,7 @@ test('a request key of a payment creates no operation', async () => {
   expect(answer.body).toMatchObject({ statusCode: 400, code: 'idempotency_conflict', paymentId: id });
 });
 
-test('the eleventh is refused, also when many come at once, and deletion frees its place', async () => {
+test('the eleventh is refused, also when many come at once, and deletion frees its place [1.2a, 4.7b, 4.9.5, 7c, 8a]', async () => {
   const { create, remove, list } = await newShop();
   const answers = await Promise.all(Array.from({ length: 14 }, (_, at) => create(`Loja ${at}`)));
   expect(answers.filter((one) => one.status === 201)).toHaveLength(9);
@@ -181,7 +181,7 @@ test('a refused creation leaves its request key free', async () => {
   expect((await create('Depois', requestKey)).status).toBe(201);
 });
 
-test('renaming changes the name and nothing else', async () => {
+test('renaming changes the name and nothing else [4.8]', async () => {
   const { create, call } = await newShop();
   const { body } = await create('Filial');
   const renamed = await call('PATCH', `/operations/${body.id}`, { name: 'Filial Nova' });
@@ -197,7 +197,7 @@ test('renaming changes the name and nothing else', async () => {
   }
 });
 
-test('deletion takes an empty object, no body, and an empty one; anything else is refused', async () => {
+test('deletion takes an empty object, no body, and an empty one; anything else is refused [4.9]', async () => {
   const { create, call, key } = await newShop();
   const made = await Promise.all([create('A1'), create('B2'), create('C3'), create('D4')]);
   const [a, b, c, d] = made.map((one) => `/operations/${one.body.id}`) as [string, string, string, string];
@@ -210,7 +210,7 @@ test('deletion takes an empty object, no body, and an empty one; anything else i
   expect(refused.body.details).toEqual([{ field: 'force', code: 'unknown_property' }]);
 });
 
-test('deleting again succeeds and removes nothing else, also under its own header', async () => {
+test('deleting again succeeds and removes nothing else, also under its own header [4.9.6]', async () => {
   const { create, remove, list } = await newShop();
   const { body } = await create('Filial');
   for (let times = 0; times < 3; times++) {
@@ -231,7 +231,7 @@ test('what never was, or is another account’s, cannot be deleted', async () =>
   }
 });
 
-test('a deleted operation cannot be renamed, selected or created again by its key', async () => {
+test('a deleted operation cannot be renamed, selected or created again by its key [4.7c, 4.8]', async () => {
   const { create, remove, call } = await newShop();
   const requestKey = ids.uuid();
   const { body } = await create('Filial', requestKey);
@@ -244,7 +244,7 @@ test('a deleted operation cannot be renamed, selected or created again by its ke
   expect(again.body).toMatchObject({ statusCode: 400, code: 'request_key_consumed' });
 });
 
-test('the last operation stays, also when all are deleted at once', async () => {
+test('the last operation stays, also when all are deleted at once [4.9.1, 8a]', async () => {
   const { create, remove, list, operationId } = await newShop();
   expect((await remove(operationId)).body).toMatchObject({ statusCode: 400, code: 'last_operation' });
   const made = await Promise.all([create('A1'), create('B2'), create('C3')]);
@@ -256,7 +256,7 @@ test('the last operation stays, also when all are deleted at once', async () => 
   expect(left[0].isDefault).toBe(true);
 });
 
-test('when the main operation goes, the oldest takes over for calls without the header', async () => {
+test('when the main operation goes, the oldest takes over for calls without the header [4.9.4]', async () => {
   const { create, remove, list, call, operationId } = await newShop();
   const first = (await create('Primeira')).body.id;
   await create('Segunda');
@@ -281,7 +281,7 @@ test('another process finds the new main operation at once', async () => {
   expect(await selected()).toBe(body.id);
 });
 
-test('a balance blocks deletion, a hold by itself as well', async () => {
+test('a balance blocks deletion, a hold by itself as well [4.9.2a]', async () => {
   const { create, remove, ownerId } = await newShop();
   const { body } = await create('Filial');
   await post(ownerId, body.id, { kind: 'credit', amountCents: 5000, feeCents: 100 });
@@ -294,7 +294,7 @@ test('a balance blocks deletion, a hold by itself as well', async () => {
   expect((await remove(held)).body).toMatchObject({ statusCode: 400, code: 'operation_on_hold' });
 });
 
-test('a reserve, an intent, a draft and an open incident block deletion', async () => {
+test('a reserve, an intent, a draft and an open incident block deletion [4.9.2a]', async () => {
   const { create, remove, ownerId } = await newShop();
   const blocked = { statusCode: 400, code: 'operation_has_unfinished_payments' };
   const { database } = edge;
@@ -342,7 +342,7 @@ test('money that came and went leaves a zero that can be deleted', async () => {
   expect((await remove(body.id)).body).toEqual({ ok: true });
 });
 
-test('a balance that differs from its journals blocks deletion with 503', async () => {
+test('a balance that differs from its journals blocks deletion with 503 [4.9.3, 7g]', async () => {
   const { create, remove, ownerId, list } = await newShop();
   const broken = [
     'available = available + 100',
@@ -364,7 +364,7 @@ test('a balance that differs from its journals blocks deletion with 503', async 
   }
 });
 
-test('a hidden divergence is found: the columns are zero and the journals are not', async () => {
+test('a hidden divergence is found: the columns are zero and the journals are not [4.9.3]', async () => {
   const { create, remove, ownerId } = await newShop();
   const { body } = await create('Filial');
   await post(ownerId, body.id, { kind: 'credit', amountCents: 5000, feeCents: 0 });
@@ -375,7 +375,7 @@ test('a hidden divergence is found: the columns are zero and the journals are no
   expect((await remove(body.id)).status).toBe(503);
 });
 
-test('after a restore a zero is not confirmed until the provider was compared', async () => {
+test('after a restore a zero is not confirmed until the provider was compared [4.9.2a]', async () => {
   const other = await openEdge();
   const { ownerId, operationId } = await other.newAccount();
   const { key } = await other.newKey(ownerId);

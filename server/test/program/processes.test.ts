@@ -69,14 +69,14 @@ const codes = (answers: Answer[]): Record<string, number> => {
 
 const create = (name: string, requestKey = ids.uuid()) => ({ name, requestKey });
 
-test('ten operations and no eleventh, however many processes create at once', async () => {
+test('ten operations and no eleventh, however many processes create at once [4.7b]', async () => {
   const merchant = await service.newMerchant();
   const answers = await spread(merchant, 18, (call, at) => call('POST', '/operations', create(`Loja ${at}`)));
   expect(codes(answers)).toEqual({ 201: 9, operation_limit_reached: 9 });
   expect((await merchant.call('GET', '/operations')).body.operations).toHaveLength(10);
 });
 
-test('one operation is left, whichever processes delete all of them at once', async () => {
+test('one operation is left, whichever processes delete all of them at once [4.9.1]', async () => {
   const merchant = await service.newMerchant();
   const made = await spread(merchant, 5, (call, at) => call('POST', '/operations', create(`Loja ${at}`)));
   const all = [merchant.operationId, ...made.map(({ body }) => body.id as string)];
@@ -88,7 +88,7 @@ test('one operation is left, whichever processes delete all of them at once', as
   expect([left.isDefault, more]).toEqual([true, []]);
 });
 
-test('deleted in two processes at once, the main operation hands over once, to the oldest', async () => {
+test('deleted in two processes at once, the main operation hands over once, to the oldest [4.9.4]', async () => {
   const merchant = await service.newMerchant();
   const oldest = (await merchant.call('POST', '/operations', create('Primeira'))).body.id;
   await merchant.call('POST', '/operations', create('Segunda'));
@@ -102,7 +102,7 @@ test('deleted in two processes at once, the main operation hands over once, to t
   }
 });
 
-test('one request key in three processes is one transfer, one reserve and one send', async () => {
+test('one request key in three processes is one transfer, one reserve and one send [4.1.1]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(50_000);
   for (let round = 0; round < 4; round++) {
@@ -143,7 +143,7 @@ test('one request key with other data in every process belongs to the first requ
   expect((await merchant.call('GET', '/payments?kind=transfer')).body.payments).toHaveLength(1);
 });
 
-test('one request key for a charge, a transfer and an operation at once is one of them', async () => {
+test('one request key for a charge, a transfer and an operation at once is one of them [4.1.4]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5000);
   for (let round = 0; round < 5; round++) {
@@ -163,7 +163,7 @@ test('one request key for a charge, a transfer and an operation at once is one o
   }
 });
 
-test('a balance is never overdrawn by several processes together', async () => {
+test('a balance is never overdrawn by several processes together [3d]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(10_500);
   const answers = await spread(merchant, 30, (call) =>
@@ -181,7 +181,7 @@ test('a balance is never overdrawn by several processes together', async () => {
   expect((await summary()).balanceCents).toBe(500);
 });
 
-test('a charge and the deletion of its operation at once: either it was deleted or it is charged', async () => {
+test('a charge and the deletion of its operation at once: either it was deleted or it is charged [4.9.2b]', async () => {
   const merchant = await service.newMerchant();
   for (let round = 0; round < 6; round++) {
     const { id } = (await merchant.call('POST', '/operations', create(`Loja ${round}`))).body;
@@ -207,7 +207,7 @@ test('a charge and the deletion of its operation at once: either it was deleted 
   }
 });
 
-test('a transfer and the deletion of its operation at once never lose the money between them', async () => {
+test('a transfer and the deletion of its operation at once never lose the money between them [4.9.2b]', async () => {
   const merchant = await service.newMerchant();
   const { id } = (await merchant.call('POST', '/operations', create('Filial'))).body;
   await merchant.receive(1000, id);
@@ -238,7 +238,7 @@ test('a transfer and the deletion of its operation at once never lose the money 
   expect((await merchant.call('DELETE', `/operations/${id}`, {})).body).toEqual({ ok: true });
 });
 
-test('renamed in one process and repeated in another, a creation returns the same operation', async () => {
+test('renamed in one process and repeated in another, a creation returns the same operation [4.7a]', async () => {
   const merchant = await service.newMerchant();
   const requestKey = ids.uuid();
   const answers = await spread(merchant, 9, (call) =>
@@ -254,7 +254,7 @@ test('renamed in one process and repeated in another, a creation returns the sam
   });
 });
 
-test('a key revoked on the command line sends no more money anywhere, at once, and reads nothing within a second', async () => {
+test('a key revoked on the command line sends no more money anywhere, at once, and reads nothing within a second [5.6]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5000);
   const calls = callsOf(merchant);
@@ -364,7 +364,7 @@ test('the log of a process, every level of it, holds no key, no Pix key, no name
   for (const secret of [...secrets, charged.body.copyPaste]) expect(program.stderr()).not.toContain(secret);
 });
 
-test('two processes limit together: a key that floods both has its quota once', async () => {
+test('two processes limit together: a key that floods both has its quota once [7f]', async () => {
   const flooded: string[] = [];
   for (let at = 0; at < 2; at++) {
     const port = await freePort();

@@ -141,7 +141,7 @@ describe('an attempt', () => {
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
   });
 
-  test('whose owner died is taken over when its lease has ended, and is then queried, never sent at once', async () => {
+  test('whose owner died is taken over when its lease has ended, and is then queried, never sent at once [3b]', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'stay-pending');
     // Its owner committed `sending` and died before the first byte.

@@ -115,7 +115,7 @@ test('both secrets sign during a rotation, the new one first, and then the new o
   );
 });
 
-test('a receiver that fails gets the same id and the same bytes again, signed anew', async () => {
+test('a receiver that fails gets the same id and the same bytes again, signed anew [6.1–6.9]', async () => {
   const { merchant, receiver, endpoint } = await listening();
   receiver.answer(500);
   await rename(merchant, 'Loja A');

@@ -31,7 +31,7 @@ async function listening(fields: object = {}) {
   return { merchant, receiver, endpoint: body };
 }
 
-test('a paid charge and a completed transfer arrive signed, with the operation at data.operationId', async () => {
+test('a paid charge and a completed transfer arrive signed, with the operation at data.operationId [6.1–6.9]', async () => {
   const { merchant, receiver, endpoint } = await listening();
   await merchant.receive(5000);
   const transfer = await merchant.transfer({ amountCents: 2000 });
@@ -87,7 +87,7 @@ test('a payment settles into frozen bytes: deliveries, log and every endpoint ca
   expect((await merchant.call('GET', '/events?type=charge.paid')).body.events).toHaveLength(1);
 });
 
-test('an endpoint is created once per request key, and its secret is shown once', async () => {
+test('an endpoint is created once per request key, and its secret is shown once [4.11]', async () => {
   const merchant = await service.newMerchant();
   const receiver = await receive();
   const body = {
@@ -335,7 +335,7 @@ test('a test goes to its endpoint alone and into no log', async () => {
   });
 });
 
-test('filters: by type and by operation; a new operation is heard without one', async () => {
+test('filters: by type and by operation; a new operation is heard without one [1.2c]', async () => {
   const { merchant, receiver, endpoint } = await listening({ events: ['charge.paid'] });
   const filial = (
     await merchant.call('POST', '/operations', { name: 'Filial', requestKey: crypto.randomUUID() })

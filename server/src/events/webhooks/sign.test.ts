@@ -19,7 +19,7 @@ test('the vector', () => {
   });
 });
 
-test('the public verifier takes what either of two secrets signed, and nothing else', () => {
+test('the public verifier takes what either of two secrets signed, and nothing else [6.1–6.9]', () => {
   const ids = systemIds(systemClock);
   const [older, newer, other] = [makeSecret(ids), makeSecret(ids), makeSecret(ids)] as [
     string,
