@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { createCharge } from '../../server/src/api/charges/create.ts';
-import { buildServer, type EdgeParts } from '../../server/src/api/server.ts';
-import { createTransfer } from '../../server/src/api/transfers/create.ts';
-import { cancelDraft, confirmDraft, expireDrafts } from '../../server/src/api/transfers/draft.ts';
+import { operationDirectory } from '../../server/src/api/operations/operations.ts';
+import { expireDrafts } from '../../server/src/api/transfers/draft.ts';
 import { createPublisher } from '../../server/src/events/publish.ts';
 import { createDeliverer } from '../../server/src/events/webhooks/deliver.ts';
 import { fanOutTo } from '../../server/src/events/webhooks/fan-out.ts';
@@ -10,12 +8,12 @@ import { defencesOf } from '../../server/src/flow/defend.ts';
 import { createFollowUp } from '../../server/src/flow/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/flow/inbound.ts';
 import { refreshIfOverdue } from '../../server/src/flow/refresh.ts';
-import { acceptRefund } from '../../server/src/flow/send-refund.ts';
 import { type Config, readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { createPapers } from '../../server/src/ground/paper/papers.ts';
 import { createSecrets, type Secrets } from '../../server/src/ground/secrets.ts';
 import { openRuntime, type Runtime } from '../../server/src/main/runtime.ts';
+import { buildServer, type PublicCell } from '../../server/src/main/server.ts';
 import { ConnectionLost } from '../../server/src/ports/sql.ts';
 import type { Database } from './database.ts';
 import type { Letters } from './people.ts';
@@ -135,60 +133,69 @@ export function createService(db: Database): Service {
   }
 
   function edge(own: Secrets): FastifyInstance {
-    const first = living().runtime;
-    const parts: EdgeParts = {
+    const cell = cellOfLiving(own);
+    const { sql, clock, ids } = cell;
+    return buildServer({
       config,
+      sql,
+      clock,
+      ids,
+      secrets: own,
+      log,
+      cellOf: () => cell,
+      inbound: {
+        isOurAddress: (connection, token) => living().inbound.isOurAddress(connection, token),
+        receive: (delivery) => living().inbound.receive(delivery),
+      },
+      mayShare: () => true,
+      draining: new AbortController().signal,
+      readiness: () => Promise.resolve([]),
+    });
+  }
+
+  /** The merchant's cell in whatever process lives when a call reads from it. */
+  function cellOfLiving(own: Secrets): PublicCell {
+    const cell = {} as Runtime;
+    for (const name of Object.keys(living().runtime) as (keyof Runtime)[])
+      Object.defineProperty(cell, name, {
+        enumerable: true,
+        configurable: true,
+        get: () => living().runtime[name],
+      });
+    const ports = {
       sql: {
-        run: (...given) => outlived(living(), (sql) => sql.run(...given)),
+        run: (...given: Parameters<Runtime['sql']['run']>) => outlived(living(), (sql) => sql.run(...given)),
         begin: () => outlived(living(), (sql) => sql.begin()),
         tx: (work) => outlived(living(), (sql) => sql.tx(work)),
-      },
+      } as Runtime['sql'],
       clock: {
         now: () => living().runtime.clock.now(),
         monotonicMs: () => living().runtime.clock.monotonicMs(),
         machineMs: () => living().runtime.clock.machineMs(),
         sleep: (ms, signal) => living().runtime.clock.sleep(ms, signal),
-      },
+      } as Runtime['clock'],
       ids: {
         uuid: () => living().runtime.ids.uuid(),
-        bytes: (length) => living().runtime.ids.bytes(length),
+        bytes: (length: number) => living().runtime.ids.bytes(length),
       },
-      secrets: own,
-      identity: first.identity,
-      log,
-      addresses: first.addresses,
-      subscribed: {
-        get: (key) => living().runtime.subscribed.get(key),
-        forget: (key) => living().runtime.subscribed.forget(key),
-      },
-      papers: createPapers(),
-      mayShare: () => true,
-      draining: new AbortController().signal,
-      readiness: () => Promise.resolve([]),
-      useCases: useCases() as EdgeParts['useCases'],
     };
-    return buildServer(parts);
-  }
-
-  function useCases(): Partial<EdgeParts['useCases']> {
-    return {
-      createCharge: (caller, request) => createCharge(living().runtime, caller, request),
-      createTransfer: (caller, request) => createTransfer(living().runtime, caller, request),
-      createRefund: (caller, order) => acceptRefund(living().runtime, caller, order),
+    const beside: Omit<PublicCell, keyof Runtime> = {
+      directory: operationDirectory(ports),
+      keyPlaces: { send: (_payment, send) => send(), lookUp: (_account, _id, look) => look() },
+      largeTransfers: { note: () => {} },
+      papers: createPapers(),
+      cursorKey: own.derive('cursors'),
       defences: {
         of: (scope, id) => defencesOf(living().runtime).of(scope, id),
         defend: (scope, id, given) => defencesOf(living().runtime).defend(scope, id, given),
         keepFile: (scope, id, given) => defencesOf(living().runtime).keepFile(scope, id, given),
         removeFile: (scope, id, fileId) => defencesOf(living().runtime).removeFile(scope, id, fileId),
       },
-      confirmDraft: (caller, id, code) => confirmDraft(living().runtime, caller, id, code),
-      cancelDraft: (caller, id) => cancelDraft(living().runtime, caller, id),
       refreshIfOverdue: (payment) => refreshIfOverdue(living().runtime, payment),
-      receiveWebhook: {
-        isOurAddress: (connection, token) => living().inbound.isOurAddress(connection, token),
-        receive: (delivery) => living().inbound.receive(delivery),
-      },
     };
+    for (const [name, value] of Object.entries({ ...ports, ...beside }))
+      Object.defineProperty(cell, name, { enumerable: true, value });
+    return cell as Runtime & typeof beside;
   }
 
   /** What the worker's loops do, without their polling: it sleeps until something in the database falls due. */

@@ -1,11 +1,12 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../server/src/api/keys/keys.ts';
-import { buildServer, type EdgeParts } from '../../server/src/api/server.ts';
+import { operationDirectory } from '../../server/src/api/operations/operations.ts';
 import { createAddresses } from '../../server/src/events/webhooks/address.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { createPapers } from '../../server/src/ground/paper/papers.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
 import { createSecrets } from '../../server/src/ground/secrets.ts';
+import { buildServer, type EdgeParts, type PublicCell } from '../../server/src/main/server.ts';
 import { createAccount } from '../../server/src/operate/connections/directory.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
@@ -22,6 +23,8 @@ export interface Edge {
   app: FastifyInstance;
   /** For a second server over the same database. */
   parts: EdgeParts;
+  /** What its calls work with. */
+  cell: PublicCell;
   database: TestDatabase;
   /** A test account with its main operation. */
   newAccount(): Promise<{ ownerId: string; operationId: string }>;
@@ -41,47 +44,50 @@ export interface Answer {
 
 const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
 
-export const noDefences = {
-  of: neverCalled,
-  defend: neverCalled,
-  keepFile: neverCalled,
-  removeFile: neverCalled,
-};
+/** The till of a cell whose commands end as `decide` says. */
+export const tillThat = (decide: () => Promise<unknown>): Partial<PublicCell> => ({
+  till: { submit: decide } as unknown as PublicCell['till'],
+});
 
-export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
+export async function openEdge(
+  given: Partial<EdgeParts> = {},
+  ofCell: Partial<PublicCell> = {},
+): Promise<Edge> {
   const database = await createDatabase();
   const draining = new AbortController();
   const rows = await database.admin<{ identity_secret: Buffer }>('SELECT identity_secret FROM installation');
   const runtime = { sql: database.sql, clock: systemClock, ids, secrets };
-  const parts: EdgeParts = {
+  const clock = given.clock ?? systemClock;
+  const cell = {
     ...runtime,
-    config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
-    identity: rows[0]?.identity_secret ?? Buffer.alloc(0),
+    clock,
     log: createLog('silent'),
-    useCases: {
-      createCharge: neverCalled,
-      createTransfer: neverCalled,
-      createRefund: neverCalled,
-      defences: noDefences,
-      confirmDraft: neverCalled,
-      cancelDraft: neverCalled,
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: { isOurAddress: neverCalled, receive: neverCalled },
-    },
-    testCalls: {
-      simulate: neverCalled,
-      simulateDispute: neverCalled,
-      showClock: neverCalled,
-      startClock: neverCalled,
-      advanceClock: neverCalled,
-      reset: neverCalled,
-    },
+    identity: rows[0]?.identity_secret ?? Buffer.alloc(0),
+    cursorKey: secrets.derive('cursors'),
+    directory: operationDirectory({ ...runtime, clock }),
+    keyPlaces: { send: (_payment, send) => send(), lookUp: neverCalled },
+    largeTransfers: { note: () => {} },
+    defences: { of: neverCalled, defend: neverCalled, keepFile: neverCalled, removeFile: neverCalled },
+    refreshIfOverdue: async (payment) => payment,
     subscribed: subscribedTypes(runtime),
     addresses: createAddresses(
       { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
     ),
     papers: createPapers(),
+    providers: new Map(),
+    senders: new Map(),
+    settings: { transferWaitMs: 6_000, chargeWaitMs: 6_000, chargeExpirySeconds: 3_600 },
+    draining: draining.signal,
+    ...tillThat(neverCalled),
+    ...ofCell,
+  } as Partial<PublicCell> as PublicCell;
+  const parts: EdgeParts = {
+    ...runtime,
+    config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
+    log: createLog('silent'),
+    cellOf: () => cell,
+    inbound: { isOurAddress: neverCalled, receive: neverCalled },
     mayShare: () => true,
     readiness: async () => [],
     draining: draining.signal,
@@ -92,6 +98,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
   return {
     app,
     parts,
+    cell,
     database,
     newAccount: () => createAccount(runtime, { name: 'Loja', test: true, connection: 'simulator' }),
     newKey: (accountId, held = permissions) =>
@@ -111,7 +118,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     drain: () => draining.abort(),
     close: async () => {
       await app.close();
-      await parts.papers.stop();
+      await cell.papers.stop();
       await database.drop();
     },
   };

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf } from '../edge/bearer.ts';
 import { callerAddress } from '../edge/caller-address.ts';
 import { type Cost, costOf, unitsOf } from '../edge/costs.ts';
-import type { ApiScope, RouteFacts } from '../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
 import { namedOperationOf } from '../edge/operation-header.ts';
 import type { RateLimiter } from '../edge/rate-limit.ts';
@@ -20,9 +20,10 @@ export interface PublicDeps {
   config: { publicUrl: string; trustedProxies: readonly string[] };
   clock: Clock;
   keys: Keyring;
-  directory: OperationDirectory;
   limiter: RateLimiter;
-  load?: Load | undefined;
+  /** Sheds calls under overload: those with a key that was not seen valid yet by the load of the directory. */
+  loadOf(cell: string | undefined): Load | undefined;
+  cellOf: CellOf<{ directory: OperationDirectory }>;
 }
 
 /** Calls with a key below `prefix`, and the document that describes them. */
@@ -70,13 +71,11 @@ export function mountPublic(
  * A call is checked in a fixed order, so that its answer is deterministic and a caller without a key learns nothing about an account: key
  * (401), limits (429), permission (403), header (400), operation (404), then the body (400).
  */
-function createAdmit({ config, clock, keys, directory, limiter, load }: PublicDeps) {
+function createAdmit({ config, clock, keys, limiter, loadOf, cellOf }: PublicDeps) {
   const behindProxy = config.trustedProxies.length > 0;
   const lookUpNewKey = createKeyLookup(keys, limiter);
   return (facts: RouteFacts, cost: Cost) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
-      load?.admit(facts);
       const deadlineMs = request.arrivedMs + answerWithinMs;
       if (facts.deprecatedAt !== undefined) {
         reply.header('deprecation', `@${facts.deprecatedAt}`);
@@ -84,7 +83,10 @@ function createAdmit({ config, clock, keys, directory, limiter, load }: PublicDe
       }
       if (behindProxy && request.headers['x-forwarded-proto'] === 'http') throw refuse('tls_required');
       const presented = bearerOf(request.raw);
-      const known = keys.wasValid(presented) ? keys.get(presented) : lookUpNewKey(request, presented);
+      const seen = keys.cellOf(presented);
+      // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
+      loadOf(seen)?.admit(facts);
+      const known = seen === undefined ? lookUpNewKey(request, presented) : keys.get(presented);
       const key = known instanceof Promise ? await before(clock, deadlineMs, known) : known;
       if (key === undefined) throw refuse('api_key_invalid');
       request.holder = key;
@@ -97,9 +99,10 @@ function createAdmit({ config, clock, keys, directory, limiter, load }: PublicDe
       const named = namedOperationOf(request.headers['x-service-operation']);
       let operationId = '';
       if (facts.operation === 'resolve') {
-        const resolved = directory.resolve(key.accountId, named);
+        const resolved = cellOf(key).directory.resolve(key.accountId, named);
         operationId = typeof resolved === 'string' ? resolved : await before(clock, deadlineMs, resolved);
       }
+      request.cell = key.cell;
       request.caller = callerOf(request, key, operationId, named !== null);
     };
 }

@@ -35,6 +35,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route of the public API before its handler runs. */
     caller: Caller;
+    /** The cell of the caller's account, set with `caller`. */
+    cell: string;
     language: Language;
     /** What the caller says of its own request. */
     trace: ClientTrace;
@@ -62,9 +64,26 @@ export type ApiScope = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
+/** Parts that belong to one cell, by the name of the cell: a call takes those of its caller's account. */
+export type CellOf<Parts> = (holder: { cell: string }) => Parts;
+
+/** What is made once for each cell, with its first call. */
+export function onceForCell<Parts, Made>(cellOf: CellOf<Parts>, make: (parts: Parts) => Made): CellOf<Made> {
+  const made = new Map<string, Made>();
+  return (holder) => {
+    let one = made.get(holder.cell);
+    if (one === undefined) {
+      one = make(cellOf(holder));
+      made.set(holder.cell, one);
+    }
+    return one;
+  };
+}
+
 /** Who asked, as soon as the key is known: refused requests have it too. */
 export interface Holder {
   id: string;
+  cell: string;
   accountId: string;
   accountNumber: number;
 }

@@ -54,8 +54,15 @@ interface Stream {
   unwatch: () => void;
 }
 
-export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining: AbortSignal }): Streams {
-  const { sql, clock, log, draining } = deps;
+export interface StreamDeps {
+  sql: Sql;
+  clock: Clock;
+  log: Log;
+  /** Aborted when the process drains. */
+  draining: AbortSignal;
+}
+
+export function createStreams({ sql, clock, log, draining }: StreamDeps): Streams {
   const streams = new Set<Stream>();
   let following = false;
 

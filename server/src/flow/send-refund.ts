@@ -34,8 +34,6 @@ export interface AcceptedRefund {
   replayed: boolean;
 }
 
-export type CreateRefund = (caller: Caller, order: RefundOrder) => Promise<AcceptedRefund>;
-
 /**
  * Commits a refund, sends it or leaves it to a worker, and waits for its outcome as long as transfers do.
  * @throws ApiError what refuses the order (`refund-admission.ts`), or 503 when nothing is known to be committed

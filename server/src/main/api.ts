@@ -1,38 +1,19 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createCharge } from '../api/charges/create.ts';
-import { keyIdOf } from '../api/keys/key.ts';
-import { buildServer, type CellOf, type UseCases } from '../api/server.ts';
-import { advanceClock, showClock, startClock } from '../api/test-mode/clock.ts';
-import { resetAccount } from '../api/test-mode/reset.ts';
-import type { TestCalls } from '../api/test-mode/routes.ts';
-import { simulate, simulateDispute } from '../api/test-mode/simulate.ts';
-import { createTransfer } from '../api/transfers/create.ts';
-import { cancelDraft, confirmDraft } from '../api/transfers/draft.ts';
-import { createKeyPlaces } from '../api/transfers/key-places.ts';
-import { createLoad } from '../edge/load.ts';
-import type { RateLimiter } from '../edge/rate-limit.ts';
-import { createRequestLog, type RequestLog } from '../edge/request-log/request-log.ts';
-import { defencesOf } from '../flow/defend.ts';
-import { createInbound, type Inbound } from '../flow/inbound.ts';
-import { refreshIfOverdue } from '../flow/refresh.ts';
-import { acceptRefund } from '../flow/send-refund.ts';
+import type { FastifyInstance } from 'fastify';
+import { createInbound } from '../flow/inbound.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
-import { answerWithinMs } from '../ground/deadline.ts';
 import { isLoopbackHost } from '../ground/hosts.ts';
-import { createPapers, type Papers } from '../ground/paper/papers.ts';
-import { createLargeTransfers } from '../operate/accounts/large-transfers.ts';
+import { createPapers } from '../ground/paper/papers.ts';
 import { createHoldNotes } from '../operate/connections/held.ts';
 import type { Provider } from '../provider/provider.ts';
-import { type ClockOffset, watchClock } from '../store/database/clock-offset.ts';
-import { paymentIdFor } from '../store/rows/idempotency.ts';
+import { watchClock } from '../store/database/clock-offset.ts';
 import { findWebhookTokens, storeWebhookBase } from '../store/rows/inbound.sql.ts';
-import { emptyCommand } from '../store/till.ts';
 import { mountPanel } from './panel.ts';
 import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
+import { serveCells } from './served.ts';
+import { buildServer } from './server.ts';
 
 /** The HTTP side of the service; `runtime.draining` begins its end. */
 export interface Api {
@@ -47,22 +28,33 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const inbound = createInbound(runtime);
   const answered = new AbortController();
   const logging: Promise<void>[] = [];
-  const served = new Map<string, FastifyInstance>();
   const papers = createPapers();
-  const serve = (cell: Runtime): FastifyInstance => {
-    const known = served.get(cell.cell);
-    if (known) return known;
-    const { server, requestLog } = serveCell(cell, config, {
-      clockOffset,
-      inbound,
-      papers,
-      ...(cell === runtime && { cellOf: cellServers(runtime, serve) }),
-    });
-    served.set(cell.cell, server);
-    logging.push(requestLog.run(answered.signal));
-    return server;
+  const servedOf = serveCells(runtime, {
+    config,
+    clockOffset,
+    papers,
+    began: ({ requestLog }) => logging.push(requestLog.run(answered.signal)),
+  });
+  // Beside the directory: a key that this process has not seen may be of any cell.
+  const { cell } = runtime;
+  const edge = {
+    ...runtime,
+    config,
+    papers,
+    mayShare: clockOffset.isTolerable,
+    loadOf: (named = cell) => servedOf({ cell: named }).load,
   };
-  const server = serve(runtime);
+  const server = buildServer({
+    ...edge,
+    cellOf: servedOf,
+    inbound,
+    noteRequest: (request, reply) => {
+      const { holder } = request;
+      if (holder) servedOf(holder).requestLog.note(request, reply);
+    },
+    readiness: createReadiness(runtime, clockOffset),
+  });
+  mountPanel(server, edge, servedOf);
   await clockOffset.measured;
   const port = await listen(server, config);
   const tried: Promise<void>[] = [];
@@ -86,7 +78,6 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
       endEach();
       await taking;
       await server.close();
-      for (const one of served.values()) if (one !== server) await one.close();
       answered.abort();
       await Promise.all([...logging, papers.stop()]);
       await inbound.idle();
@@ -105,150 +96,6 @@ async function listen(
   await once(server.server, 'listening');
   return (server.server.address() as AddressInfo).port;
 }
-
-interface ServedCell {
-  server: FastifyInstance;
-  requestLog: RequestLog;
-}
-
-interface Serving {
-  clockOffset: ClockOffset;
-  inbound: Inbound;
-  papers: Papers;
-  /** Of the server that listens: which one answers a request. */
-  cellOf?: CellOf;
-}
-
-/** The calls of one cell's accounts. */
-function serveCell(
-  runtime: Runtime,
-  config: Config,
-  { clockOffset, inbound, papers, cellOf }: Serving,
-): ServedCell {
-  const largeTransfers = createLargeTransfers(runtime);
-  const keyPlaces = createKeyPlaces({
-    ...runtime,
-    enabled: config.rateLimits,
-    quotas: config.rateQuotas,
-  });
-  const useCases: UseCases = {
-    createCharge: (caller, request) => createCharge(runtime, caller, request),
-    createTransfer: async (caller, request) => {
-      const { accountId, accountNumber } = caller;
-      const id = paymentIdFor(runtime.identity, { id: accountId, number: accountNumber }, request.requestKey);
-      const accepted = await keyPlaces.send(
-        { accountId, id, key: request.pixKey },
-        () => createTransfer(runtime, caller, request),
-        ({ payment }) => payment,
-      );
-      if (!accepted.replayed) largeTransfers.note(accepted.payment);
-      return accepted;
-    },
-    createRefund: (caller, order) => acceptRefund(runtime, caller, order),
-    defences: defencesOf(runtime),
-    confirmDraft: (caller, id, code) =>
-      keyPlaces.send(
-        { accountId: caller.accountId, id, key: null },
-        () => confirmDraft(runtime, caller, id, code),
-        (payment) => payment,
-      ),
-    cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
-    // A query takes from limits that all processes share: not on a machine whose clock is wrong.
-    refreshIfOverdue: async (payment) =>
-      clockOffset.isTolerable() ? refreshIfOverdue(runtime, payment) : payment,
-    receiveWebhook: inbound,
-  };
-  const testCalls: TestCalls = {
-    simulate: (caller, id, act, given) => simulate(runtime, caller, id, act, given),
-    simulateDispute: (caller, id, act) => simulateDispute(runtime, caller, id, act),
-    showClock: (holder) => showClock(runtime, holder),
-    startClock: (holder) => startClock(runtime, holder),
-    advanceClock: (holder, to) => advanceClock(runtime, holder, to),
-    reset: (holder) => resetAccount(runtime, holder),
-  };
-  const requestLog = createRequestLog({
-    ...runtime,
-    paymentIdOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
-  });
-  const edge = {
-    ...runtime,
-    config,
-    papers,
-    mayShare: clockOffset.isTolerable,
-    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
-  };
-  const server = buildServer({
-    ...edge,
-    ...(cellOf && { cellOf }),
-    useCases,
-    testCalls,
-    requestLog,
-    readiness: createReadiness(runtime, clockOffset),
-  });
-  mountPanel(server, { ...edge, keyPlaces }, { ...useCases, testCalls });
-  return { server, requestLog };
-}
-
-/**
- * Which server serves a request: that of its account's cell, by its key or by the account in the panel's address. Everything else, as
- * sign-in and what providers deliver, belongs to the directory and is served beside the first cell.
- *
- * With one cell nothing is looked up. With several, a key or account that this process has not met costs one statement, inside the limit of
- * the caller's address: it is counted before, and given back behind, since the server that answers counts what is no key itself.
- */
-function cellServers(
-  { cells, log }: Pick<Runtime, 'cells' | 'log'>,
-  serverOf: (cell: Runtime) => FastifyInstance,
-): CellOf {
-  const answering = (cell: Runtime | undefined): FastifyInstance | null =>
-    cell === undefined || cell === cells.all()[0] ? null : serverOf(cell);
-
-  function lookFor({ kind, id }: Named, request: FastifyRequest, limiter: RateLimiter) {
-    if (kind === 'key') {
-      const giveBack = limiter.tryAuthentication(request);
-      return { look: cells.ofKey(id), giveBack };
-    }
-    limiter.takeVisit(request);
-    return { look: cells.ofAccount(id), giveBack: () => {} };
-  }
-
-  return (request, limiter) => {
-    if (cells.isAlone()) return null;
-    const named = namedBy(request.raw);
-    if (named === null) return null;
-    const known = cells.known(named.kind, named.id);
-    if (known) return answering(known);
-    const { look, giveBack } = lookFor(named, request, limiter);
-    return look
-      .then(answering)
-      .catch((error: unknown) => {
-        // The first cell's server answers: it refuses for accounts that are not its own.
-        log.warn({ err: error }, 'the cell of a request was not found');
-        return null;
-      })
-      .finally(giveBack);
-  };
-}
-
-interface Named {
-  kind: 'account' | 'key';
-  id: string;
-}
-
-function namedBy({ headers, url = '' }: IncomingMessage): Named | null {
-  // What a provider delivers names payments of any cell.
-  if (url.startsWith('/hooks/')) return null;
-  const account = /^\/panel\/api\/accounts\/([0-9a-f-]{36})(?:[/?]|$)/.exec(url)?.[1];
-  // Without a cookie nobody is signed in, whatever the account.
-  if (account !== undefined) return headers.cookie === undefined ? null : { kind: 'account', id: account };
-  const key = /^bearer +([^\s]+)\s*$/i.exec(headers.authorization ?? '')?.[1];
-  const id = key === undefined ? null : keyIdOf(key);
-  return id === null ? null : { kind: 'key', id };
-}
-
-/** Resolves when a command submitted now would be decided by the till. */
-export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' | 'clock'>): Promise<void> =>
-  till.submit(emptyCommand(ids.uuid(), clock.monotonicMs() + answerWithinMs));
 
 /** How soon a connection that was made or changed is used here, and a cell that was made. */
 const lookMs = 2_000;

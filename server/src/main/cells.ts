@@ -1,5 +1,4 @@
 import type { CellsOf } from '../flow/cells-of.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 
 /** The cells of a process, one runtime each. Cells that are made while it runs are taken up without a restart. */
@@ -9,10 +8,8 @@ export interface Cells<Cell> extends CellsOf<Cell> {
   /** Of an account; undefined: there is no such account. */
   ofAccount(accountId: string): Promise<Cell | undefined>;
   ofKey(keyId: string): Promise<Cell | undefined>;
-  /** There is no cell but the first one, as far as this process knows. */
-  isAlone(): boolean;
-  /** Without a look at the database: where there is one cell, that one; else what was learnt. */
-  known(kind: 'account' | 'key', id: string): Cell | undefined;
+  /** Also one that was made a moment ago. */
+  named(cell: string): Cell;
   /** The first one, and how the others are opened. */
   begin(home: Cell, open: (cell: string) => OpenedCell<Cell>): void;
   close(): Promise<void>;
@@ -39,26 +36,19 @@ const byKey: Statement = {
 
 /** Accounts keep their cell: what was learnt stays true. */
 const rememberedMost = 100_000;
-/** What was not found may be made at any moment: a flood of one id is one look a second. */
-const missedMs = 1_000;
-const missedMost = 10_000;
 
-export function createCells<Cell extends { cell: string; sql: Sql }>(
-  directory: Sql,
-  clock: Pick<Clock, 'monotonicMs'>,
-): Cells<Cell> {
+export function createCells<Cell extends { cell: string; sql: Sql }>(directory: Sql): Cells<Cell> {
   const opened = new Map<string, OpenedCell<Cell>>();
   const listeners = new Set<(cell: Cell) => void>();
   let openCell: (cell: string) => OpenedCell<Cell> = () => {
     throw new Error('the first cell has not begun');
   };
-  const known = new Map<string, string>();
-  /** Until when each is taken for missing, monotonic. */
-  const missed = new Map<string, number>();
+  /** Of account numbers. */
+  const known = new Map<number, string>();
 
-  const remember = (key: string, cell: string): void => {
+  const remember = (number: number, cell: string): void => {
     if (known.size >= rememberedMost) known.clear();
-    known.set(key, cell);
+    known.set(number, cell);
   };
 
   function add(name: string, cell: OpenedCell<Cell>): Cell {
@@ -67,25 +57,11 @@ export function createCells<Cell extends { cell: string; sql: Sql }>(
     return cell.runtime;
   }
 
-  /** Also one that was made a moment ago. */
   const runtimeOf = (name: string): Cell => opened.get(name)?.runtime ?? add(name, openCell(name));
 
-  async function find(kind: string, statement: Statement, id: string): Promise<Cell | undefined> {
-    const key = `${kind}/${id}`;
-    let name = known.get(key);
-    if (name === undefined) {
-      const now = clock.monotonicMs();
-      if ((missed.get(key) ?? now) > now) return undefined;
-      const [row] = await directory.run<{ cell: string }>(statement, [id]);
-      if (!row) {
-        if (missed.size >= missedMost) missed.clear();
-        missed.set(key, now + missedMs);
-        return undefined;
-      }
-      name = row.cell;
-      remember(key, name);
-    }
-    return runtimeOf(name);
+  async function find(statement: Statement, id: string): Promise<Cell | undefined> {
+    const [row] = await directory.run<{ cell: string }>(statement, [id]);
+    return row && runtimeOf(row.cell);
   }
 
   const all = (): Cell[] => [...opened.values()].map(({ runtime }) => runtime);
@@ -95,7 +71,7 @@ export function createCells<Cell extends { cell: string; sql: Sql }>(
     async ofNumbers(numbers) {
       const found = new Map<number, Cell>();
       const asked = [...new Set(numbers)].filter((number) => {
-        const name = known.get(`number/${number}`);
+        const name = known.get(number);
         if (name !== undefined) found.set(number, runtimeOf(name));
         return name === undefined;
       });
@@ -103,19 +79,14 @@ export function createCells<Cell extends { cell: string; sql: Sql }>(
       for (const { number, cell } of await directory.run<{ number: number; cell: string }>(byNumber, [
         asked,
       ])) {
-        remember(`number/${number}`, cell);
+        remember(number, cell);
         found.set(number, runtimeOf(cell));
       }
       return found;
     },
-    isAlone: () => opened.size === 1,
-    known: (kind, id) => {
-      if (opened.size === 1) return all()[0];
-      const name = known.get(`${kind}/${id}`);
-      return name === undefined ? undefined : opened.get(name)?.runtime;
-    },
-    ofAccount: (accountId) => find('account', byAccount, accountId),
-    ofKey: (keyId) => find('key', byKey, keyId),
+    named: runtimeOf,
+    ofAccount: (accountId) => find(byAccount, accountId),
+    ofKey: (keyId) => find(byKey, keyId),
     each(use) {
       listeners.add(use);
       for (const cell of all()) use(cell);

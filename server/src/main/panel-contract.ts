@@ -1,12 +1,9 @@
 import fastify from 'fastify';
-import type { UseCases } from '../api/server.ts';
-import type { TestCalls } from '../api/test-mode/routes.ts';
 import { validatorCompiler } from '../edge/validation.ts';
 import { createLog } from '../ground/log.ts';
-import type { PanelDeps } from '../panel/deps.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
-import { mountPanel, panelPath } from './panel.ts';
+import { mountPanel, type PanelParts, panelPath } from './panel.ts';
 
 /**
  * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it. `node server/src/main/panel-contract.ts` prints it.
@@ -24,7 +21,7 @@ export async function panelDocument(): Promise<string> {
     simulatorUrl: 'http://127.0.0.1:4010',
     dataDir: '.',
   };
-  const runtime = {
+  const parts = {
     config,
     clock: systemClock,
     ids: systemIds(systemClock),
@@ -34,8 +31,10 @@ export async function panelDocument(): Promise<string> {
       known: [{ id: '00000000', derive: () => Buffer.alloc(32) }],
     },
     draining: new AbortController().signal,
-  } as unknown as PanelDeps;
-  mountPanel(app, runtime, { testCalls: {} } as UseCases & { testCalls: TestCalls });
+  } as unknown as PanelParts;
+  mountPanel(app, parts, () => {
+    throw new Error('nothing is asked of a cell');
+  });
   const answer = await app.inject({ url: `${panelPath}/openapi.json` });
   await app.close();
   return answer.body;

@@ -4,25 +4,28 @@ import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
-import { type OperationDirectory, operationDirectory } from '../api/operations/operations.ts';
 import { operationRoutes } from '../api/operations/routes.ts';
 import { paymentRoutes } from '../api/payments/routes.ts';
-import type { UseCases } from '../api/server.ts';
-import type { TestCalls } from '../api/test-mode/routes.ts';
 import { webhookRoutes } from '../api/webhooks/routes.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { costOf, unitsOf } from '../edge/costs.ts';
-import type { ApiScope } from '../edge/edge.ts';
+import { type ApiScope, type CellOf, onceForCell } from '../edge/edge.ts';
+import type { Load } from '../edge/load.ts';
 import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
-import { createPlaces } from '../ground/places.ts';
+import type { Config } from '../ground/config.ts';
+import type { Log } from '../ground/log.ts';
+import type { Mail } from '../ground/mail.ts';
+import type { Papers } from '../ground/paper/papers.ts';
+import { createPlaces, type Places } from '../ground/places.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import { type Attempts, attempts } from '../panel/auth/attempts.ts';
 import type { Auth } from '../panel/auth/auth.ts';
+import type { SignInGuards } from '../panel/auth/auth-effects.ts';
 import { authRoutes } from '../panel/auth/auth-routes.ts';
-import { type FactorAttempts, factorAttempts } from '../panel/auth/factor-attempts.ts';
+import { factorAttempts } from '../panel/auth/factor-attempts.ts';
 import { knownDevices } from '../panel/auth/known-device.ts';
 import { liveSessions } from '../panel/auth/live-sessions.ts';
 import { actorOf, sessions as createSessions, type Sessions } from '../panel/auth/session.ts';
-import { originsOf, type PanelDeps } from '../panel/deps.ts';
 import { PanelError, panelErrorBody } from '../panel/errors.ts';
 import { exportRoutes } from '../panel/exports/export-routes.ts';
 import { receiptRoutes } from '../panel/exports/receipt-routes.ts';
@@ -35,9 +38,11 @@ import { securityEventRoutes } from '../panel/members/security-event-routes.ts';
 import { sessionRoutes } from '../panel/members/session-routes.ts';
 import { merchantProfileRoutes } from '../panel/merchant/profile-routes.ts';
 import { savedReceiverRoutes } from '../panel/merchant/receiver-routes.ts';
+import { type PanelMails, panelMails } from '../panel/people/mails.ts';
 import { recordSecurityEvent } from '../panel/people/security-events.ts';
 import { pageRoutes } from '../panel/site/assets.ts';
 import { hasMailbox, mailboxRoutes } from '../panel/site/mailbox.ts';
+import { originsOf } from '../panel/site/origins.ts';
 import { createUpdates } from '../panel/site/updates.ts';
 import { testModeRoutes } from '../panel/test-mode/routes.ts';
 import { accountScopeRoutes } from '../panel/views/account-routes.ts';
@@ -48,40 +53,61 @@ import { reconciliationRoutes } from '../panel/views/reconciliation-routes.ts';
 import { refundViewRoutes } from '../panel/views/refund-routes.ts';
 import { requestRoutes } from '../panel/views/request-routes.ts';
 import { statementViewRoutes } from '../panel/views/statement-routes.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Sql } from '../ports/sql.ts';
+import type { Served } from './served.ts';
 
 export const panelPath = '/panel/api';
 
-type PanelUseCases = Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIfOverdue'> & {
-  testCalls: TestCalls;
-};
+/** What the panel's back end is made of beside its cells: of the process, and of the directory. */
+export interface PanelParts {
+  config: Config;
+  /** The directory. */
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  secrets: Secrets;
+  mail: Mail;
+  papers: Papers;
+  /** Whether this process may write limits that all processes share. */
+  mayShare(): boolean;
+  /** Sheds calls under overload, as those of the API; absent: nothing is shed. */
+  loadOf?: (cell: string | undefined) => Load;
+  draining: AbortSignal;
+}
 
 /**
  * The panel: its pages at `/`, its back end under `/panel/api`. Below an account stand the very calls of the public API, on
  * the same schemas and use cases, admitted by the session and the role instead of a key, and beside them what only people
  * need. `POST /pix/transfers` is not among them: a person's transfer is a draft first, confirmed by a code.
  */
-export function mountPanel(
-  app: FastifyInstance,
-  given: Omit<PanelDeps, 'origins' | 'keySearches'>,
-  useCases: PanelUseCases,
-): void {
-  const deps: PanelDeps = {
-    ...given,
-    origins: originsOf(given.config.publicUrl),
-    keySearches: createPlaces({ atOnce: 1, waiting: 8, perOwner: 2 }),
+export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: CellOf<Served>): void {
+  const { config, secrets } = parts;
+  const deps: Panel = {
+    ...parts,
+    mails: panelMails(parts),
+    origins: originsOf(config.publicUrl),
+    attempts: attempts(parts),
   };
-  const { config } = deps;
-  const counted = attempts(deps);
+  const keySearches = createPlaces({ atOnce: 1, waiting: 8, perOwner: 2 });
+  const cursorKey = secrets.derive('panel cursors');
+  const cellOf = onceForCell(servedOf, (served) => ({ ...served, cursorKey, keySearches }));
   const devices = knownDevices({
-    key: deps.secrets.derive('panel devices'),
+    key: secrets.derive('panel devices'),
     overTls: config.publicUrl.startsWith('https:'),
   });
-  const codes = factorAttempts(deps, counted, devices);
-  const loadAuth = lateAuth(deps, counted, codes);
+  const guards = {
+    attempts: deps.attempts,
+    devices,
+    factorAttempts: factorAttempts(deps, deps.attempts, devices),
+  };
+  const loadAuth = lateAuth(deps, guards);
 
   app.register(
     async (scope) => {
-      answerRefusals(scope, deps, counted);
+      answerRefusals(scope, deps);
       const limiter = limiterOf(deps);
       // Before a cookie is looked at: who it belongs to is a look-up.
       scope.addHook('onRequest', (request, _reply, done) => {
@@ -90,31 +116,25 @@ export function mountPanel(
       });
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
-      const directory = operationDirectory(deps);
-      const sessions = createSessions(deps, loadAuth, directory, liveSessions(deps));
-      authRoutes(scope, deps, sessions, {
-        attempts: counted,
-        devices,
-        factorAttempts: codes,
-        auth: loadAuth,
-      });
+      const sessions = createSessions({ ...deps, cellOf }, loadAuth, liveSessions(deps));
+      authRoutes(scope, { ...deps, sessions, guards }, loadAuth, config.publicUrl);
 
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
       const described = describedRoutes(api);
       const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
-      personRoutes(api, deps, sessions, counted, { mailbox: hasMailbox(deps), simulatorUrl });
+      personRoutes(api, deps, sessions, deps.attempts, { mailbox: hasMailbox(deps), simulatorUrl });
       sessionRoutes(api, deps, sessions);
-      addressRoutes(api, deps, sessions, counted);
-      invitationRoutes(api, deps, sessions, counted);
-      if (hasMailbox(deps)) mailboxRoutes(api, deps);
+      addressRoutes(api, deps, sessions, deps.attempts);
+      invitationRoutes(api, deps, sessions, deps.attempts);
+      if (hasMailbox(deps)) mailboxRoutes(api, { ...deps, dataDir: config.dataDir });
 
       api.register(
         async (inner) => {
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
           admitMembers(account, deps, sessions, limiter);
           account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
-          publicCalls(account, deps, directory, useCases);
-          peopleCalls(account, deps, counted, directory, useCases);
+          publicCalls(account, cellOf);
+          peopleCalls(account, deps, cellOf);
         },
         { prefix: '/accounts/:account' },
       );
@@ -130,19 +150,28 @@ export function mountPanel(
   pageRoutes(app, deps);
 }
 
+interface Panel extends PanelParts {
+  mails: PanelMails;
+  origins: ReadonlySet<string>;
+  attempts: Attempts;
+}
+
 /** Half a second of reading that neither a start nor the public API should wait for. */
-function lateAuth(deps: PanelDeps, counted: Attempts, codes: FactorAttempts): () => Promise<Auth> {
+function lateAuth(deps: Panel, { attempts, factorAttempts }: SignInGuards): () => Promise<Auth> {
+  const site = { publicUrl: deps.config.publicUrl, origins: deps.origins };
   let auth: Promise<Auth> | undefined;
   return () => {
-    auth ??= import('../panel/auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted, codes));
+    auth ??= import('../panel/auth/auth.ts').then(({ createAuth }) =>
+      createAuth({ ...deps, site }, attempts, factorAttempts),
+    );
     return auth;
   };
 }
 
-function answerRefusals(scope: FastifyInstance, deps: PanelDeps, counted: Attempts): void {
+function answerRefusals(scope: FastifyInstance, deps: Panel): void {
   scope.setErrorHandler(async (error, request, reply) => {
     if (!(error instanceof PanelError)) throw error;
-    await recordRefusal(deps, counted, request, error).catch((err: unknown) =>
+    await recordRefusal(deps, request, error).catch((err: unknown) =>
       deps.log.warn({ err }, 'a refusal was not recorded'),
     );
     return reply
@@ -164,7 +193,7 @@ function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
   return described;
 }
 
-const limiterOf = (deps: PanelDeps): RateLimiter =>
+const limiterOf = (deps: Panel): RateLimiter =>
   rateLimiter({
     ...deps,
     enabled: deps.config.rateLimits,
@@ -172,7 +201,7 @@ const limiterOf = (deps: PanelDeps): RateLimiter =>
     behindProxy: deps.config.trustedProxies.length > 0,
   });
 
-function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, limiter: RateLimiter): void {
+function admitMembers(account: ApiScope, deps: Panel, sessions: Sessions, limiter: RateLimiter): void {
   account.addHook('onRoute', (route) => {
     // One of them is enough, and everybody here may read.
     const held = route.config?.api?.permissions ?? ['read'];
@@ -186,7 +215,7 @@ function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, li
     const policy = cost.policy ?? 'reads';
     const admit = sessions.admit(facts);
     route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
-      deps.load?.admit({ creates: route.config?.api?.creates ?? false, policy });
+      deps.loadOf?.(undefined).admit({ creates: route.config?.api?.creates ?? false, policy });
       await admit(request);
       const { accountId, quotas, person } = request.member;
       // By person and not by session: a session more is no quota more.
@@ -197,59 +226,44 @@ function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, li
 }
 
 /** The very calls of the public API. */
-function publicCalls(
-  account: ApiScope,
-  deps: PanelDeps,
-  directory: OperationDirectory,
-  useCases: PanelUseCases,
-): void {
-  chargeRoutes(account, { createCharge: useCases.createCharge, directory });
-  paymentRoutes(account, {
-    ...deps,
-    cursorKey: deps.secrets.derive('panel cursors'),
-    refreshIfOverdue: useCases.refreshIfOverdue,
-  });
-  accountRoutes(account, { sql: deps.sql, directory });
-  operationRoutes(account, { ...deps, directory });
-  webhookRoutes(account, { ...deps, directory });
-  eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
+function publicCalls(account: ApiScope, cellOf: CellOf<Served>): void {
+  chargeRoutes(account, cellOf);
+  paymentRoutes(account, cellOf);
+  accountRoutes(account, cellOf);
+  operationRoutes(account, cellOf);
+  webhookRoutes(account, cellOf);
+  eventRoutes(account, cellOf);
 }
 
 /** What only people need. */
-function peopleCalls(
-  account: ApiScope,
-  deps: PanelDeps,
-  counted: Attempts,
-  directory: OperationDirectory,
-  useCases: PanelUseCases,
-): void {
-  draftRoutes(account, deps, counted);
-  keyRoutes(account, deps);
-  refundViewRoutes(account, deps, useCases.createRefund);
-  receiptRoutes(account, deps);
-  merchantProfileRoutes(account, deps);
-  savedReceiverRoutes(account, deps);
-  accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
-  statementViewRoutes(account, deps);
-  closeViewRoutes(account, deps);
-  statementFileRoutes(account, deps);
-  memberRoutes(account, deps, counted);
+function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { keySearches: Places }>): void {
+  const { attempts, mails, config } = deps;
+  draftRoutes(account, cellOf, attempts, config);
+  keyRoutes(account, cellOf, mails);
+  refundViewRoutes(account, cellOf);
+  receiptRoutes(account, cellOf);
+  merchantProfileRoutes(account, cellOf);
+  savedReceiverRoutes(account, cellOf, config);
+  accountScopeRoutes(account, cellOf);
+  statementViewRoutes(account, cellOf);
+  closeViewRoutes(account, cellOf);
+  statementFileRoutes(account, cellOf);
+  memberRoutes(account, deps, mails, attempts);
   securityEventRoutes(account, deps);
-  reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
-  requestRoutes(account, deps);
-  exportRoutes(account, { ...deps, directory });
-  account.register(
-    async (test) => testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), deps, useCases.testCalls),
-    { prefix: '/test' },
-  );
-  const updates = createUpdates(deps);
+  reconciliationRoutes(account, cellOf, attempts);
+  requestRoutes(account, cellOf);
+  exportRoutes(account, cellOf);
+  account.register(async (test) => testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), cellOf), {
+    prefix: '/test',
+  });
+  const updatesOf = onceForCell(cellOf, createUpdates);
   account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
-    updates.stream(request, reply);
+    updatesOf(request).stream(request, reply);
   });
 }
 
 /** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks and operations. */
-async function recordAccess(deps: PanelDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function recordAccess(deps: Panel, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
   const exported = /\.(csv|ofx|pdf)$/.test(route);
   const writes = request.method !== 'GET' && request.method !== 'HEAD';
@@ -282,14 +296,10 @@ const recorded: ReadonlySet<string> = new Set([
 ]);
 
 /** What a person was refused, in the account that they named if they belong to it. A loop of refusals is not written whole. */
-async function recordRefusal(
-  deps: PanelDeps,
-  counted: Attempts,
-  request: FastifyRequest,
-  { code }: PanelError,
-): Promise<void> {
+async function recordRefusal(deps: Panel, request: FastifyRequest, { code }: PanelError): Promise<void> {
   if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
-  if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request)))) return;
+  if (!(await deps.attempts.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request))))
+    return;
   await recordSecurityEvent(deps, {
     kind: 'access.refused',
     outcome: 'refused',

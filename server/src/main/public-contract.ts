@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { basePath, buildServer, type EdgeParts } from '../api/server.ts';
 import { createLog } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
+import { basePath, buildServer, type EdgeParts } from './server.ts';
 
 /**
  * Writes the OpenAPI document of the public API from the schemas of its routes:
@@ -17,7 +17,6 @@ export async function committedDocument(): Promise<string> {
     ids: systemIds(systemClock),
     log: createLog('silent'),
     secrets: { derive: () => Buffer.alloc(32) } as unknown as EdgeParts['secrets'],
-    useCases: {} as EdgeParts['useCases'],
     draining: new AbortController().signal,
   });
   const answer = await app.inject({ url: `${basePath}/openapi.json` });

@@ -127,7 +127,7 @@ export async function openRuntime(
       settings.name,
       settings.certificate && validityOf(settings.certificate).untilMs,
     );
-  const cells = createCells<Runtime>(sql, ground.clock);
+  const cells = createCells<Runtime>(sql);
   const home: Runtime = {
     ...ground,
     cells,

@@ -518,7 +518,7 @@ async function openContext(
   if (!anySecret) await claimSecret({ sql, secrets });
   const openCell = (cell: string) =>
     openPool({ url: database.url, log, name: 'vintem', size: 5, cell, budget, verify });
-  const cells = createCells<CellDatabase>(sql, clock);
+  const cells = createCells<CellDatabase>(sql);
   cells.begin({ cell: homeCell, sql }, (cell) => {
     const pool = openCell(cell);
     return { runtime: { cell, sql: pool }, close: pool.close };

@@ -3,9 +3,10 @@ import { type Run, recordedBy, rowsVisited } from '@vintem/testkit/rows-visited.
 import { type Answer, openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
-import { buildServer, type EdgeParts } from '../../src/api/server.ts';
 import { type CostKind, costs, searchUnits } from '../../src/edge/costs.ts';
-import { mountPanel } from '../../src/main/panel.ts';
+import { mountPanel, type PanelParts } from '../../src/main/panel.ts';
+import type { Served } from '../../src/main/served.ts';
+import { buildServer, type EdgeParts } from '../../src/main/server.ts';
 import { setRates } from '../../src/operate/accounts/rates.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 
@@ -45,9 +46,9 @@ const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true
 
 describe('The cost of every route', () => {
   test('is in the table, and every row of the table is a route of the program', async () => {
-    const parts = { ...service.runtime, useCases: {}, testCalls: {} } as unknown as EdgeParts;
+    const parts = { ...service.runtime } as unknown as EdgeParts & PanelParts;
     const app = buildServer(parts);
-    mountPanel(app, parts as never, { testCalls: {} } as never);
+    mountPanel(app, parts, () => service.runtime as Served);
     await app.ready();
     const missing = Object.keys(costs).filter((call) => {
       const [method, url] = call.split(' ') as ['GET', string];
@@ -58,7 +59,7 @@ describe('The cost of every route', () => {
   });
 
   test('is asked for when a route is registered: one without a row is not served', async () => {
-    const app = buildServer({ ...service.runtime, useCases: {} } as unknown as EdgeParts);
+    const app = buildServer({ ...service.runtime } as unknown as EdgeParts);
     expect(() => app.get('/something-new', () => 1)).toThrow('GET /something-new has no cost');
     await app.close();
   });

@@ -1,26 +1,14 @@
-import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
+import { base, type Edge, openEdge, tillThat } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
-import { buildServer } from '../../src/api/server.ts';
 import { shareEveryMs } from '../../src/edge/rate-limit.ts';
 import { addressQuotas, quotaNames } from '../../src/ground/quotas.ts';
-import type { Payment } from '../../src/money/payment.ts';
+import { buildServer } from '../../src/main/server.ts';
 import { ratesOf, setRates, withDefaults } from '../../src/operate/accounts/rates.ts';
 import { type Clock, systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 
 const config = { publicUrl: 'http://127.0.0.1:3000', rateLimits: true, trustedProxies: [] };
-const never = () => Promise.reject(new Error('not called'));
-const useCases = {
-  createCharge: never,
-  createTransfer: never,
-  createRefund: () => Promise.reject(new Error('no refund is asked for')),
-  defences: noDefences,
-  confirmDraft: never,
-  cancelDraft: never,
-  refreshIfOverdue: async (payment: Payment) => payment,
-  receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
-};
 let edge: Edge;
 afterEach(() => edge.close());
 
@@ -199,18 +187,14 @@ test('a key has at most 256 requests in flight, and those that end make room', a
   });
   const clock = handClock();
   let entered = 0;
-  edge = await openEdge({
-    config,
-    clock,
-    useCases: {
-      ...useCases,
-      createCharge: async () => {
-        entered++;
-        await gate;
-        throw new Error('after the gate');
-      },
-    },
-  });
+  edge = await openEdge(
+    { config, clock },
+    tillThat(async () => {
+      entered++;
+      await gate;
+      throw new Error('after the gate');
+    }),
+  );
   const { ownerId } = await edge.newAccount();
   const { key } = await edge.newKey(ownerId);
   const payload = {
@@ -289,21 +273,14 @@ test('requests in flight are counted by the account’s own limits, and by the i
   let entered = 0;
   let gate = Promise.withResolvers<void>();
   const clock = handClock();
-  edge = await openEdge({
-    config: {
-      ...config,
-      rateQuotas: { 'in-flight': { atOnce: 2 } },
-    },
-    clock,
-    useCases: {
-      ...useCases,
-      createCharge: async () => {
-        entered++;
-        await gate.promise;
-        throw new Error('after the gate');
-      },
-    },
-  });
+  edge = await openEdge(
+    { config: { ...config, rateQuotas: { 'in-flight': { atOnce: 2 } } }, clock },
+    tillThat(async () => {
+      entered++;
+      await gate.promise;
+      throw new Error('after the gate');
+    }),
+  );
   const requestKey = '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
   const charge = { amountCents: 1000, payerName: 'Maria', requestKey };
   const [poor, rich] = [await edge.newAccount(), await edge.newAccount()];

@@ -1,10 +1,10 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
+import { base, type Edge, openEdge, tillThat } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildServer } from '../../src/api/server.ts';
 import type { HookDelivery } from '../../src/flow/inbound.ts';
 import { refuse } from '../../src/ground/errors.ts';
+import { buildServer } from '../../src/main/server.ts';
 
 let edge: Edge;
 let key: string;
@@ -389,22 +389,14 @@ test('a drain answers what is under way and ends every connection', async () => 
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const other = await openEdge({
-    useCases: {
-      createCharge: async () => {
-        entered.resolve();
-        await gate;
-        throw refuse('amount_below_fee');
-      },
-      createTransfer: () => Promise.reject(new Error('not called')),
-      createRefund: () => Promise.reject(new Error('no refund is asked for')),
-      defences: noDefences,
-      confirmDraft: () => Promise.reject(new Error('not called')),
-      cancelDraft: () => Promise.reject(new Error('not called')),
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
-    },
-  });
+  const other = await openEdge(
+    {},
+    tillThat(async () => {
+      entered.resolve();
+      await gate;
+      throw refuse('amount_below_fee');
+    }),
+  );
   const { ownerId } = await other.newAccount();
   const authorization = `Bearer ${(await other.newKey(ownerId)).key}`;
   const url = await other.app.listen({ port: 0, host: '127.0.0.1' });
@@ -441,20 +433,11 @@ test('a drain answers what is under way and ends every connection', async () => 
 test('a delivery of a provider is passed on unchanged, whatever its type, up to 1 MiB', async () => {
   const received: HookDelivery[] = [];
   const other = await openEdge({
-    useCases: {
-      createCharge: () => Promise.reject(new Error('not called')),
-      createTransfer: () => Promise.reject(new Error('not called')),
-      createRefund: () => Promise.reject(new Error('no refund is asked for')),
-      defences: noDefences,
-      confirmDraft: () => Promise.reject(new Error('not called')),
-      cancelDraft: () => Promise.reject(new Error('not called')),
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: {
-        isOurAddress: async (_connection, token) => token === 'right',
-        receive: async (delivery) => {
-          received.push(delivery);
-          return { status: 200 };
-        },
+    inbound: {
+      isOurAddress: async (_connection, token) => token === 'right',
+      receive: async (delivery) => {
+        received.push(delivery);
+        return { status: 200 };
       },
     },
   });

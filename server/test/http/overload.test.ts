@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import { noDefences } from '@vintem/testkit/edge.ts';
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import {
   callWith,
@@ -12,11 +11,11 @@ import {
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildServer } from '../../src/api/server.ts';
-import { createTransfer } from '../../src/api/transfers/create.ts';
 import { createLoad } from '../../src/edge/load.ts';
+import { readConfig } from '../../src/ground/config.ts';
 import { createPapers } from '../../src/ground/paper/papers.ts';
-import { waitForTurn } from '../../src/main/api.ts';
+import { serveCells, waitForTurn } from '../../src/main/served.ts';
+import { buildServer } from '../../src/main/server.ts';
 
 let service: Service;
 let merchant: Merchant;
@@ -51,23 +50,21 @@ test('what cannot be answered in time is shed, reads before creations, and it co
   // The same as in `runApi`, with a quarter of its eight seconds: reads are refused from 250 ms of waiting on, creations from a second.
   const { runtime } = service;
   const timed = manualClock();
-  const app = buildServer({
-    mayShare: () => true,
+  const load = createLoad(timed, () => waitForTurn(runtime), 2_000);
+  const servedOf = serveCells(runtime, {
+    config: readConfig({ RATE_LIMITS: 'off' }),
+    clockOffset: { isTolerable: () => true },
     papers: createPapers(),
+    began: () => {},
+  });
+  const app = buildServer({
     ...runtime,
+    mayShare: () => true,
     config: { publicUrl: service.url, rateLimits: false, trustedProxies: [] },
-    useCases: {
-      createTransfer: (caller, asked) => createTransfer(runtime, caller, asked),
-      createCharge: () => Promise.reject(new Error('not asked here')),
-      createRefund: () => Promise.reject(new Error('no refund is asked for')),
-      defences: noDefences,
-      confirmDraft: () => Promise.reject(new Error('not asked here')),
-      cancelDraft: () => Promise.reject(new Error('not asked here')),
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
-    },
+    cellOf: servedOf,
+    inbound: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
     readiness: async () => [],
-    load: createLoad(timed, () => waitForTurn(runtime), 2_000),
+    loadOf: () => load,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -8,7 +8,6 @@ import { createDraft, resendCode } from '../../src/api/transfers/draft.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createMail } from '../../src/ground/mail.ts';
 import { mailHtml } from '../../src/ground/mail-html.ts';
-import type { PanelDeps } from '../../src/panel/deps.ts';
 import { panelMails } from '../../src/panel/people/mails.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
@@ -205,7 +204,7 @@ test('a merchant without a profile, the operator and what concerns a person get 
   const ofAccount = smtp.got.at(-1) ?? '';
   await service.runtime.mail.send({ ...letter(''), to: null });
   const ofOperator = smtp.got.at(-1) ?? '';
-  const config = { publicUrl: service.url } as PanelDeps['config'];
+  const config = { publicUrl: service.url };
   await panelMails({ config, mail: service.runtime.mail }).passwordWasReset('ana@loja.example');
   const ofPerson = smtp.got.at(-1) ?? '';
   for (const message of [ofAccount, ofOperator, ofPerson]) {

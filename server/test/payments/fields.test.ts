@@ -1,5 +1,5 @@
-import { type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
@@ -12,23 +12,25 @@ let key: string;
 /** The input that the edge handed on. */
 let taken: Record<string, unknown> | null;
 
+const take = async (request: object): Promise<never> => {
+  taken = { ...request };
+  throw refuse('insufficient_balance');
+};
+vi.mock(import('../../src/api/charges/create.ts'), () => ({
+  createCharge: (_cell, _caller, request) => take(request),
+}));
+vi.mock(import('../../src/api/transfers/create.ts'), async (original) => ({
+  ...(await original()),
+  sendTransfer: (_cell, _caller, request) => take(request),
+}));
+vi.mock(import('../../src/api/transfers/draft.ts'), async (original) => ({
+  ...(await original()),
+  sendDraft: (_cell, _caller, _id, code) => take({ code }),
+  cancelDraft: () => take({}),
+}));
+
 beforeAll(async () => {
-  const take = async (_caller: unknown, request: object) => {
-    taken = { ...request };
-    throw refuse('insufficient_balance');
-  };
-  edge = await openEdge({
-    useCases: {
-      createCharge: take,
-      createTransfer: take,
-      createRefund: () => Promise.reject(new Error('no refund is asked for')),
-      defences: noDefences,
-      confirmDraft: (caller, _id, code) => take(caller, { code }),
-      cancelDraft: (caller) => take(caller, {}),
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
-    },
-  });
+  edge = await openEdge();
   const { ownerId } = await edge.newAccount();
   key = (await edge.newKey(ownerId)).key;
 });
@@ -314,8 +316,8 @@ describe('a transfer', () => {
   });
 
   test('With CNPJ_LETTERS a CNPJ with letters is handed on in capitals, and one with wrong check digits is not', async () => {
-    const { config, useCases } = edge.parts;
-    const lettered = await openEdge({ config: { ...config, cnpjLetters: true }, useCases });
+    const { config } = edge.parts;
+    const lettered = await openEdge({ config: { ...config, cnpjLetters: true } });
     const { ownerId } = await lettered.newAccount();
     const own = (await lettered.newKey(ownerId)).key;
     const send = (pixKey: string) => {

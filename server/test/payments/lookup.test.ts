@@ -11,7 +11,7 @@ let identity: Buffer;
 
 beforeAll(async () => {
   edge = await openEdge();
-  identity = edge.parts.identity;
+  identity = edge.cell.identity;
 });
 afterAll(() => edge.close());
 

@@ -18,17 +18,14 @@ async function verifiedFrom(
   const seen: HookDelivery[] = [];
   const edge = await openEdge();
   edges.push(edge);
-  const { config, useCases } = edge.parts;
+  const { config } = edge.parts;
   const other = await openEdge({
     config: { ...config, trustedProxies, ...hooks },
-    useCases: {
-      ...useCases,
-      receiveWebhook: {
-        isOurAddress: async () => true,
-        receive: async (delivery) => {
-          seen.push(delivery);
-          return { status: 200 };
-        },
+    inbound: {
+      isOurAddress: async () => true,
+      receive: async (delivery) => {
+        seen.push(delivery);
+        return { status: 200 };
       },
     },
   });

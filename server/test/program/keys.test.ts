@@ -16,10 +16,10 @@ import {
   wakeKey,
 } from '../../src/api/keys/keys.ts';
 import { createUnusedKeys } from '../../src/api/keys/unused.ts';
-import { buildServer } from '../../src/api/server.ts';
 import { createLog } from '../../src/ground/log.ts';
 import type { Letter } from '../../src/ground/mail.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
+import { buildServer } from '../../src/main/server.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';

@@ -1,7 +1,7 @@
 import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildServer } from '../../src/api/server.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { buildServer } from '../../src/main/server.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { paymentIdFor } from '../../src/store/rows/idempotency.ts';

@@ -1,16 +1,19 @@
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { SummarySchema } from './schema.ts';
 import { summaryOf } from './summary.ts';
 
-export function accountRoutes(api: ApiScope, deps: { sql: Sql; directory: OperationDirectory }): void {
+export function accountRoutes(
+  api: ApiScope,
+  cellOf: CellOf<{ sql: Sql; directory: OperationDirectory }>,
+): void {
   api.get(
     '/account',
     {
       schema: { tags: ['Account'], summary: 'Balance and conditions', response: { 200: SummarySchema } },
       config: { api: { permissions: ['read'], policy: 'reads', operation: 'resolve' } },
     },
-    (request) => onCurrentOperation(deps.directory, request.caller, (caller) => summaryOf(deps.sql, caller)),
+    (request) => onCurrentOperation(cellOf, request, ({ sql }, caller) => summaryOf(sql, caller)),
   );
 }

@@ -1,21 +1,15 @@
-import type { ApiScope } from '../../edge/edge.ts';
-import type { Caller } from '../../ground/caller.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
+import type { AcceptDeps } from '../../flow/accept.ts';
 import { chargeExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
-import type { Payment } from '../../money/payment.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
-import type { ChargeRequest } from './schema.ts';
+import { createCharge } from './create.ts';
 import { ChargeBody } from './schema.ts';
-
-export type CreateCharge = (
-  caller: Caller,
-  request: ChargeRequest,
-) => Promise<{ payment: Payment; replayed: boolean }>;
 
 export function chargeRoutes(
   api: ApiScope,
-  deps: { createCharge: CreateCharge; directory: OperationDirectory },
+  cellOf: CellOf<AcceptDeps & { directory: OperationDirectory }>,
 ): void {
   api.post(
     '/pix/charges',
@@ -38,8 +32,8 @@ export function chargeRoutes(
     },
     async (request, reply) => {
       const { amountCents, payerName, description = '', requestKey, metadata } = request.body;
-      const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.createCharge(caller, {
+      const { payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        createCharge(cell, caller, {
           amountCents,
           payerName,
           description,

@@ -1,4 +1,4 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { Defences } from '../../flow/defend.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
@@ -43,16 +43,15 @@ interface DisputeDeps {
   directory: OperationDirectory;
 }
 
-export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
-  readRoutes(api, deps);
-  defenceRoutes(api, deps);
-  fileRoutes(api, deps);
+export function disputeRoutes(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
+  readRoutes(api, cellOf);
+  defenceRoutes(api, cellOf);
+  fileRoutes(api, cellOf);
 }
 
 type ReadDeps = Pick<DisputeDeps, 'sql' | 'clock' | 'cursorKey' | 'directory'>;
 
-function readRoutes(api: ApiScope, deps: ReadDeps): void {
-  const { sql, directory } = deps;
+function readRoutes(api: ApiScope, cellOf: CellOf<ReadDeps>): void {
   api.get(
     '/disputes',
     {
@@ -64,7 +63,7 @@ function readRoutes(api: ApiScope, deps: ReadDeps): void {
       },
       config: { api: facts },
     },
-    (request) => onCurrentOperation(directory, request.caller, (caller) => list(deps, caller, request.query)),
+    (request) => onCurrentOperation(cellOf, request, (cell, caller) => list(cell, caller, request.query)),
   );
 
   api.get(
@@ -79,7 +78,7 @@ function readRoutes(api: ApiScope, deps: ReadDeps): void {
       config: { api: facts },
     },
     (request) =>
-      onCurrentOperation(directory, request.caller, async (caller) => {
+      onCurrentOperation(cellOf, request, async ({ sql }, caller) => {
         const found = await findDispute(sql, caller, request.params.id);
         const [view] = found ? await viewsOf(sql, caller, [found]) : [];
         if (!view) throw refuse('dispute_not_found');
@@ -108,7 +107,7 @@ async function list(
 
 type DefenceDeps = Pick<DisputeDeps, 'defences' | 'directory'>;
 
-function defenceRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
+function defenceRoutes(api: ApiScope, cellOf: CellOf<DefenceDeps>): void {
   api.get(
     '/disputes/:id/defence',
     {
@@ -121,7 +120,7 @@ function defenceRoutes(api: ApiScope, { defences, directory }: DefenceDeps): voi
       config: { api: { ...facts, permissions: ['read', 'disputes'] } },
     },
     (request) =>
-      onCurrentOperation(directory, request.caller, async (caller) =>
+      onCurrentOperation(cellOf, request, async ({ defences }, caller) =>
         defenceOfDisputeView(await defences.of(caller, request.params.id)),
       ),
   );
@@ -142,7 +141,7 @@ function defenceRoutes(api: ApiScope, { defences, directory }: DefenceDeps): voi
     },
     async (request, reply) => {
       const { id } = request.params;
-      const { defence, replayed } = await onCurrentOperation(directory, request.caller, (caller) =>
+      const { defence, replayed } = await onCurrentOperation(cellOf, request, ({ defences }, caller) =>
         defences.defend(caller, id, requireSomething(request.body)),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
@@ -153,7 +152,7 @@ function defenceRoutes(api: ApiScope, { defences, directory }: DefenceDeps): voi
 
 const changes: RouteFacts = { permissions: ['disputes'], policy: 'operations', operation: 'resolve' };
 
-function fileRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
+function fileRoutes(api: ApiScope, cellOf: CellOf<DefenceDeps>): void {
   api.post(
     '/disputes/:id/files',
     {
@@ -170,7 +169,7 @@ function fileRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
     async (request, reply) => {
       const { params, query } = request;
       const given = givenFileOf(request, query.name);
-      const { file, replayed } = await onCurrentOperation(directory, request.caller, (caller) =>
+      const { file, replayed } = await onCurrentOperation(cellOf, request, ({ defences }, caller) =>
         defences.keepFile(caller, params.id, given),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
@@ -190,8 +189,9 @@ function fileRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
       },
       config: { api: changes },
     },
-    async ({ caller: asked, params }) => {
-      await onCurrentOperation(directory, asked, (caller) =>
+    async (request) => {
+      const { params } = request;
+      await onCurrentOperation(cellOf, request, ({ defences }, caller) =>
         defences.removeFile(caller, params.id, params.fileId),
       );
       return { ok: true as const };

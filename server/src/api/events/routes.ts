@@ -1,7 +1,6 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { type EventLogDeps, getEvent, listEvents } from '../../events/log.ts';
-import { createStreams } from '../../events/stream.ts';
-import type { Log } from '../../ground/log.ts';
+import { createStreams, type StreamDeps } from '../../events/stream.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { EventListSchema, EventQuerySchema, EventSchema, StreamQuerySchema, StreamSchema } from './schema.ts';
 
@@ -9,8 +8,8 @@ const tags = ['Events'];
 const facts: RouteFacts = { permissions: ['webhooks', 'read'], policy: 'reads', operation: 'syntax' };
 
 /** Of the whole account, every operation: filtered by what is asked for and not by X-Service-Operation. */
-export function eventRoutes(api: ApiScope, deps: EventLogDeps & { log: Log; draining: AbortSignal }): void {
-  const streams = createStreams(deps);
+export function eventRoutes(api: ApiScope, cellOf: CellOf<EventLogDeps & StreamDeps>): void {
+  const streamsOf = onceForCell(cellOf, createStreams);
 
   api.get(
     '/events',
@@ -24,7 +23,7 @@ export function eventRoutes(api: ApiScope, deps: EventLogDeps & { log: Log; drai
       config: { api: facts },
     },
     async (request, reply) => {
-      const { events, nextCursor } = await listEvents(deps, request.caller, request.query);
+      const { events, nextCursor } = await listEvents(cellOf(request), request.caller, request.query);
       // The bodies go out as they are, the very bytes that were signed: no serializer touches them.
       const tail = JSON.stringify({ hasMore: nextCursor !== null, nextCursor }).slice(1);
       const text = `{"events":[${events.map(({ body }) => body).join(',')}],${tail}`;
@@ -49,7 +48,7 @@ export function eventRoutes(api: ApiScope, deps: EventLogDeps & { log: Log; drai
     async (request, reply) => {
       if (request.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send('');
       const lastEventId = request.headers['last-event-id'];
-      const opened = await streams.open(request.caller, {
+      const opened = await streamsOf(request).open(request.caller, {
         lastEventId: Array.isArray(lastEventId) ? lastEventId.join() : lastEventId,
         types: request.query.types ?? null,
       });
@@ -77,7 +76,7 @@ export function eventRoutes(api: ApiScope, deps: EventLogDeps & { log: Log; drai
       config: { api: facts },
     },
     async (request, reply) => {
-      const { body } = await getEvent(deps, request.caller, request.params.id);
+      const { body } = await getEvent(cellOf(request), request.caller, request.params.id);
       return reply
         .type('application/json; charset=utf-8')
         .serializer(asIs)

@@ -22,8 +22,8 @@ export interface StoredKey {
   wokenAt: number | null;
   /** What of the rate limits is the account's own. */
   quotas: Quotas;
-  /** Its account stands in the cell that was asked. */
-  here: boolean;
+  /** The cell of its account. */
+  cell: string;
 }
 
 const selectKey: Statement = {
@@ -31,7 +31,7 @@ const selectKey: Statement = {
   text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, a.connection, a.charge_fallback AS "chargeFallback", k.permissions, k.hash,
       k.pepper_id AS "pepperId", k.ips, k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
       k.last_used_at AS "lastUsedAt", k.woken_at AS "wokenAt", a.rate_quotas AS quotas,
-      a.cell = current_schema() AS here
+      a.cell
     FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`,
 };
 

@@ -1,4 +1,3 @@
-import { refuse } from '../../ground/errors.ts';
 import type { Log } from '../../ground/log.ts';
 import { onlyForTest, type Permission } from '../../ground/permissions.ts';
 import { isPrintable } from '../../ground/printable.ts';
@@ -52,7 +51,7 @@ export interface WantedKey {
   createdBy?: string;
 }
 
-interface KeyDeps {
+export interface KeyDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -255,6 +254,7 @@ export interface VerifiedKey {
   id: string;
   accountId: string;
   accountNumber: number;
+  cell: string;
   test: boolean;
   connection: string;
   chargeFallback: readonly string[];
@@ -278,8 +278,10 @@ export interface Keyring {
    * tells them apart).
    */
   get: RefreshingCache<VerifiedKey>['get'];
-  /** Whether this process has seen the whole key valid before. It may have been revoked since: only `get` admits. */
-  wasValid(presented: string): boolean;
+  /**
+   * The cell of a whole key that this process has seen valid; undefined: it has not. The key may have been revoked since: only `get` admits.
+   */
+  cellOf(presented: string): string | undefined;
   /** Notes that a key was used: off the request's path, and at most once a minute for each key and process. */
   noteUse(key: VerifiedKey, ip: string, userAgent: string | undefined): void;
 }
@@ -289,7 +291,8 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
   /** When each was noted by this process, monotonic, since what was read of a key may be a second old. */
   const notedAt = new Map<string, number>();
 
-  const seenValid = new Set<string>();
+  /** The cell of each whole key that was valid. */
+  const seenValid = new Map<string, string>();
 
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const id = keyIdOf(presented);
@@ -303,14 +306,13 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       seenValid.delete(presented);
       return undefined;
     }
-    // A process that serves another cell would find nothing of this account and answer 404.
-    if (!stored.here) throw refuse('processing_unavailable');
-    if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.values().next().value as string);
-    seenValid.add(presented);
+    if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.keys().next().value as string);
+    seenValid.set(presented, stored.cell);
     return {
       id,
       accountId: stored.accountId,
       accountNumber: stored.accountNumber,
+      cell: stored.cell,
       test: stored.test,
       connection: stored.connection,
       chargeFallback: stored.chargeFallback,
@@ -325,7 +327,7 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
   const known = refreshingCache({ clock, maxAgeMs, maxEntries: keysAtHand, read: verify });
   return {
     get: known.get,
-    wasValid: (presented) => seenValid.has(presented),
+    cellOf: (presented) => seenValid.get(presented),
     noteUse(key, ip, userAgent) {
       const now = clock.now();
       const elapsed = clock.monotonicMs();

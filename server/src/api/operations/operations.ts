@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { CellOf } from '../../edge/edge.ts';
 import { recordDivergences } from '../../flow/divergences.ts';
 import type { Caller, KeyHolder } from '../../ground/caller.ts';
 import { ApiError, refuse } from '../../ground/errors.ts';
@@ -101,19 +102,20 @@ export function operationDirectory(deps: { sql: Sql; clock: Clock }): OperationD
  * Runs a call on the caller's operation. Where the header named none and the main operation was deleted between looking it
  * up and the lock, once more on its successor: a call without the header never misses the account.
  */
-export async function onCurrentOperation<Answer>(
-  directory: OperationDirectory,
-  caller: Caller,
-  call: (caller: Caller) => Promise<Answer>,
+export async function onCurrentOperation<Parts extends { directory: OperationDirectory }, Answer>(
+  cellOf: CellOf<Parts>,
+  { cell, caller }: { cell: string; caller: Caller },
+  call: (parts: Parts, caller: Caller) => Promise<Answer>,
 ): Promise<Answer> {
+  const parts = cellOf({ cell });
   try {
-    return await call(caller);
+    return await call(parts, caller);
   } catch (error) {
     if (caller.operationNamed || !(error instanceof ApiError) || error.code !== 'operation_not_found')
       throw error;
-    directory.forget(caller.accountId);
-    const operationId = await directory.resolve(caller.accountId, null);
-    return call({ ...caller, operationId });
+    parts.directory.forget(caller.accountId);
+    const operationId = await parts.directory.resolve(caller.accountId, null);
+    return call(parts, { ...caller, operationId });
   }
 }
 

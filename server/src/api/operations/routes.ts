@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import type { OperationRow } from './operations.sql.ts';
@@ -25,7 +25,7 @@ const reads: RouteFacts = { permissions: ['read'], policy: 'reads', operation: '
 const writes: RouteFacts = { permissions: ['operations'], policy: 'operations', operation: 'syntax' };
 const Id = IdParams('Id of the business operation');
 
-export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
+export function operationRoutes(api: ApiScope, cellOf: CellOf<OperationsDeps>): void {
   api.get(
     '/operations',
     {
@@ -35,7 +35,7 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
     async (request) => ({
       ownerId: request.caller.accountId,
       limit: operationsPerAccount,
-      operations: (await listOperations(deps, request.caller)).map(viewOfOperation),
+      operations: (await listOperations(cellOf(request), request.caller)).map(viewOfOperation),
     }),
   );
 
@@ -51,7 +51,7 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
       config: { api: { ...writes, creates: true } },
     },
     async (request, reply) => {
-      const { operation, replayed } = await createOperation(deps, request.caller, request.body);
+      const { operation, replayed } = await createOperation(cellOf(request), request.caller, request.body);
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(viewFor(request.caller, operation));
     },
@@ -72,7 +72,7 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
     async (request) =>
       viewFor(
         request.caller,
-        await renameOperation(deps, request.caller, request.params.id, request.body.name),
+        await renameOperation(cellOf(request), request.caller, request.params.id, request.body.name),
       ),
   );
 
@@ -89,7 +89,7 @@ export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
       config: { api: writes },
     },
     async (request) => {
-      await deleteOperation(deps, request.caller, request.params.id);
+      await deleteOperation(cellOf(request), request.caller, request.params.id);
       return { ok: true as const };
     },
   );

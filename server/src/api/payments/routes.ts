@@ -1,4 +1,4 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { gatherLookups } from '../../kinds/payment/batch-lookups.ts';
 import { lookupExamples } from '../../kinds/payment/examples.ts';
@@ -14,8 +14,8 @@ const facts: RouteFacts = {
   operation: 'resolve',
 };
 
-export function paymentRoutes(api: ApiScope, deps: LookupDeps): void {
-  const find = gatherLookups(deps);
+export function paymentRoutes(api: ApiScope, cellOf: CellOf<LookupDeps>): void {
+  const lookUpOf = onceForCell(cellOf, gatherLookups);
   api.get(
     '/payments/:id',
     {
@@ -28,7 +28,10 @@ export function paymentRoutes(api: ApiScope, deps: LookupDeps): void {
       config: { api: { ...facts, examples: lookupExamples } },
     },
     async (request) =>
-      viewWithCode(await getPayment(deps, find, request.caller, request.params.id), request.language),
+      viewWithCode(
+        await getPayment(cellOf(request), lookUpOf(request), request.caller, request.params.id),
+        request.language,
+      ),
   );
 
   api.get(
@@ -43,7 +46,7 @@ export function paymentRoutes(api: ApiScope, deps: LookupDeps): void {
       config: { api: facts },
     },
     async (request) => {
-      const { payments, nextCursor } = await listPayments(deps, request.caller, request.query);
+      const { payments, nextCursor } = await listPayments(cellOf(request), request.caller, request.query);
       return {
         payments: payments.map((payment) => viewOf(payment, request.language)),
         hasMore: nextCursor !== null,

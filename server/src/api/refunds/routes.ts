@@ -1,20 +1,18 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import type { CreateRefund } from '../../flow/send-refund.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { AcceptDeps } from '../../flow/accept.ts';
+import { acceptRefund } from '../../flow/send-refund.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { RefundSchema, refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { getRefund, listRefunds, type RefundPageDeps } from './lookup.ts';
 import { RefundBody, RefundListSchema, RefundPageQuery } from './schema.ts';
 
-interface RefundDeps extends RefundPageDeps {
-  createRefund: CreateRefund;
-  directory: OperationDirectory;
-}
+type RefundDeps = AcceptDeps & RefundPageDeps & { directory: OperationDirectory };
 
 const tags = ['Refunds'];
 const looks: RouteFacts = { permissions: ['read', 'refunds'], policy: 'reads', operation: 'resolve' };
 
-export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
+export function refundRoutes(api: ApiScope, cellOf: CellOf<RefundDeps>): void {
   api.post(
     '/payments/:id/refunds',
     {
@@ -32,8 +30,8 @@ export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
     async (request, reply) => {
       const { amountCents = null, description = '', requestKey } = request.body;
       const paymentId = request.params.id;
-      const { refund, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.createRefund(caller, { paymentId, amountCents, description, requestKey }),
+      const { refund, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        acceptRefund(cell, caller, { paymentId, amountCents, description, requestKey }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(refundViewOf(refund));
@@ -54,7 +52,7 @@ export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
     },
     async (request) => {
       const { caller, params, query } = request;
-      const { refunds, nextCursor } = await listRefunds(deps, caller, params.id, query);
+      const { refunds, nextCursor } = await listRefunds(cellOf(request), caller, params.id, query);
       return { refunds: refunds.map(refundViewOf), hasMore: nextCursor !== null, nextCursor };
     },
   );
@@ -70,6 +68,6 @@ export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
       },
       config: { api: looks },
     },
-    async (request) => refundViewOf(await getRefund(deps, request.caller, request.params.id)),
+    async (request) => refundViewOf(await getRefund(cellOf(request), request.caller, request.params.id)),
   );
 }

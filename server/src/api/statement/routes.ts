@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import type { Caller } from '../../ground/caller.ts';
+import type { FastifyReply } from 'fastify';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { CsvForm } from '../../ground/csv.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
@@ -38,14 +37,14 @@ const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files'
 type RouteDeps = StatementDeps & { directory: OperationDirectory; papers: Papers };
 
 /** What the balance of the selected operation changed by, and when. It only reads. */
-export function statementRoutes(api: ApiScope, deps: RouteDeps): void {
-  pageRoute(api, deps);
-  csvRoute(api, deps);
-  ofxRoute(api, deps);
-  pdfRoute(api, deps);
+export function statementRoutes(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
+  pageRoute(api, cellOf);
+  csvRoute(api, cellOf);
+  ofxRoute(api, cellOf);
+  pdfRoute(api, cellOf);
 }
 
-function pageRoute(api: ApiScope, deps: RouteDeps): void {
+function pageRoute(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
   api.get(
     '/statement',
     {
@@ -58,13 +57,15 @@ function pageRoute(api: ApiScope, deps: RouteDeps): void {
       config: { api: facts },
     },
     async (request) => {
-      const page = await onOperation(deps, request, (caller) => readStatement(deps, caller, request.query));
+      const page = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        readStatement(cell, caller, request.query),
+      );
       return { ...page, lines: page.lines.map(viewOf), hasMore: page.nextCursor !== null };
     },
   );
 }
 
-function csvRoute(api: ApiScope, deps: RouteDeps): void {
+function csvRoute(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
   api.get(
     '/statement.csv',
     {
@@ -78,20 +79,20 @@ function csvRoute(api: ApiScope, deps: RouteDeps): void {
     },
     async (request, reply) => {
       const { separator, bom, ...query } = request.query;
-      const period = periodOfFile(deps, query);
-      const stretch = await onOperation(deps, request, (caller) =>
-        openStretch(deps, caller, period, mostJournals.csv),
+      const period = periodOfFile(cellOf(request), query);
+      const stretch = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        openStretch(cell, caller, period, mostJournals.csv),
       );
       // Made for programs as well: codes of the API in every language.
       const form: CsvForm = { separator: separator === 'semicolon' ? ';' : ',', language: 'en' };
       const text = csvOf(stretch, form, bom === 'yes');
-      const file = await deps.papers.text(request.caller.accountId, text);
+      const file = await cellOf(request).papers.text(request.caller.accountId, text);
       return sendFile(reply, 'csv', 'text/csv; charset=utf-8', file);
     },
   );
 }
 
-function ofxRoute(api: ApiScope, deps: RouteDeps): void {
+function ofxRoute(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
   api.get(
     '/statement.ofx',
     {
@@ -104,27 +105,27 @@ function ofxRoute(api: ApiScope, deps: RouteDeps): void {
       config: { api: fileFacts('application/x-ofx') },
     },
     async (request, reply) => {
-      const period = periodOfFile(deps, request.query);
-      const text = await onOperation(deps, request, async (caller) => {
-        const stretch = await openStretch(deps, caller, period, mostJournals.ofx);
+      const period = periodOfFile(cellOf(request), request.query);
+      const text = await onCurrentOperation(cellOf, request, async (cell, caller) => {
+        const stretch = await openStretch(cell, caller, period, mostJournals.ofx);
         const { fromMs } = period;
         const { operationId } = caller;
         return ofxOf(stretch, {
           operationId,
           fromMs,
-          toMs: Math.max(endOf(deps, period), fromMs),
-          nowMs: deps.clock.now(),
+          toMs: Math.max(endOf(cell, period), fromMs),
+          nowMs: cell.clock.now(),
           language: request.language,
           partyOf: payerOf,
         });
       });
-      const file = await deps.papers.text(request.caller.accountId, text);
+      const file = await cellOf(request).papers.text(request.caller.accountId, text);
       return sendFile(reply, 'ofx', 'application/x-ofx', file);
     },
   );
 }
 
-function pdfRoute(api: ApiScope, deps: RouteDeps): void {
+function pdfRoute(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
   api.get(
     '/statement.pdf',
     {
@@ -137,14 +138,14 @@ function pdfRoute(api: ApiScope, deps: RouteDeps): void {
       config: { api: fileFacts('application/pdf') },
     },
     async (request, reply) => {
-      const period = periodOfFile(deps, request.query);
-      const pdf = await onOperation(deps, request, async (caller) => {
-        const stretch = await openStretch(deps, caller, period, mostJournals.pdf);
-        const names = await findNames(deps.sql, caller);
+      const period = periodOfFile(cellOf(request), request.query);
+      const pdf = await onCurrentOperation(cellOf, request, async (cell, caller) => {
+        const stretch = await openStretch(cell, caller, period, mostJournals.pdf);
+        const names = await findNames(cell.sql, caller);
         if (!names) throw refuse('operation_not_found');
-        const toMs = Math.max(period.toMs ?? deps.clock.now(), period.fromMs + 1);
+        const toMs = Math.max(period.toMs ?? cell.clock.now(), period.fromMs + 1);
         const { fromMs } = period;
-        return statementPdf(deps.papers, caller.accountId, stretch, {
+        return statementPdf(cell.papers, caller.accountId, stretch, {
           ...names,
           fromMs,
           toMs,
@@ -156,12 +157,6 @@ function pdfRoute(api: ApiScope, deps: RouteDeps): void {
     },
   );
 }
-
-const onOperation = <Answer>(
-  { directory }: RouteDeps,
-  request: FastifyRequest,
-  call: (caller: Caller) => Promise<Answer>,
-): Promise<Answer> => onCurrentOperation(directory, request.caller, call);
 
 const periodOfFile = ({ clock }: RouteDeps, query: PeriodQuery) => withinMonth(periodOf(query), clock.now());
 

@@ -1,7 +1,7 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import type { Caller, KeyHolder } from '../../ground/caller.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
-import type { ClockView } from './clock.ts';
+import { advanceClock, type ClockDeps, showClock, startClock } from './clock.ts';
+import { type ResetDeps, resetAccount } from './reset.ts';
 import {
   ActedSchema,
   AdvanceBody,
@@ -11,28 +11,21 @@ import {
   ResetSchema,
   summaries,
 } from './schema.ts';
-import { type Act, acts, type DisputeAct, disputeActs } from './simulate.ts';
-
-export interface TestCalls {
-  showClock(holder: KeyHolder): Promise<ClockView>;
-  startClock(holder: KeyHolder): Promise<ClockView>;
-  advanceClock(holder: KeyHolder, to: string): Promise<ClockView>;
-  reset(holder: KeyHolder): Promise<{ ownerId: string; operationId: string }>;
-  simulate(caller: Caller, id: string, act: Act, given: object): Promise<void>;
-  simulateDispute(caller: Caller, id: string, act: DisputeAct): Promise<void>;
-}
+import { acts, disputeActs, type SimulationDeps, simulate, simulateDispute } from './simulate.ts';
 
 const facts: RouteFacts = { permissions: ['simulate'], policy: 'charges', operation: 'resolve' };
 
 const tags = ['Test mode'];
 
+export type TestDeps = SimulationDeps & ClockDeps & ResetDeps;
+
 /** Calls of test accounts, under a prefix of their own: the public API has no call that decides a payment. */
-export function testRoutes(api: ApiScope, calls: TestCalls): void {
-  actRoutes(api, calls);
-  disputeActRoutes(api, calls);
-  clockRoutes(api, calls);
+export function testRoutes(api: ApiScope, cellOf: CellOf<TestDeps>): void {
+  actRoutes(api, cellOf);
+  disputeActRoutes(api, cellOf);
+  clockRoutes(api, cellOf);
   api.post('/reset', resetOptions, async (request, reply) =>
-    reply.code(201).send(await calls.reset(request.caller)),
+    reply.code(201).send(await resetAccount(cellOf(request), request.caller)),
   );
 }
 
@@ -50,17 +43,14 @@ export const resetOptions = {
 } as const;
 
 /** The account's clock. */
-export function clockRoutes(
-  api: ApiScope,
-  calls: Pick<TestCalls, 'showClock' | 'startClock' | 'advanceClock'>,
-): void {
+export function clockRoutes(api: ApiScope, cellOf: CellOf<ClockDeps>): void {
   api.get(
     '/clock',
     {
       schema: { tags, summary: "The account's test clock", response: { 200: ClockSchema } },
       config: { api: { ...ofAccount, policy: 'reads' } },
     },
-    (request) => calls.showClock(request.caller),
+    (request) => showClock(cellOf(request), request.caller),
   );
   api.post(
     '/clock',
@@ -73,7 +63,7 @@ export function clockRoutes(
       },
       config: { api: ofAccount },
     },
-    (request) => calls.startClock(request.caller),
+    (request) => startClock(cellOf(request), request.caller),
   );
   api.post(
     '/clock/advance',
@@ -86,12 +76,12 @@ export function clockRoutes(
       },
       config: { api: ofAccount },
     },
-    (request) => calls.advanceClock(request.caller, request.body.to),
+    (request) => advanceClock(cellOf(request), request.caller, request.body.to),
   );
 }
 
 /** What the simulator does to one payment. */
-export function actRoutes(api: ApiScope, { simulate }: Pick<TestCalls, 'simulate'>): void {
+export function actRoutes(api: ApiScope, cellOf: CellOf<SimulationDeps>): void {
   for (const act of acts) {
     api.post(
       `/payments/:id/${act}`,
@@ -106,7 +96,7 @@ export function actRoutes(api: ApiScope, { simulate }: Pick<TestCalls, 'simulate
         config: { api: facts },
       },
       async (request) => {
-        await simulate(request.caller, request.params.id, act, request.body);
+        await simulate(cellOf(request), request.caller, request.params.id, act, request.body);
         return { ok: true as const };
       },
     );
@@ -114,10 +104,7 @@ export function actRoutes(api: ApiScope, { simulate }: Pick<TestCalls, 'simulate
 }
 
 /** What the provider does with a dispute. */
-export function disputeActRoutes(
-  api: ApiScope,
-  { simulateDispute }: Pick<TestCalls, 'simulateDispute'>,
-): void {
+export function disputeActRoutes(api: ApiScope, cellOf: CellOf<SimulationDeps>): void {
   for (const act of disputeActs) {
     api.post(
       `/disputes/:id/${act}`,
@@ -132,7 +119,7 @@ export function disputeActRoutes(
         config: { api: facts },
       },
       async (request) => {
-        await simulateDispute(request.caller, request.params.id, act);
+        await simulateDispute(cellOf(request), request.caller, request.params.id, act);
         return { ok: true as const };
       },
     );

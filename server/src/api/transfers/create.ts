@@ -1,10 +1,12 @@
-import type { AcceptDeps } from '../../flow/accept.ts';
-import { type Accepted, acceptPayment } from '../../flow/accept.ts';
+import { type AcceptDeps, type Accepted, acceptPayment } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
 import { feeOf } from '../../ground/money.ts';
 import { askedMetadata, metadataOf } from '../../money/metadata.ts';
+import type { LargeTransfers } from '../../operate/accounts/large-transfers.ts';
 import type { Conditions } from '../../store/rows/conditions.sql.ts';
+import { paymentIdFor } from '../../store/rows/idempotency.ts';
+import type { KeyPlaces } from './key-places.ts';
 import { existsInDict } from './pix-key.ts';
 import type { TransferRequest } from './schema.ts';
 
@@ -36,6 +38,31 @@ export function createTransfer(
     waitMs: deps.settings.transferWaitMs,
     feeCents: (account) => withdrawalFeeOf(account, amountCents),
   });
+}
+
+/** What stands beside the transfers of keys and drafts. */
+export interface TransferGuards {
+  /** Look-ups that the central directory may answer with no key. */
+  keyPlaces: KeyPlaces;
+  /** Mails the account's people about a large transfer of a key. */
+  largeTransfers: LargeTransfers;
+}
+
+/** The transfer of a key: in a place of its account, and with a mail to the account's people where it is large. @throws ApiError as `createTransfer`, `rate_limited` */
+export async function sendTransfer(
+  deps: AcceptDeps & TransferGuards,
+  caller: Caller,
+  request: TransferRequest,
+): Promise<Accepted> {
+  const { accountId, accountNumber } = caller;
+  const id = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, request.requestKey);
+  const accepted = await deps.keyPlaces.send(
+    { accountId, id, key: request.pixKey },
+    () => createTransfer(deps, caller, request),
+    ({ payment }) => payment,
+  );
+  if (!accepted.replayed) deps.largeTransfers.note(accepted.payment);
+  return accepted;
 }
 
 /**

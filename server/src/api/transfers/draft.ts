@@ -25,6 +25,7 @@ import {
   buildDraftExpiry,
   type Confirmed,
 } from './draft-transitions.ts';
+import type { KeyPlaces } from './key-places.ts';
 import type { TransferRequest } from './schema.ts';
 
 /**
@@ -138,6 +139,20 @@ export async function confirmDraft(
   deps.breakers.seen(plan.connection, plan.call, confirmed.breakerOpen);
   return awaitOutcome(deps, plan, confirmed.payment, confirmed.fence);
 }
+
+/** The same in a place of its account. @throws ApiError as `confirmDraft`, `rate_limited` */
+export const sendDraft = (
+  deps: ConfirmDeps & { keyPlaces: KeyPlaces },
+  caller: Caller,
+  paymentId: string,
+  code: string,
+  session?: string,
+): Promise<Payment> =>
+  deps.keyPlaces.send(
+    { accountId: caller.accountId, id: paymentId, key: null },
+    () => confirmDraft(deps, caller, paymentId, code, session),
+    (payment) => payment,
+  );
 
 /** Submits until the code was hashed under the salt that is stored: another code may be mailed in between. */
 async function submitConfirmation(

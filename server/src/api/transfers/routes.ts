@@ -1,5 +1,5 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import type { Caller } from '../../ground/caller.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { AcceptDeps } from '../../flow/accept.ts';
 import { type ErrorCode, refuse, refuseFields } from '../../ground/errors.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { draftCancelledExamples, transferExamples } from '../../kinds/payment/examples.ts';
@@ -7,19 +7,10 @@ import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
 import type { Payment, PaymentReason } from '../../money/payment.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { sendTransfer, type TransferGuards } from './create.ts';
+import { cancelDraft, type DraftDeps, sendDraft } from './draft.ts';
 import { normalisePixKey, type PixKeyRules } from './pix-key.ts';
-import type { TransferRequest } from './schema.ts';
 import { CodeBody, TransferBody } from './schema.ts';
-
-export type CreateTransfer = (
-  caller: Caller,
-  request: TransferRequest,
-) => Promise<{ payment: Payment; replayed: boolean }>;
-
-export interface DraftCalls {
-  confirmDraft(caller: Caller, paymentId: string, code: string): Promise<Payment>;
-  cancelDraft(caller: Caller, paymentId: string): Promise<Payment>;
-}
 
 /** Drafts exist for people at the panel; integrations send transfers. Since 2026-11-20. */
 const draftFacts: RouteFacts = {
@@ -29,13 +20,9 @@ const draftFacts: RouteFacts = {
   deprecatedAt: 1_795_132_800,
 };
 
-interface TransferDeps extends DraftCalls {
-  createTransfer: CreateTransfer;
-  directory: OperationDirectory;
-  pixKeys: PixKeyRules;
-}
+type TransferCell = AcceptDeps & DraftDeps & TransferGuards & { directory: OperationDirectory };
 
-export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
+export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixKeys: PixKeyRules): void {
   api.post(
     '/pix/transfers',
     {
@@ -57,10 +44,10 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
     },
     async (request, reply) => {
       const { amountCents, pixKeyType, description, requestKey, metadata } = request.body;
-      const pixKey = normalisePixKey(pixKeyType, request.body.pixKey, deps.pixKeys);
+      const pixKey = normalisePixKey(pixKeyType, request.body.pixKey, pixKeys);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
-      const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.createTransfer(caller, {
+      const { payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        sendTransfer(cell, caller, {
           amountCents,
           pixKey: pixKey.key,
           pixKeyType,
@@ -89,8 +76,8 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
     },
     async (request) => {
       const { id } = request.params;
-      const payment = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.confirmDraft(caller, id, request.body.code),
+      const payment = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        sendDraft(cell, caller, id, request.body.code),
       );
       requireSent(payment);
       return viewWithCode(payment, request.language);
@@ -110,8 +97,8 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
       config: { api: { ...draftFacts, examples: draftCancelledExamples } },
     },
     async (request) => {
-      const payment = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.cancelDraft(caller, request.params.id),
+      const payment = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        cancelDraft(cell, caller, request.params.id),
       );
       return viewWithCode(payment, request.language);
     },

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Endpoint } from '../../events/webhooks/endpoints.sql.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
@@ -44,14 +44,14 @@ const facts: RouteFacts = { permissions: ['webhooks'], policy: 'webhooks', opera
 const reads: RouteFacts = { ...facts, policy: 'reads' };
 
 /** Endpoints belong to the account: every operation shares them, and X-Service-Operation is checked but means nothing here. */
-export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
-  collectionRoutes(api, deps);
-  endpointRoutes(api, deps);
-  endpointActionRoutes(api, deps);
-  deliveryRoutes(api, deps);
+export function webhookRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
+  collectionRoutes(api, cellOf);
+  endpointRoutes(api, cellOf);
+  endpointActionRoutes(api, cellOf);
+  deliveryRoutes(api, cellOf);
 }
 
-function collectionRoutes(api: ApiScope, deps: WebhooksDeps): void {
+function collectionRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
   api.get(
     '/webhooks',
     {
@@ -59,7 +59,7 @@ function collectionRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: reads },
     },
     async (request) => ({
-      webhooks: (await listEndpoints(deps, request.caller)).map(viewOfEndpoint),
+      webhooks: (await listEndpoints(cellOf(request), request.caller)).map(viewOfEndpoint),
       limit: endpointsPerAccount,
     }),
   );
@@ -76,7 +76,11 @@ function collectionRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: { ...facts, creates: true } },
     },
     async (request, reply) => {
-      const { endpoint, secret, replayed } = await createEndpoint(deps, request.caller, request.body);
+      const { endpoint, secret, replayed } = await createEndpoint(
+        cellOf(request),
+        request.caller,
+        request.body,
+      );
       if (replayed) reply.header('idempotent-replayed', 'true');
       const view = viewOfEndpoint(endpoint);
       return reply.code(201).send(secret === null ? view : { ...view, secret });
@@ -99,7 +103,7 @@ function collectionRoutes(api: ApiScope, deps: WebhooksDeps): void {
   );
 }
 
-function endpointRoutes(api: ApiScope, deps: WebhooksDeps): void {
+function endpointRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
   api.get(
     '/webhooks/:id',
     {
@@ -111,7 +115,7 @@ function endpointRoutes(api: ApiScope, deps: WebhooksDeps): void {
       },
       config: { api: reads },
     },
-    async (request) => viewOfEndpoint(await getEndpoint(deps, request.caller, request.params.id)),
+    async (request) => viewOfEndpoint(await getEndpoint(cellOf(request), request.caller, request.params.id)),
   );
 
   api.patch(
@@ -127,7 +131,7 @@ function endpointRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: facts },
     },
     async (request) =>
-      viewOfEndpoint(await changeEndpoint(deps, request.caller, request.params.id, request.body)),
+      viewOfEndpoint(await changeEndpoint(cellOf(request), request.caller, request.params.id, request.body)),
   );
 
   api.delete(
@@ -143,13 +147,13 @@ function endpointRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: facts },
     },
     async (request) => {
-      await removeEndpoint(deps, request.caller, request.params.id);
+      await removeEndpoint(cellOf(request), request.caller, request.params.id);
       return { ok: true as const };
     },
   );
 }
 
-function endpointActionRoutes(api: ApiScope, deps: WebhooksDeps): void {
+function endpointActionRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
   api.post(
     '/webhooks/:id/rotate-secret',
     {
@@ -163,7 +167,7 @@ function endpointActionRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: facts },
     },
     async (request, reply) => {
-      const rotated = await rotateSecret(deps, request.caller, request.params.id, request.body);
+      const rotated = await rotateSecret(cellOf(request), request.caller, request.params.id, request.body);
       const previousSecretExpiresAt = isoOf(rotated.previousSecretExpiresAt);
       return reply.code(200).send({ secret: rotated.secret, previousSecretExpiresAt });
     },
@@ -183,13 +187,18 @@ function endpointActionRoutes(api: ApiScope, deps: WebhooksDeps): void {
     },
     async (request, reply) => {
       const { type = 'webhook.test' } = request.body;
-      const deliveryId = await sendTest(deps, request.caller, request.params.id, type as EventType);
+      const deliveryId = await sendTest(
+        cellOf(request),
+        request.caller,
+        request.params.id,
+        type as EventType,
+      );
       return reply.code(202).send({ deliveryId });
     },
   );
 }
 
-function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
+function deliveryRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
   api.get(
     '/webhooks/:id/deliveries',
     {
@@ -204,7 +213,12 @@ function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
     },
     async (request) => {
       const { id } = request.params;
-      const { deliveries, nextCursor } = await listDeliveries(deps, request.caller, id, request.query);
+      const { deliveries, nextCursor } = await listDeliveries(
+        cellOf(request),
+        request.caller,
+        id,
+        request.query,
+      );
       return {
         deliveries: deliveries.map((delivery) => viewOfDelivery(id, delivery)),
         hasMore: nextCursor !== null,
@@ -226,7 +240,7 @@ function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
     },
     async (request) => {
       const { id, deliveryId } = request.params;
-      return viewOfDelivery(id, await getDelivery(deps, request.caller, id, deliveryId));
+      return viewOfDelivery(id, await getDelivery(cellOf(request), request.caller, id, deliveryId));
     },
   );
 
@@ -244,7 +258,7 @@ function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
     },
     async (request, reply) => {
       const { id, deliveryId } = request.params;
-      await retryNow(deps, request.caller, id, deliveryId);
+      await retryNow(cellOf(request), request.caller, id, deliveryId);
       return reply.code(202).send({ deliveryId });
     },
   );
@@ -262,7 +276,7 @@ function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
       config: { api: facts },
     },
     async (request, reply) => {
-      const scheduled = await replay(deps, request.caller, request.params.id, request.body);
+      const scheduled = await replay(cellOf(request), request.caller, request.params.id, request.body);
       return reply.code(202).send({ scheduled });
     },
   );

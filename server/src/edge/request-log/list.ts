@@ -6,9 +6,16 @@ import { findPlace, findRequests, type RequestFilter, type ShownRequest } from '
 /** How many rows one request reads at most. A filter that matches few of them ends there, with a cursor to continue. */
 const scannedMost = 10_000;
 
+export interface RequestListDeps {
+  sql: Sql;
+  clock: Clock;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+}
+
 /** An account's requests, newest first. @throws ApiError `invalid_cursor` */
 export async function listRequests(
-  { sql, clock, cursorKey }: { sql: Sql; clock: Clock; cursorKey: Buffer },
+  { sql, clock, cursorKey }: RequestListDeps,
   accountId: string,
   filter: RequestFilter,
   page: { cursor?: string | undefined; limit: number },

@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
-import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../people/mails.ts';
+import type { Log } from '../../ground/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql } from '../../ports/sql.ts';
+import type { PanelMails } from '../people/mails.ts';
 import {
   deleteNewEmailOf,
   endOtherSessions,
@@ -32,11 +35,21 @@ interface Answered {
   answer: Response;
 }
 
-export interface EffectDeps extends PanelDeps {
-  sessions: Sessions;
+/** What bounds the tries of a sign-in. */
+export interface SignInGuards {
   attempts: Attempts;
   devices: KnownDevices;
   factorAttempts: FactorAttempts;
+}
+
+export interface EffectDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  mails: PanelMails;
+  sessions: Sessions;
+  guards: SignInGuards;
 }
 
 /** What follows from an answer of better-auth: what a session stands for, freezes, mails, and the security event. */
@@ -61,7 +74,7 @@ async function sessionAfter({ sessions }: EffectDeps, { auth, request, answer, p
 
 /** The person signed in: their wrong attempts no longer count, and this one was none. */
 async function settleAttempts(
-  { attempts, devices }: EffectDeps,
+  { guards: { attempts, devices } }: EffectDeps,
   request: FastifyRequest,
   email: string,
 ): Promise<void> {
@@ -73,7 +86,8 @@ async function settleAttempts(
 }
 
 async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> {
-  const { sql, devices, factorAttempts } = deps;
+  const { sql } = deps;
+  const { devices, factorAttempts } = deps.guards;
   const { call, request, reply, person, email } = answered;
   const found = await sessionAfter(deps, answered);
   // The password was right, and the code of the app comes next.
@@ -128,7 +142,7 @@ async function afterFactorChange(
     if (added) await freezeUser(tx, userId, deps.clock.now() + freezeMs);
     else await endOtherSessions(tx, userId, sessionId);
   });
-  mailed(deps, panelMails(deps).factorChanged(email, { factor, added, ip: callerAddress(answered.request) }));
+  mailed(deps, deps.mails.factorChanged(email, { factor, added, ip: callerAddress(answered.request) }));
   await record(deps, answered, { kind: added ? 'factor.enrolled' : 'factor.removed', detail: { factor } });
 }
 
@@ -151,8 +165,8 @@ async function afterSuccess(deps: EffectDeps, answered: Answered): Promise<void>
         await deleteNewEmailOf(tx, userId);
         await endOtherSessions(tx, userId, sessionId);
       });
-      await deps.factorAttempts.forget(userId);
-      mailed(deps, panelMails(deps).passwordWasChanged(email));
+      await deps.guards.factorAttempts.forget(userId);
+      mailed(deps, deps.mails.passwordWasChanged(email));
       return record(deps, answered, { kind: 'password.changed' });
     }
     case 'POST /sign-out':
@@ -169,7 +183,7 @@ async function afterFailure(deps: EffectDeps, answered: Answered): Promise<void>
   if (kind === undefined) return;
   const user = await userNamed(deps, answered);
   const by = user?.id ?? answered.person?.userId ?? callerNetwork(answered.request);
-  if (!(await deps.attempts.tryTake('refusalRecord', by))) return;
+  if (!(await deps.guards.attempts.tryTake('refusalRecord', by))) return;
   const userId = user?.id ?? answered.person?.userId ?? null;
   await record(deps, answered, { kind, userId, detail: { method: methodOf(answered.call) } });
 }
@@ -188,7 +202,7 @@ const kindOfFailure: Readonly<Record<string, SecurityEvent['kind']>> = {
   'POST /reset-password': 'password.reset',
 };
 
-const record = (deps: PanelDeps, answered: Answered, event: SecurityEvent): Promise<void> =>
+const record = (deps: EffectDeps, answered: Answered, event: SecurityEvent): Promise<void> =>
   recordSecurityEvent(deps, {
     userId: answered.person?.userId ?? null,
     sessionId: answered.person?.id ?? null,
@@ -197,11 +211,11 @@ const record = (deps: PanelDeps, answered: Answered, event: SecurityEvent): Prom
     ...event,
   });
 
-const mailed = ({ log }: PanelDeps, sending: Promise<void>): void => {
+const mailed = ({ log }: EffectDeps, sending: Promise<void>): void => {
   sending.catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
 };
 
-const userNamed = async ({ sql }: PanelDeps, { email }: Answered): Promise<User | undefined> =>
+const userNamed = async ({ sql }: EffectDeps, { email }: Answered): Promise<User | undefined> =>
   email === null ? undefined : findUser(sql, email);
 
 const methodOf = (call: string): string =>

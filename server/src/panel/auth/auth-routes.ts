@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerNetwork } from '../../edge/caller-address.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import { endSession } from '../people/members.sql.ts';
 import { emailMost, emailOf, isEmail } from '../people/members.ts';
@@ -9,27 +8,20 @@ import { passwordLength } from '../people/password-length.ts';
 import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
-import { authEffects } from './auth-effects.ts';
-import type { FactorAttempts } from './factor-attempts.ts';
+import { authEffects, type EffectDeps } from './auth-effects.ts';
 import type { KnownDevices } from './known-device.ts';
-import { type Person, requireOwnFactor, type Sessions } from './session.ts';
-
-export interface SignInParts {
-  attempts: Attempts;
-  devices: KnownDevices;
-  factorAttempts: FactorAttempts;
-  auth: () => Promise<Auth>;
-}
+import { type Person, requireOwnFactor } from './session.ts';
 
 /** Sign-in, as far as `authCalls` names it: checked and counted here, handed to better-auth, recorded in `auth-effects.ts`. */
 export function authRoutes(
   scope: FastifyInstance,
-  deps: PanelDeps,
-  sessions: Sessions,
-  { attempts, devices, factorAttempts, auth }: SignInParts,
+  deps: EffectDeps,
+  auth: () => Promise<Auth>,
+  publicUrl: string,
 ): void {
-  const { publicUrl } = deps.config;
-  const effects = authEffects({ ...deps, sessions, attempts, devices, factorAttempts });
+  const { sessions } = deps;
+  const { attempts, devices } = deps.guards;
+  const effects = authEffects(deps);
 
   async function callerOf(request: FastifyRequest, call: string, rule: AuthCall): Promise<Person | null> {
     if (rule.session === undefined) return null;

@@ -3,9 +3,13 @@ import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
+import type { Log } from '../../ground/log.ts';
+import type { Secrets } from '../../ground/secrets.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { panelSecretsOf } from '../../store/database/sealed-columns.ts';
-import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../people/mails.ts';
+import type { PanelMails } from '../people/mails.ts';
 import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from '../people/members.sql.ts';
 import { hashPassword, isGuessable, isPassword } from '../people/password.ts';
 import { passwordLength } from '../people/password-length.ts';
@@ -19,13 +23,23 @@ import { guardFactorCodes } from './one-time-codes.ts';
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
 
-export function createAuth(deps: PanelDeps, attempts: Attempts, factorAttempts: FactorAttempts) {
-  const { config, clock, ids, sql, secrets, log } = deps;
-  const url = new URL(config.publicUrl);
+export interface AuthDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  secrets: Secrets;
+  mails: PanelMails;
+  /** Where the panel is: `publicUrl`, and the origins that its requests come from. */
+  site: { publicUrl: string; origins: ReadonlySet<string> };
+}
+
+export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: FactorAttempts) {
+  const { clock, ids, sql, secrets, log, mails, site } = deps;
+  const url = new URL(site.publicUrl);
   const overTls = url.protocol === 'https:';
   // A passkey belongs to a name and never to an address (WebAuthn 3, 5.1.2: a valid domain).
   const rpID = /^(?:127\.|\[::1\])/.test(url.hostname) ? 'localhost' : url.hostname;
-  const mails = panelMails(deps);
   /** Of the person whose secret it is, so that a new password is not their address. */
   const emailOfReset = async (token: unknown): Promise<string | null> =>
     typeof token === 'string' ? findEmail(sql, hash('sha256', `reset-password:${token}`, 'base64url')) : null;
@@ -36,7 +50,7 @@ export function createAuth(deps: PanelDeps, attempts: Attempts, factorAttempts: 
     basePath: authPath,
     // Second factors are sealed under these; sessions are signed with the first.
     secrets: panelSecretsOf(secrets),
-    trustedOrigins: [...deps.origins],
+    trustedOrigins: [...site.origins],
     database: authStore({ sql, clock, ids }),
     // A worker removes what has expired (`expired-rows.ts`), and a reader of the table can open no link in it.
     verification: { disableCleanup: true, storeIdentifier: 'hashed' },
@@ -89,7 +103,7 @@ export function createAuth(deps: PanelDeps, attempts: Attempts, factorAttempts: 
       passkey({
         rpID,
         rpName: 'vintem',
-        origin: [...deps.origins],
+        origin: [...site.origins],
         authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' },
         registration: {
           afterVerification: ({ verification }) =>

@@ -1,6 +1,9 @@
-import type { PanelDeps } from '../deps.ts';
+import type { Log } from '../../ground/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { PanelError } from '../errors.ts';
-import { panelMails } from '../people/mails.ts';
+import type { PanelMails } from '../people/mails.ts';
 import {
   cancelNewEmail,
   findUser,
@@ -14,6 +17,14 @@ import type { Attempts } from './attempts.ts';
 import { freezeMs } from './auth-calls.ts';
 import type { Person } from './session.ts';
 
+export interface EmailChangeDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  mails: PanelMails;
+}
+
 const linkLivesMs = 60 * 60_000;
 
 /**
@@ -22,7 +33,7 @@ const linkLivesMs = 60 * 60_000;
  * @throws PanelError `too_many_attempts`
  */
 export async function askForEmail(
-  deps: PanelDeps,
+  deps: EmailChangeDeps,
   attempts: Attempts,
   person: Person,
   wanted: string,
@@ -30,7 +41,7 @@ export async function askForEmail(
   const email = emailOf(wanted);
   await attempts.take('emailChangePerson', person.userId);
   await attempts.take('emailChangeMail', email);
-  const mails = panelMails(deps);
+  const { mails } = deps;
   const token = deps.ids.bytes(32).toString('base64url');
   const cancelToken = deps.ids.bytes(32).toString('base64url');
   const taken = (await findUser(deps.sql, email)) !== undefined;
@@ -56,7 +67,7 @@ export async function askForEmail(
  * The link in the mail to the old address: the change ends.
  * @throws PanelError `link_invalid`
  */
-export async function cancelEmail(deps: PanelDeps, token: string, ipAddress: string): Promise<void> {
+export async function cancelEmail(deps: EmailChangeDeps, token: string, ipAddress: string): Promise<void> {
   const userId = await deps.sql.tx((tx) => cancelNewEmail(tx, tokenHash(token)));
   if (userId === undefined) throw new PanelError('link_invalid');
   await recordSecurityEvent(deps, { kind: 'email.change_cancelled', userId, ipAddress });
@@ -66,7 +77,7 @@ export async function cancelEmail(deps: PanelDeps, token: string, ipAddress: str
  * The link was opened, so the address is theirs: the old one gets a mail, the person is frozen for a day, every session ends.
  * @throws PanelError `link_invalid`
  */
-export async function confirmEmail(deps: PanelDeps, token: string, ipAddress: string): Promise<void> {
+export async function confirmEmail(deps: EmailChangeDeps, token: string, ipAddress: string): Promise<void> {
   const now = deps.clock.now();
   const changed = await deps.sql.tx(async (tx) => {
     const wanted = await takeNewEmail(tx, tokenHash(token), now);
@@ -76,5 +87,5 @@ export async function confirmEmail(deps: PanelDeps, token: string, ipAddress: st
     return wanted;
   });
   await recordSecurityEvent(deps, { kind: 'email.changed', userId: changed.userId, ipAddress });
-  await panelMails(deps).emailWasChanged(changed.oldEmail, changed.email);
+  await deps.mails.emailWasChanged(changed.oldEmail, changed.email);
 }

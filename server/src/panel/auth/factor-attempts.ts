@@ -1,6 +1,6 @@
 import { countedBy } from '../../edge/caller-address.ts';
-import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../people/mails.ts';
+import type { Log } from '../../ground/log.ts';
+import type { PanelMails } from '../people/mails.ts';
 import type { Attempts } from './attempts.ts';
 import type { KnownDevices } from './known-device.ts';
 
@@ -27,7 +27,7 @@ export interface FactorAttempts {
 }
 
 export function factorAttempts(
-  deps: Pick<PanelDeps, 'config' | 'mail' | 'log'>,
+  deps: { mails: PanelMails; log: Log },
   attempts: Attempts,
   devices: KnownDevices,
 ): FactorAttempts {
@@ -37,7 +37,7 @@ export function factorAttempts(
   async function notice({ user, address }: FactorTry): Promise<void> {
     if (await attempts.tryTake('factorCodeNotice', user.id)) return;
     if (!(await attempts.tryTake('factorCodeMail', user.id))) return;
-    panelMails(deps)
+    deps.mails
       .wrongCodes(user.email, address)
       .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
   }

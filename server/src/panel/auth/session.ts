@@ -2,13 +2,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { OperationDirectory } from '../../api/operations/operations.ts';
 import { callerAddress } from '../../edge/caller-address.ts';
+import type { CellOf } from '../../edge/edge.ts';
 import { namedOperationOf } from '../../edge/operation-header.ts';
 import { uuidOf } from '../../edge/validation.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Log } from '../../ground/log.ts';
 import { isPermission, type Permission } from '../../ground/permissions.ts';
-import { isUnavailable } from '../../ports/sql.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Secrets } from '../../ground/secrets.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import { isUnavailable, type Sql } from '../../ports/sql.ts';
 import { PanelError } from '../errors.ts';
 import {
   findMemberships,
@@ -20,7 +24,11 @@ import {
   writeAudit,
 } from '../people/members.sql.ts';
 import { type Ability, abilitiesOf, may } from '../people/roles.ts';
-import { recordSecurityEvent, type SecurityEvent } from '../people/security-events.ts';
+import {
+  recordSecurityEvent,
+  type SecurityEvent,
+  type SecurityEventDeps,
+} from '../people/security-events.ts';
 import type { Auth } from './auth.ts';
 import { addressHeader } from './auth-calls.ts';
 import type { LiveSessions } from './live-sessions.ts';
@@ -83,12 +91,18 @@ export interface Sessions {
   requireUnfrozen(person: SessionRow): void;
 }
 
-export function sessions(
-  deps: PanelDeps,
-  auth: () => Promise<Auth>,
-  directory: OperationDirectory,
-  live: LiveSessions,
-): Sessions {
+export interface SessionDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  secrets: Pick<Secrets, 'derive'>;
+  /** Where requests of the panel come from. */
+  origins: ReadonlySet<string>;
+  cellOf: CellOf<{ directory: OperationDirectory }>;
+}
+
+export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: LiveSessions): Sessions {
   const csrfKey = deps.secrets.derive('panel requests');
   const csrfOf = (sessionId: string): string =>
     createHmac('sha256', csrfKey).update(sessionId).digest('base64url');
@@ -203,8 +217,9 @@ export function sessions(
       await Promise.all(notes).catch((error: unknown) => {
         if (changes || !isUnavailable(error)) throw error;
       });
+      request.cell = membership.cell;
       request.caller = {
-        ...(await callerOf(request, membership, person, directory)),
+        ...(await callerOf(request, membership, person, deps.cellOf(membership).directory)),
         watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
       };
     },
@@ -266,7 +281,7 @@ export function requireOwnFactor(person: SessionRow): void {
 
 /** Writes what a member did to the audit log, which is kept, and to the security events of the account. */
 export async function note(
-  deps: PanelDeps,
+  deps: SecurityEventDeps,
   request: FastifyRequest,
   kind: SecurityEvent['kind'],
   detail: NonNullable<SecurityEvent['detail']> = {},

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
-import type { PanelDeps } from '../deps.ts';
-import { panelMails } from '../people/mails.ts';
+import type { Log } from '../../ground/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
+import type { PanelMails } from '../people/mails.ts';
 import { isStrangePlace } from '../people/members.sql.ts';
 
 /**
@@ -10,7 +12,7 @@ import { isStrangePlace } from '../people/members.sql.ts';
  * after the invitation.
  */
 export async function noticeSignIn(
-  deps: Pick<PanelDeps, 'sql' | 'clock' | 'log' | 'config' | 'mail'>,
+  deps: { sql: Sql; clock: Clock; log: Log; mails: PanelMails },
   request: FastifyRequest,
   user: { id: string; email: string },
 ): Promise<void> {
@@ -18,7 +20,7 @@ export async function noticeSignIn(
   // Without versions: a browser that was brought up to date is no news.
   const place = hash('sha256', `${callerNetwork(request)}\n${browser.replace(/[\d.]+/g, '')}`, 'buffer');
   if (!(await isStrangePlace(deps.sql, user.id, place, deps.clock.now()))) return;
-  panelMails(deps)
+  deps.mails
     .newSignIn(user.email, {
       ip: callerAddress(request),
       browser: browser.slice(0, 200),

@@ -5,15 +5,16 @@ import { listKeys } from '../../api/keys/keys.ts';
 import { listDeliveries } from '../../api/webhooks/deliveries.ts';
 import type { WebhooksDeps } from '../../api/webhooks/endpoints.ts';
 import { WebhookParams } from '../../api/webhooks/schema.ts';
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { listRequests } from '../../edge/request-log/list.ts';
 import type { ShownRequest } from '../../edge/request-log/request-log.sql.ts';
 import { listEvents } from '../../events/log.ts';
 import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { findMembers, type ListedMember } from '../people/members.sql.ts';
 import {
   CsvQuery,
@@ -25,7 +26,13 @@ import {
 import { type BalanceRow, findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
 import { findJournal, highestSeq } from '../views/records.sql.ts';
-import { listRecords, operationsOf, viewOfJournalLine, viewOfRecord } from '../views/records.ts';
+import {
+  listRecords,
+  operationsOf,
+  type RecordDeps,
+  viewOfJournalLine,
+  viewOfRecord,
+} from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
 import {
   actionCell,
@@ -48,19 +55,22 @@ const pageRows = 500;
 const reads = { panel: { needs: 'read' } } as const;
 
 /** Every list of the panel as a file for spreadsheets, with the filters of the page that it stands on. */
-export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
-  moneyFiles(api, deps);
-  logFiles(api, deps);
-  deliveryFile(api, deps);
-  accountFiles(api, deps);
+type FileDeps = RecordDeps & { papers: Papers };
+
+export function exportRoutes(api: ApiScope, cellOf: CellOf<FileDeps & WebhooksDeps>): void {
+  moneyFiles(api, cellOf);
+  logFiles(api, cellOf);
+  deliveryFile(api, cellOf);
+  accountFiles(api, cellOf);
 }
 
 /** Payments, journals and balances. */
-function moneyFiles(api: ApiScope, deps: PanelDeps): void {
+function moneyFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
   api.get(
     '/records.csv',
     { schema: { querystring: RecordCsvQuery }, config: reads },
     async (request, reply) => {
+      const deps = cellOf(request);
       const { member, query } = request;
       const { language: _language, separator, bom, ...filters } = query;
       const receiverOf = receiversFor(deps.secrets, member.role);
@@ -87,6 +97,7 @@ function moneyFiles(api: ApiScope, deps: PanelDeps): void {
     '/journal.csv',
     { schema: { querystring: JournalCsvQuery }, config: reads },
     async (request, reply) => {
+      const deps = cellOf(request);
       const { member, query } = request;
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const receiverOf = receiversFor(deps.secrets, member.role);
@@ -109,29 +120,29 @@ function moneyFiles(api: ApiScope, deps: PanelDeps): void {
     },
   );
 
-  api.get('/operations.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
-    sendCsv(
+  api.get('/operations.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) => {
+    const deps = cellOf(request);
+    return sendCsv(
       deps.papers,
       request,
       reply,
       nameOf(deps, request, 'operations'),
       operationColumns,
       onePage((await findBalances(deps.sql, request.member.accountId)).map(rowOfOperation)),
-    ),
-  );
+    );
+  });
 }
 
 /** Events and requests. */
-function logFiles(api: ApiScope, deps: PanelDeps): void {
-  const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
-
+function logFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
   api.get(
     '/events.csv',
     { schema: { querystring: EventCsvQuery }, config: reads },
     async (request, reply) => {
+      const deps = cellOf(request);
       const { language: _language, separator, bom, ...filters } = request.query;
       const pages = pagesOf<string>(async (page) => {
-        const { events, nextCursor } = await listEvents(log, request.caller, { ...filters, ...page });
+        const { events, nextCursor } = await listEvents(deps, request.caller, { ...filters, ...page });
         return { rows: events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody)), nextCursor };
       });
       return sendCsv(
@@ -149,9 +160,10 @@ function logFiles(api: ApiScope, deps: PanelDeps): void {
     '/requests.csv',
     { schema: { querystring: RequestCsvQuery }, config: reads },
     async (request, reply) => {
+      const deps = cellOf(request);
       const { member, query } = request;
       const pages = pagesOf<string>(async (page) => {
-        const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
+        const listed = await listRequests(deps, member.accountId, requestFilterOf(query), page);
         return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
       });
       return sendCsv(deps.papers, request, reply, nameOf(deps, request, 'requests'), requestColumns, pages);
@@ -159,7 +171,7 @@ function logFiles(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
+function deliveryFile(api: ApiScope, cellOf: CellOf<FileDeps & WebhooksDeps>): void {
   api.get(
     '/webhooks/:id/deliveries.csv',
     {
@@ -167,6 +179,7 @@ function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
       config: { panel: { needs: 'webhooks' } },
     },
     async (request, reply) => {
+      const deps = cellOf(request);
       const pages = pagesOf<string>(async (page) => {
         const listed = await listDeliveries(deps, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
@@ -184,46 +197,50 @@ function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
 }
 
 /** Keys, people and incidents: each list is one page. */
-function accountFiles(api: ApiScope, deps: PanelDeps): void {
-  api.get('/keys.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
-    sendCsv(
+function accountFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
+  api.get('/keys.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) => {
+    const deps = cellOf(request);
+    return sendCsv(
       deps.papers,
       request,
       reply,
       nameOf(deps, request, 'keys'),
       keyColumns,
       onePage((await listKeys(deps, request.member.accountId)).map(rowOfKey)),
-    ),
-  );
+    );
+  });
 
   api.get(
     '/members.csv',
     { schema: { querystring: CsvQuery }, config: { panel: { needs: 'members' } } },
-    async (request, reply) =>
-      sendCsv(
+    async (request, reply) => {
+      const deps = cellOf(request);
+      return sendCsv(
         deps.papers,
         request,
         reply,
         nameOf(deps, request, 'people'),
         memberColumns,
         onePage((await findMembers(deps.sql, request.member.accountId)).map(rowOfMember)),
-      ),
+      );
+    },
   );
 
-  api.get('/incidents.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
-    sendCsv(
+  api.get('/incidents.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) => {
+    const deps = cellOf(request);
+    return sendCsv(
       deps.papers,
       request,
       reply,
       nameOf(deps, request, 'incidents'),
       incidentColumns,
       onePage((await listIncidents(deps, request.member.accountId)).map(rowOfIncident)),
-    ),
-  );
+    );
+  });
 }
 
 function nameOf(
-  deps: PanelDeps,
+  deps: { clock: Clock },
   request: FastifyRequest<{ Querystring: Static<typeof CsvQuery> }>,
   kind: FileKind,
   filters: { from?: string | undefined; to?: string | undefined; operationId?: string } = {},

@@ -1,13 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
 import { IdParams, OneOf, Uuid } from '../../ground/schema.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import type { Payment } from '../../money/payment.ts';
 import { findLetterhead } from '../../store/rows/profile.sql.ts';
-import { shownKeyOf } from '../../store/rows/unreadable.ts';
+import { shownKeyOf, type UnreadableDeps } from '../../store/rows/unreadable.ts';
 import type { Member } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import { maskedFor } from '../views/receivers.ts';
 import { findRecordsById } from '../views/records.sql.ts';
@@ -21,12 +22,16 @@ const Query = Type.Object(
 );
 
 /** The receipt of a settled payment or refund as a file to keep and to send on. */
-export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
+export function receiptRoutes(
+  api: ApiScope,
+  cellOf: CellOf<UnreadableDeps & { secrets: Secrets; papers: Papers }>,
+): void {
   api.get(
     '/records/:id/receipt.pdf',
     { schema: { params: IdParams('Payment'), querystring: Query }, config: { panel: { needs: 'read' } } },
     async (request, reply) => {
       const { member, params, query } = request;
+      const deps = cellOf(member);
       const { payment, facts } = await factsOf(deps, member, params.id);
       if (!hasReceipt(payment)) throw new PanelError('receipt_not_yet');
       const sheet = receiptSheet(payment, facts, query.language ?? 'pt-BR');
@@ -46,6 +51,7 @@ export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request, reply) => {
       const { member, params, query } = request;
+      const deps = cellOf(member);
       const { payment, facts } = await factsOf(deps, member, params.id);
       const refund = await refundOf(deps, payment, params.refund);
       if (refund.status !== 'completed') throw new PanelError('receipt_not_yet');
@@ -58,7 +64,7 @@ export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
 
 /** @throws ApiError `payment_not_found` */
 async function factsOf(
-  deps: PanelDeps,
+  deps: UnreadableDeps & { secrets: Secrets },
   member: Member,
   id: string,
 ): Promise<{ payment: Payment; facts: ReceiptFacts }> {

@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { ofxOf } from '../../operate/statement/ofx.ts';
 import { statementPdf } from '../../operate/statement/pdf.ts';
 import { periodOf, withinMonth } from '../../operate/statement/period.ts';
 import { findNames } from '../../operate/statement/statement.sql.ts';
 import { mostJournals, openStretch, type Stretch } from '../../operate/statement/statement.ts';
 import { kindWords, type PartyOf } from '../../operate/statement/words.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { StatementFileQuery } from '../schema/schema.ts';
 import { receiversFor, receiverText } from '../views/receivers.ts';
 import { fileName } from './file-name.ts';
@@ -22,16 +25,25 @@ type Ending = 'csv' | 'ofx' | 'pdf';
 const mostOf: Record<Ending, number> = { ...mostJournals, ofx: 50_000, pdf: 25_000 };
 
 /** The statement of a period as files for people, with the receivers that the API's own do not name. */
-export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
+interface FileDeps {
+  sql: Sql;
+  clock: Clock;
+  secrets: Secrets;
+  papers: Papers;
+}
+
+export function statementFileRoutes(api: ApiScope, cellOf: CellOf<FileDeps>): void {
   const schema = { querystring: StatementFileQuery };
   const config = { panel: { needs: 'read' } } as const;
 
   api.get('/statement.csv', { schema, config }, async (request, reply) => {
+    const deps = cellOf(request);
     const { stretch, partyOf, name } = await open(deps, request, 'csv');
     return sendCsv(deps.papers, request, reply, name, columns, rowsOf(stretch, partyOf));
   });
 
   api.get('/statement.ofx', { schema, config }, async (request, reply) => {
+    const deps = cellOf(request);
     const { stretch, partyOf, name, fromMs, toMs } = await open(deps, request, 'ofx');
     const { operationId } = request.query;
     const nowMs = deps.clock.now();
@@ -43,6 +55,7 @@ export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
   });
 
   api.get('/statement.pdf', { schema, config }, async (request, reply) => {
+    const deps = cellOf(request);
     const { stretch, partyOf, name, names, fromMs, toMs } = await open(deps, request, 'pdf');
     const facts = { ...names, fromMs, toMs, language: languageOf(request), partyOf };
     return reply
@@ -52,7 +65,7 @@ export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
   });
 }
 
-async function open(deps: PanelDeps, request: FileRequest, ending: Ending) {
+async function open(deps: FileDeps, request: FileRequest, ending: Ending) {
   const { member, query } = request;
   const scope = { accountId: member.accountId, operationId: query.operationId };
   const names = await findNames(deps.sql, scope);

@@ -1,17 +1,21 @@
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { ApiScope } from '../../edge/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
-import { askForEmail, cancelEmail, confirmEmail } from '../auth/email-change.ts';
+import { askForEmail, cancelEmail, confirmEmail, type EmailChangeDeps } from '../auth/email-change.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
 import { actorOf, requireOwnFactor, requireSecondFactor, type Sessions } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { findMemberships } from '../people/members.sql.ts';
 import { recordSecurityEvent } from '../people/security-events.ts';
 import { Done, EmailBody, InvitationBody } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 /** Another e-mail address for a person. */
-export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions, attempts: Attempts): void {
+export function addressRoutes(
+  api: ApiScope,
+  deps: EmailChangeDeps,
+  sessions: Sessions,
+  attempts: Attempts,
+): void {
   const tags = ['Person'];
 
   api.post(

@@ -2,17 +2,16 @@ import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { ApiScope } from '../../edge/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import type { Sessions } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { findUser } from '../people/members.sql.ts';
 import { acceptInvitation, openInvitation } from '../people/members.ts';
-import { recordSecurityEvent } from '../people/security-events.ts';
+import { recordSecurityEvent, type SecurityEventDeps } from '../people/security-events.ts';
 import { AcceptBody, Done, InvitationBody, InvitationSchema } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 /** What a person does with an invitation to an account. */
 export function invitationRoutes(
   api: ApiScope,
-  deps: PanelDeps,
+  deps: SecurityEventDeps,
   sessions: Sessions,
   attempts: Attempts,
 ): void {

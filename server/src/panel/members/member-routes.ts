@@ -1,11 +1,11 @@
 import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import type { Sql } from '../../ports/sql.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { type Member, note, type PanelFacts } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { panelMails } from '../people/mails.ts';
+import type { PanelMails } from '../people/mails.ts';
 import {
   deleteInvitation,
   deleteNewEmailOf,
@@ -20,6 +20,7 @@ import {
 } from '../people/members.sql.ts';
 import { changeRole, dismiss, emailOf, invite } from '../people/members.ts';
 import { mayManage } from '../people/roles.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import {
   DismissBody,
   DismissedSchema,
@@ -44,14 +45,19 @@ const done = { ok: true as const };
 const tags = ['Panel'];
 
 /** The people of an account, as its owners and administrators manage them. */
-export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+export function memberRoutes(
+  api: ApiScope,
+  deps: SecurityEventDeps,
+  mails: PanelMails,
+  attempts: Attempts,
+): void {
   memberListRoutes(api, deps);
-  inviteRoutes(api, deps, attempts);
+  inviteRoutes(api, deps, mails, attempts);
   oneMemberRoutes(api, deps);
   memberSessionRoutes(api, deps);
 }
 
-function memberListRoutes(api: ApiScope, deps: PanelDeps): void {
+function memberListRoutes(api: ApiScope, deps: SecurityEventDeps): void {
   const { sql, clock } = deps;
   api.get(
     '/members',
@@ -98,8 +104,7 @@ function memberListRoutes(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function inviteRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
-  const mails = panelMails(deps);
+function inviteRoutes(api: ApiScope, deps: SecurityEventDeps, mails: PanelMails, attempts: Attempts): void {
   api.post(
     '/members/invitations',
     {
@@ -140,7 +145,7 @@ function inviteRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
   );
 }
 
-function oneMemberRoutes(api: ApiScope, deps: PanelDeps): void {
+function oneMemberRoutes(api: ApiScope, deps: SecurityEventDeps): void {
   api.patch(
     '/members/:id',
     {
@@ -195,7 +200,7 @@ function oneMemberRoutes(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
+function memberSessionRoutes(api: ApiScope, deps: SecurityEventDeps): void {
   const { sql, clock } = deps;
   api.get(
     '/members/:id/sessions',
@@ -250,7 +255,7 @@ function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
 }
 
 /** @throws PanelError `not_found`, `role_denied` */
-async function managedBy({ sql }: PanelDeps, member: Member, userId: string): Promise<ListedMember> {
+async function managedBy({ sql }: { sql: Sql }, member: Member, userId: string): Promise<ListedMember> {
   const found = (await findMembers(sql, member.accountId)).find((one) => one.userId === userId);
   if (!found) throw new PanelError('not_found');
   if (!mayManage(member.role, found.role)) throw new PanelError('role_denied');

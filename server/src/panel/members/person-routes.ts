@@ -3,7 +3,6 @@ import { isoOf } from '../../kinds/payment/view.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
 import { actorOf, type Person, type Sessions } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import {
   findMemberships,
@@ -14,7 +13,7 @@ import {
 } from '../people/members.sql.ts';
 import { isPassword } from '../people/password.ts';
 import { abilitiesOf } from '../people/roles.ts';
-import { recordSecurityEvent } from '../people/security-events.ts';
+import { recordSecurityEvent, type SecurityEventDeps } from '../people/security-events.ts';
 import { Done, PasswordBody, ProfileBody, SessionSchema } from '../schema/schema.ts';
 
 /** Of every route that concerns a person, in whatever account. */
@@ -30,7 +29,7 @@ interface Facts {
 /** Who is signed in. */
 export function personRoutes(
   api: ApiScope,
-  deps: PanelDeps,
+  deps: SecurityEventDeps,
   sessions: Sessions,
   attempts: Attempts,
   facts: Facts,

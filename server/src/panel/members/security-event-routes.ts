@@ -1,10 +1,12 @@
 import type { Static } from 'typebox';
 import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import type { Cell } from '../../ground/csv.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { periodOf } from '../../operate/statement/period.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { lowestIdAt } from '../../ports/ids.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { activityCell, outcomeCell } from '../exports/csv-words.ts';
 import { fileName } from '../exports/file-name.ts';
 import { languageOf, type Pages, sendCsv } from '../exports/send-csv.ts';
@@ -42,7 +44,7 @@ function filterOf({ group, outcome, userId, from, to }: Filters): {
 }
 
 /** Who did what in the account and to its access in the last year, for its owners and administrators. */
-export function securityEventRoutes(api: ApiScope, deps: PanelDeps): void {
+export function securityEventRoutes(api: ApiScope, deps: { sql: Sql; clock: Clock; papers: Papers }): void {
   const { sql } = deps;
   api.get(
     '/security-events',

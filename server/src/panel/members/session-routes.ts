@@ -4,7 +4,6 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { actorOf, type Person, type Sessions } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import {
   deleteNewEmailOf,
   endEverySession,
@@ -12,19 +11,19 @@ import {
   endSession,
   findSessions,
 } from '../people/members.sql.ts';
-import { recordSecurityEvent } from '../people/security-events.ts';
+import { recordSecurityEvent, type SecurityEventDeps } from '../people/security-events.ts';
 import { Done, Nothing, SessionListSchema } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
 const tags = ['Person'];
 
 /** Where a person is signed in, and the end of it. */
-export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
+export function sessionRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): void {
   listRoute(api, deps, sessions);
   endRoutes(api, deps, sessions);
 }
 
-function listRoute(api: ApiScope, { sql, clock }: PanelDeps, sessions: Sessions): void {
+function listRoute(api: ApiScope, { sql, clock }: SecurityEventDeps, sessions: Sessions): void {
   api.get(
     '/sessions',
     {
@@ -46,7 +45,7 @@ function listRoute(api: ApiScope, { sql, clock }: PanelDeps, sessions: Sessions)
   );
 }
 
-function endRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
+function endRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): void {
   api.delete(
     '/sessions/:id',
     {
@@ -107,7 +106,7 @@ function endRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
 
 /** Sessions end with what waits for a link: who ends them may have lost one. */
 async function endSessions(
-  deps: PanelDeps,
+  deps: SecurityEventDeps,
   request: FastifyRequest,
   person: Person,
   ending: (tx: Queries) => Promise<unknown>,

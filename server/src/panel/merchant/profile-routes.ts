@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { cnpjOf } from '../../ground/cnpj.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { findProfile, putLogo, putProfile } from '../../store/rows/profile.sql.ts';
 import { note, type PanelFacts } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import { Done, LogoBody, MerchantProfileBody, MerchantProfileSchema, Nothing } from '../schema/schema.ts';
 import { contrastWithWhite, leastContrast } from './colour.ts';
 import { cleanLogo, logoMostBytes } from './logo.ts';
@@ -18,21 +19,19 @@ const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) 
 const decides = asks('members', { fresh: true, sensitive: true });
 const tags = ['Merchant'];
 
-export function merchantProfileRoutes(api: ApiScope, deps: PanelDeps): void {
-  profileRoutes(api, deps);
-  logoRoutes(api, deps);
+export function merchantProfileRoutes(api: ApiScope, cellOf: CellOf<SecurityEventDeps>): void {
+  profileRoutes(api, cellOf);
+  logoRoutes(api, cellOf);
 }
 
-function profileRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { sql, clock } = deps;
-
+function profileRoutes(api: ApiScope, cellOf: CellOf<SecurityEventDeps>): void {
   api.get(
     '/merchant-profile',
     {
       schema: { tags, summary: 'How the merchant shows itself', response: { 200: MerchantProfileSchema } },
       config: asks('read'),
     },
-    async ({ member }) => viewOf(deps, member.accountId),
+    async ({ member }) => viewOf(cellOf(member), member.accountId),
   );
 
   api.post(
@@ -48,22 +47,21 @@ function profileRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { accountId } = request.member;
+      const deps = cellOf(request);
       const { displayName = null, cnpj: written, colour: picked } = request.body;
       const cnpj = written === undefined ? null : cnpjOf(written);
       if (written !== undefined && cnpj === null) throw new PanelError('cnpj_invalid');
       const colour = picked?.toLowerCase() ?? null;
       if (colour !== null && contrastWithWhite(colour) < leastContrast)
         throw new PanelError('colour_too_light');
-      await putProfile(sql, accountId, { displayName, cnpj, colour, updatedAt: clock.now() });
+      await putProfile(deps.sql, accountId, { displayName, cnpj, colour, updatedAt: deps.clock.now() });
       await note(deps, request, 'profile.changed');
       return viewOf(deps, accountId);
     },
   );
 }
 
-function logoRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { sql, clock } = deps;
-
+function logoRoutes(api: ApiScope, cellOf: CellOf<SecurityEventDeps>): void {
   api.post(
     '/merchant-profile/logo',
     {
@@ -73,9 +71,10 @@ function logoRoutes(api: ApiScope, deps: PanelDeps): void {
       config: decides,
     },
     async (request) => {
+      const deps = cellOf(request);
       const logo = cleanLogo(Buffer.from(request.body.png, 'base64'));
       if (logo === null) throw new PanelError('logo_refused');
-      await putLogo(sql, request.member.accountId, logo, clock.now());
+      await putLogo(deps.sql, request.member.accountId, logo, deps.clock.now());
       await note(deps, request, 'profile.changed');
       return { ok: true as const };
     },
@@ -88,7 +87,8 @@ function logoRoutes(api: ApiScope, deps: PanelDeps): void {
       config: decides,
     },
     async (request) => {
-      await putLogo(sql, request.member.accountId, null, clock.now());
+      const deps = cellOf(request);
+      await putLogo(deps.sql, request.member.accountId, null, deps.clock.now());
       await note(deps, request, 'profile.changed');
       return { ok: true as const };
     },
@@ -106,7 +106,7 @@ function logoRoutes(api: ApiScope, deps: PanelDeps): void {
       config: { panel: { needs: 'read' } },
     },
     async ({ member }, reply) => {
-      const logo = (await findProfile(sql, member.accountId))?.logo;
+      const logo = (await findProfile(cellOf(member).sql, member.accountId))?.logo;
       if (!logo) throw new PanelError('not_found');
       return reply
         .type('image/png')
@@ -118,7 +118,7 @@ function logoRoutes(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-async function viewOf({ sql }: Pick<PanelDeps, 'sql'>, accountId: string) {
+async function viewOf({ sql }: { sql: Sql }, accountId: string) {
   const profile = await findProfile(sql, accountId);
   return {
     displayName: profile?.displayName ?? null,

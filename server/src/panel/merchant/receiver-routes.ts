@@ -1,11 +1,12 @@
-import { existsInDict, normalisePixKey } from '../../api/transfers/pix-key.ts';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../api/transfers/pix-key.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { note } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import {
   Done,
   Nothing,
@@ -26,9 +27,11 @@ const looks = { api: described, panel: { needs: 'transfers' as const } };
 const changes = { api: described, panel: { needs: 'transfers' as const, sensitive: true } };
 const tags = ['Merchant'];
 
-export function savedReceiverRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { sql, clock, ids, secrets } = deps;
-
+export function savedReceiverRoutes(
+  api: ApiScope,
+  cellOf: CellOf<SecurityEventDeps & { secrets: Secrets }>,
+  pixKeys: PixKeyRules,
+): void {
   api.get(
     '/receivers',
     {
@@ -36,6 +39,7 @@ export function savedReceiverRoutes(api: ApiScope, deps: PanelDeps): void {
       config: looks,
     },
     async ({ member }) => {
+      const { sql, secrets } = cellOf(member);
       const rows = await findReceivers(sql, member.accountId);
       const receivers = rows.flatMap((row) => {
         const pixKey = openedKey(secrets, row);
@@ -59,8 +63,10 @@ export function savedReceiverRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request, reply) => {
       const { member, body } = request;
+      const deps = cellOf(member);
+      const { sql, clock, ids, secrets } = deps;
       const { name, pixKeyType } = body;
-      const normal = normalisePixKey(pixKeyType, body.pixKey, deps.config);
+      const normal = normalisePixKey(pixKeyType, body.pixKey, pixKeys);
       if (!normal.ok || !existsInDict(pixKeyType, normal.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
       const id = ids.uuid();
@@ -88,7 +94,8 @@ export function savedReceiverRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { id } = request.params;
-      if (!(await deleteReceiver(sql, request.member.accountId, id))) throw new PanelError('not_found');
+      const deps = cellOf(request);
+      if (!(await deleteReceiver(deps.sql, request.member.accountId, id))) throw new PanelError('not_found');
       await note(deps, request, 'receiver.removed', { receiverId: id });
       return { ok: true as const };
     },

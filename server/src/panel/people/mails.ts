@@ -1,8 +1,7 @@
 import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
-import { brasiliaTime, type MailText } from '../../ground/mail.ts';
+import { brasiliaTime, type Mail, type MailText } from '../../ground/mail.ts';
 import { type Permission, permissionNames } from '../../ground/permissions.ts';
-import type { PanelDeps } from '../deps.ts';
 import type { Role } from './roles.ts';
 
 const roleNames: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
@@ -50,12 +49,18 @@ interface CreatedKey {
 /** Subject and text of a mail in both languages, without its recipient. */
 type Texts = Readonly<Record<Language, MailText>>;
 
+/** What mails of the panel are made of. */
+export interface MailDeps {
+  config: { publicUrl: string };
+  mail: Mail;
+}
+
 /**
  * The panel's own mails. The address of a link is never taken from a request. What concerns a person (sign-in, password, e-mail) has our own
  * letterhead, because a person may belong to several accounts. An invitation too: it goes to strangers, whom a merchant could
  * otherwise send mails under any name and picture.
  */
-export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>) {
+export function panelMails({ config, mail }: MailDeps) {
   return {
     passwordReset: (to: string, token: string): Promise<void> =>
       mail.send({ to, ...passwordResetText(config.publicUrl, token) }),
@@ -81,6 +86,8 @@ export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>)
       mail.send({ to, letterhead, ...keyCreatedText(key) }),
   };
 }
+
+export type PanelMails = ReturnType<typeof panelMails>;
 
 const passwordResetText = (publicUrl: string, token: string): Texts => ({
   'pt-BR': {

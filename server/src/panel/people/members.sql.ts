@@ -8,6 +8,8 @@ export interface Membership {
   accountId: string;
   accountNumber: number;
   accountName: string;
+  /** Of the account. */
+  cell: string;
   test: boolean;
   connection: string;
   role: Role;
@@ -24,7 +26,7 @@ export interface Membership {
 /** Without accounts that have ended what this session could open there. */
 const selectMemberships: Statement = {
   name: 'panel_memberships_of_session',
-  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, a.connection, m.role,
+  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.cell, a.test, a.connection, m.role,
       m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince", a.rate_quotas AS quotas,
       x.seen_at AS "usedAt"
     FROM panel_member m JOIN account a ON a.id = m.account_id

@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../../ground/errors.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Ids } from '../../ports/ids.ts';
 
 /**
  * The panel's pages. `npm ci` builds them into `panel/dist`; where that did not happen (scripts were not allowed to run, or a
@@ -46,7 +46,7 @@ const policyOf = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-export function pageRoutes(app: FastifyInstance, deps: PanelDeps): void {
+export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
   let loading: Promise<Map<string, Asset>> | undefined;
   const assets = (): Promise<Map<string, Asset>> => {
     loading ??= build()

@@ -3,17 +3,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
 import type { ApiScope } from '../../edge/edge.ts';
-import { isTrial } from '../../ground/config.ts';
+import { type Config, isTrial } from '../../ground/config.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { hasLiveConnection } from '../../operate/connections/connections.sql.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { PanelError } from '../errors.ts';
 import { MailListSchema } from '../schema/schema.ts';
 
 const mailsShown = 50;
 
 /** Whether mails are kept here and shown: a test installation without a mail server, a public address or a proxy. */
-export const hasMailbox = ({ config }: Pick<PanelDeps, 'config'>): boolean =>
+export const hasMailbox = ({ config }: { config: Config }): boolean =>
   isTrial(config) && config.smtpUrl === null && config.trustedProxies.length === 0;
 
 /** What opens the mailbox page: only who reads the output of `start` knows it. */
@@ -29,8 +29,16 @@ export const mailboxLink = (publicUrl: string, secrets: Pick<Secrets, 'derive'>)
  * So only for a browser on this machine that asks for us by our own name (another site's name may point here as well) and shows the token:
  * a proxy on this machine makes every stranger look local, and often says nothing of itself.
  */
-export function mailboxRoutes(api: ApiScope, deps: PanelDeps): void {
-  const folder = join(deps.config.dataDir, 'mail');
+export interface MailboxDeps {
+  sql: Sql;
+  secrets: Pick<Secrets, 'derive'>;
+  dataDir: string;
+  /** Where requests of the panel come from. */
+  origins: ReadonlySet<string>;
+}
+
+export function mailboxRoutes(api: ApiScope, deps: MailboxDeps): void {
+  const folder = join(deps.dataDir, 'mail');
   const expected = Buffer.from(mailboxToken(deps.secrets));
   const showsToken = ({ headers }: FastifyRequest): boolean => {
     const given = Buffer.from(String(headers['x-mailbox-token'] ?? ''));

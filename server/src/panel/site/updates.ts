@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PanelDeps } from '../deps.ts';
+import type { StreamDeps } from '../../events/stream.ts';
 import { findEventsBetween, type ToldEvent } from '../views/records.sql.ts';
 
 /**
@@ -24,8 +24,7 @@ export interface Updates {
   stream(request: FastifyRequest, reply: FastifyReply): void;
 }
 
-export function createUpdates(deps: PanelDeps): Updates {
-  const { sql, clock, log, draining } = deps;
+export function createUpdates({ sql, clock, log, draining }: StreamDeps): Updates {
   const accounts = new Map<string, Set<Listener>>();
 
   async function watch(accountId: string, listeners: Set<Listener>): Promise<void> {

@@ -1,19 +1,20 @@
+import { resetAccount } from '../../api/test-mode/reset.ts';
 import {
   actRoutes,
   clockRoutes,
   disputeActRoutes,
   resetOptions,
-  type TestCalls,
+  type TestDeps,
 } from '../../api/test-mode/routes.ts';
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { note } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 
 /** Test mode by a person: the calls that keys have. */
-export function testModeRoutes(api: ApiScope, deps: PanelDeps, calls: TestCalls): void {
-  actRoutes(api, calls);
-  disputeActRoutes(api, calls);
-  clockRoutes(api, calls);
+export function testModeRoutes(api: ApiScope, cellOf: CellOf<TestDeps & SecurityEventDeps>): void {
+  actRoutes(api, cellOf);
+  disputeActRoutes(api, cellOf);
+  clockRoutes(api, cellOf);
   api.post(
     '/reset',
     {
@@ -23,7 +24,8 @@ export function testModeRoutes(api: ApiScope, deps: PanelDeps, calls: TestCalls)
     },
     async (request, reply) => {
       const before = request.member.accountId;
-      const fresh = await calls.reset(request.caller);
+      const deps = cellOf(request);
+      const fresh = await resetAccount(deps, request.caller);
       // The person belongs to the fresh account now, and reads there who began it.
       request.member = { ...request.member, accountId: fresh.ownerId };
       await note(deps, request, 'account.reset', { before });

@@ -1,12 +1,11 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
 import { dayOf } from '../../operate/statement/period.ts';
-import { shownKeyOf } from '../../store/rows/unreadable.ts';
+import { shownKeyOf, type UnreadableDeps } from '../../store/rows/unreadable.ts';
 import type { PanelFacts } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import {
   DetailSchema,
   OverviewQuery,
@@ -26,7 +25,14 @@ import {
 } from './overview.sql.ts';
 import { maskedFor, receiversFor } from './receivers.ts';
 import { findEventsOf, findLinesOf, findRecordsById } from './records.sql.ts';
-import { findNames, listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import {
+  findNames,
+  listRecords,
+  operationsOf,
+  type RecordDeps,
+  viewOfLine,
+  viewOfRecord,
+} from './records.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -35,18 +41,21 @@ const asks = (needs: PanelFacts['needs']) => ({ api: described, panel: { needs }
 const tags = ['Panel'];
 const dayMs = 24 * 3600 * 1000;
 
-export function accountScopeRoutes(
-  api: ApiScope,
-  deps: PanelDeps,
-  refresh: (payment: Payment) => Promise<Payment>,
-): void {
-  overviewRoute(api, deps);
-  recordRoutes(api, deps, refresh);
+interface Refreshing {
+  /** Asks the provider when the payment's next query is overdue. */
+  refreshIfOverdue(payment: Payment): Promise<Payment>;
 }
 
-function overviewRoute(api: ApiScope, deps: PanelDeps): void {
-  const { sql, clock } = deps;
-  const cashDays = createCashDays(deps);
+export function accountScopeRoutes(
+  api: ApiScope,
+  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing>,
+): void {
+  overviewRoute(api, cellOf);
+  recordRoutes(api, cellOf);
+}
+
+function overviewRoute(api: ApiScope, cellOf: CellOf<Pick<RecordDeps, 'sql' | 'clock' | 'secrets'>>): void {
+  const cashDaysOf = onceForCell(cellOf, createCashDays);
   api.get(
     '/overview',
     {
@@ -54,13 +63,15 @@ function overviewRoute(api: ApiScope, deps: PanelDeps): void {
       config: asks('read'),
     },
     async ({ member, query }) => {
+      const deps = cellOf(member);
+      const { sql, clock } = deps;
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const ids = [...names.keys()];
       // Whole days of São Paulo, today included.
       const firstDay = dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs);
       const [balances, cash, unknown, incidents, holds, restrictions, firstSteps] = await Promise.all([
         findBalances(sql, member.accountId),
-        cashDays(member.accountId, ids, firstDay),
+        cashDaysOf(member)(member.accountId, ids, firstDay),
         findUnknown(sql, member.accountId, ids),
         findOpenIncidents(sql, member.accountId, ids),
         findOpenHolds(sql, member.accountId, ids),
@@ -97,8 +108,7 @@ function overviewRoute(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function recordRoutes(api: ApiScope, deps: PanelDeps, refresh: (payment: Payment) => Promise<Payment>): void {
-  const { sql } = deps;
+function recordRoutes(api: ApiScope, cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing>): void {
   api.get(
     '/records',
     {
@@ -111,6 +121,7 @@ function recordRoutes(api: ApiScope, deps: PanelDeps, refresh: (payment: Payment
       config: asks('read'),
     },
     async ({ member, query, language }) => {
+      const deps = cellOf(member);
       const { cursor, limit, ...filters } = query;
       const page = { ...(cursor && { cursor }), ...(limit && { limit }) };
       const { records, nextCursor, searchedTo } = await listRecords(deps, member, filters, page);
@@ -135,10 +146,12 @@ function recordRoutes(api: ApiScope, deps: PanelDeps, refresh: (payment: Payment
       config: asks('read'),
     },
     async ({ member, params, language }) => {
+      const deps = cellOf(member);
+      const { sql } = deps;
       const names = await operationsOf(deps, member.accountId, undefined);
       const [found] = await findRecordsById(sql, member.accountId, [params.id], [...names.keys()]);
       if (!found) throw refuse('payment_not_found');
-      const payment = await refresh(found);
+      const payment = await deps.refreshIfOverdue(found);
       const instants = payment.history.map((step) => Date.parse(step.at));
       const [pixKey, lines, events, history] = await Promise.all([
         shownKeyOf(deps, payment),

@@ -7,16 +7,18 @@ import {
   FileParams,
   fileViewOf,
 } from '../../api/disputes/schema.ts';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import { type Defences, defencesOf, defencesOfPage } from '../../flow/defend.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import { type Defences, defencesOfPage } from '../../flow/defend.ts';
 import { IdParams } from '../../ground/schema.ts';
+import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
 import { viewsOf } from '../../kinds/dispute/held-views.ts';
 import { fileMostBytes, fileTypes } from '../../money/evidence.ts';
 import { findClosesOf } from '../../operate/closes/closes.sql.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { findDisputePage } from '../../store/rows/disputes.sql.ts';
 import { note } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import {
   ClosesQuery,
   ClosesSchema,
@@ -42,15 +44,16 @@ const tags = ['Panel'];
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The closed days and the disputes of an operation, with what they are answered. */
-export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
-  const defences = defencesOf(deps);
-  closesRoute(api, deps);
-  disputesRoute(api, deps);
-  defenceRoutes(api, deps, defences);
-  fileViewRoutes(api, deps, defences);
+export function closeViewRoutes(api: ApiScope, cellOf: CellOf<DefendDeps & DefenceDeps>): void {
+  closesRoute(api, cellOf);
+  disputesRoute(api, cellOf);
+  defenceRoutes(api, cellOf);
+  fileViewRoutes(api, cellOf);
 }
 
-function closesRoute(api: ApiScope, deps: PanelDeps): void {
+type DefenceDeps = SecurityEventDeps & { defences: Defences };
+
+function closesRoute(api: ApiScope, cellOf: CellOf<{ sql: Sql }>): void {
   api.get(
     '/closes',
     {
@@ -64,9 +67,10 @@ function closesRoute(api: ApiScope, deps: PanelDeps): void {
     },
     async ({ member, query }) => {
       const { operationId, before = null, limit = 31 } = query;
-      await operationsOf(deps, member.accountId, operationId);
+      const { sql } = cellOf(member);
+      await operationsOf({ sql }, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      const found = await findClosesOf(deps.sql, scope, before, limit + 1);
+      const found = await findClosesOf(sql, scope, before, limit + 1);
       const shown = found.slice(0, limit);
       return {
         closes: shown.map(viewOfClose),
@@ -76,8 +80,7 @@ function closesRoute(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function disputesRoute(api: ApiScope, deps: PanelDeps): void {
-  const { sql } = deps;
+function disputesRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
   api.get(
     '/operation-disputes',
     {
@@ -91,6 +94,8 @@ function disputesRoute(api: ApiScope, deps: PanelDeps): void {
     },
     async ({ member, query }) => {
       const { operationId, below = highestId, limit = 50 } = query;
+      const deps = cellOf(member);
+      const { sql } = deps;
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
       const found = await findDisputePage(sql, scope, below, null, limit + 1);
@@ -120,7 +125,7 @@ function disputesRoute(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-function defenceRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void {
+function defenceRoutes(api: ApiScope, cellOf: CellOf<DefenceDeps>): void {
   api.get(
     '/operation-disputes/:id/defence',
     {
@@ -134,9 +139,10 @@ function defenceRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void
       config: asks,
     },
     async ({ member, params, query: { operationId } }) => {
+      const deps = cellOf(member);
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      return defenceOfDisputeView(await defences.of(scope, params.id));
+      return defenceOfDisputeView(await deps.defences.of(scope, params.id));
     },
   );
 
@@ -156,18 +162,19 @@ function defenceRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void
     async (request, reply) => {
       const { member, params, query, body } = request;
       const { operationId } = query;
+      const deps = cellOf(member);
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      const { replayed } = await defences.defend(scope, params.id, requireSomething(body));
+      const { replayed } = await deps.defences.defend(scope, params.id, requireSomething(body));
       if (replayed) reply.header('idempotent-replayed', 'true');
       else await note(deps, request, 'defence.created', { disputeId: params.id });
-      return reply.code(201).send(defenceOfDisputeView(await defences.of(scope, params.id)));
+      return reply.code(201).send(defenceOfDisputeView(await deps.defences.of(scope, params.id)));
     },
   );
 }
 
 /** The files of a defence. */
-function fileViewRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void {
+function fileViewRoutes(api: ApiScope, cellOf: CellOf<DefenceDeps>): void {
   api.post(
     '/operation-disputes/:id/files',
     {
@@ -187,10 +194,11 @@ function fileViewRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): voi
     async (request, reply) => {
       const { member, params, query } = request;
       const { operationId, name } = query;
+      const deps = cellOf(member);
       const given = givenFileOf(request, name);
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      const { file, replayed } = await defences.keepFile(scope, params.id, given);
+      const { file, replayed } = await deps.defences.keepFile(scope, params.id, given);
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(fileViewOf(file));
     },
@@ -210,9 +218,10 @@ function fileViewRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): voi
       config: { api: answers, panel: { needs: 'disputes', sensitive: true } },
     },
     async ({ member, params, query: { operationId } }) => {
+      const deps = cellOf(member);
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      await defences.removeFile(scope, params.id, params.fileId);
+      await deps.defences.removeFile(scope, params.id, params.fileId);
       return { ok: true as const };
     },
   );

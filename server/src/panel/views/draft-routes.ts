@@ -1,17 +1,23 @@
 import { Type } from 'typebox';
-import { cancelDraft, confirmDraft, createDraft, resendCode } from '../../api/transfers/draft.ts';
-import { existsInDict, normalisePixKey } from '../../api/transfers/pix-key.ts';
-import { keyOwnerOf } from '../../api/transfers/receiver.ts';
+import {
+  cancelDraft,
+  createDraft,
+  type DraftDeps,
+  resendCode,
+  sendDraft,
+} from '../../api/transfers/draft.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../api/transfers/pix-key.ts';
+import { keyOwnerOf, type ReceiverDeps } from '../../api/transfers/receiver.ts';
 import { TransferBody } from '../../api/transfers/schema.ts';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { AcceptDeps } from '../../flow/accept.ts';
 import { ApiError, refuseFields } from '../../ground/errors.ts';
 import { Body, IdParams } from '../../ground/schema.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { actorOf, type Member, note } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { recordSecurityEvent } from '../people/security-events.ts';
 import { Done, KeyOwnerSchema, Nothing } from '../schema/schema.ts';
 
@@ -31,15 +37,25 @@ const config = {
  * A person's transfer: a draft, a code to their own mail, the confirmation. The same use cases as the calls under
  * `/pix/transfers/{id}`, on the selected operation.
  */
-export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
-  writeRoute(api, deps, attempts);
-  receiverRoute(api, deps, attempts);
-  confirmRoute(api, deps, attempts);
-  cancelRoute(api, deps);
-  resendRoute(api, deps, attempts);
+export function draftRoutes(
+  api: ApiScope,
+  cellOf: CellOf<AcceptDeps & ReceiverDeps>,
+  attempts: Attempts,
+  pixKeys: PixKeyRules,
+): void {
+  writeRoute(api, cellOf, attempts, pixKeys);
+  receiverRoute(api, cellOf, attempts);
+  confirmRoute(api, cellOf, attempts);
+  cancelRoute(api, cellOf);
+  resendRoute(api, cellOf, attempts);
 }
 
-function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+function writeRoute(
+  api: ApiScope,
+  cellOf: CellOf<DraftDeps>,
+  attempts: Attempts,
+  pixKeys: PixKeyRules,
+): void {
   api.post(
     '/drafts',
     {
@@ -53,8 +69,9 @@ function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
     },
     async (request, reply) => {
       const { member, caller, body } = request;
+      const deps = cellOf(member);
       await countMail(attempts, member);
-      const pixKey = normalisePixKey(body.pixKeyType, body.pixKey, deps.config);
+      const pixKey = normalisePixKey(body.pixKeyType, body.pixKey, pixKeys);
       if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
       const wanted = { ...body, pixKey: pixKey.key };
@@ -72,7 +89,7 @@ function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   );
 }
 
-function receiverRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+function receiverRoute(api: ApiScope, cellOf: CellOf<ReceiverDeps>, attempts: Attempts): void {
   api.post(
     '/drafts/:id/receiver',
     {
@@ -87,7 +104,7 @@ function receiverRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void
     },
     ({ member, caller, params }) =>
       keyOwnerOf(
-        deps,
+        cellOf(member),
         caller,
         params.id,
         async () =>
@@ -97,7 +114,7 @@ function receiverRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void
   );
 }
 
-function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+function confirmRoute(api: ApiScope, cellOf: CellOf<AcceptDeps & ReceiverDeps>, attempts: Attempts): void {
   api.post(
     '/drafts/:id/confirm',
     {
@@ -113,14 +130,11 @@ function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
     async (request) => {
       const { member, caller, params, body } = request;
       const { userId } = member.person;
+      const deps = cellOf(member);
       // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
       await attempts.take('draftCode', userId);
       await attempts.take('draftCodeAddress', callerNetwork(request));
-      const confirmed = deps.keyPlaces.send(
-        { accountId: member.accountId, id: params.id, key: null },
-        () => confirmDraft(deps, caller, params.id, body.code, member.person.id),
-        (payment) => payment,
-      );
+      const confirmed = sendDraft(deps, caller, params.id, body.code, member.person.id);
       const payment = await confirmed.catch(async (error: unknown) => {
         if (error instanceof ApiError && error.code === 'invalid_code') {
           await recordSecurityEvent(deps, {
@@ -144,7 +158,7 @@ function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
   );
 }
 
-function cancelRoute(api: ApiScope, deps: PanelDeps): void {
+function cancelRoute(api: ApiScope, cellOf: CellOf<AcceptDeps & DraftDeps>): void {
   api.post(
     '/drafts/:id/cancel',
     {
@@ -158,11 +172,12 @@ function cancelRoute(api: ApiScope, deps: PanelDeps): void {
       // Also while the person is frozen: nothing moves.
       config: { ...config, panel: { needs: 'transfers' as const } },
     },
-    async (request) => viewOf(await cancelDraft(deps, request.caller, request.params.id), request.language),
+    async (request) =>
+      viewOf(await cancelDraft(cellOf(request), request.caller, request.params.id), request.language),
   );
 }
 
-function resendRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+function resendRoute(api: ApiScope, cellOf: CellOf<DraftDeps>, attempts: Attempts): void {
   api.post(
     '/drafts/:id/resend',
     {
@@ -172,7 +187,7 @@ function resendRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
     async (request) => {
       await countMail(attempts, request.member);
       await resendCode(
-        deps,
+        cellOf(request),
         request.caller,
         request.params.id,
         callerAddress(request),

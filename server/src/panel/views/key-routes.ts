@@ -2,22 +2,25 @@ import type { ListedKey } from '../../api/keys/keys.sql.ts';
 import {
   activeKeysPerAccount,
   createKey,
+  type KeyDeps,
   KeyRefused,
   listKeys,
   narrowKey,
   revokeKey,
   rollKey,
 } from '../../api/keys/keys.ts';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { Log } from '../../ground/log.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { findLetterhead } from '../../store/rows/profile.sql.ts';
 import { type Member, note, type PanelFacts } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import { panelMails } from '../people/mails.ts';
+import type { PanelMails } from '../people/mails.ts';
 import { findMembers } from '../people/members.sql.ts';
 import { mayGrant } from '../people/roles.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import {
   Done,
   KeyListSchema,
@@ -39,17 +42,26 @@ const grants = asks('keys', { fresh: true, sensitive: true });
 const tags = ['Keys'];
 
 /** API keys, as people manage them. */
-export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
-  collectionRoutes(api, deps);
-  rollRoute(api, deps);
-  takeAwayRoutes(api, deps);
+export function keyRoutes(
+  api: ApiScope,
+  cellOf: CellOf<KeyDeps & SecurityEventDeps>,
+  mails: PanelMails,
+): void {
+  collectionRoutes(api, cellOf, mails);
+  rollRoute(api, cellOf, mails);
+  takeAwayRoutes(api, cellOf);
 }
 
-function collectionRoutes(api: ApiScope, deps: PanelDeps): void {
+function collectionRoutes(
+  api: ApiScope,
+  cellOf: CellOf<KeyDeps & SecurityEventDeps>,
+  mails: PanelMails,
+): void {
   api.get(
     '/keys',
     { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
     async ({ member }) => {
+      const deps = cellOf(member);
       const people = new Map(
         (await findMembers(deps.sql, member.accountId)).map((one) => [one.userId, one.name]),
       );
@@ -75,6 +87,7 @@ function collectionRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request, reply) => {
       const { member, body } = request;
+      const deps = cellOf(member);
       requireMayGrant(member, body.permissions);
       const now = deps.clock.now();
       const active = (await listKeys(deps, member.accountId)).filter(
@@ -91,13 +104,13 @@ function collectionRoutes(api: ApiScope, deps: PanelDeps): void {
         name: body.name,
         permissions: body.permissions,
       });
-      tell(deps, member, body);
+      tell(deps, mails, member, body);
       return reply.code(201).send(made);
     },
   );
 }
 
-function rollRoute(api: ApiScope, deps: PanelDeps): void {
+function rollRoute(api: ApiScope, cellOf: CellOf<KeyDeps & SecurityEventDeps>, mails: PanelMails): void {
   api.post(
     '/keys/:id/roll',
     {
@@ -112,19 +125,20 @@ function rollRoute(api: ApiScope, deps: PanelDeps): void {
     },
     async (request, reply) => {
       const { member, params, body } = request;
+      const deps = cellOf(member);
       const key = await keyOf(deps, member, params.id);
       requireMayGrant(member, key.permissions);
       const made = await orRefusal(
         rollKey(deps, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
       );
       await note(deps, request, 'key.rolled', { keyId: made.id, from: params.id });
-      tell(deps, member, key);
+      tell(deps, mails, member, key);
       return reply.code(201).send(made);
     },
   );
 }
 
-function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
+function takeAwayRoutes(api: ApiScope, cellOf: CellOf<KeyDeps & SecurityEventDeps>): void {
   api.patch(
     '/keys/:id',
     {
@@ -139,6 +153,7 @@ function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { member, params, body } = request;
+      const deps = cellOf(member);
       await keyOf(deps, member, params.id);
       await orRefusal(narrowKey(deps, member.accountId, params.id, body.permissions));
       await note(deps, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
@@ -161,6 +176,7 @@ function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { member, params } = request;
+      const deps = cellOf(member);
       await keyOf(deps, member, params.id);
       await revokeKey(deps, params.id);
       await note(deps, request, 'key.revoked', { keyId: params.id });
@@ -170,21 +186,22 @@ function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
 }
 
 /** @throws PanelError `not_found` */
-async function keyOf(deps: PanelDeps, member: Member, id: string): Promise<ListedKey> {
+async function keyOf(deps: { sql: Sql }, member: Member, id: string): Promise<ListedKey> {
   const key = (await listKeys(deps, member.accountId)).find((one) => one.id === id);
   if (!key) throw new PanelError('not_found');
   return key;
 }
 
 function tell(
-  deps: PanelDeps,
+  deps: { sql: Sql; log: Log },
+  mails: PanelMails,
   member: Member,
   key: { name: string; permissions: readonly Permission[] },
 ): void {
   const { email } = member.person;
   findLetterhead(deps.sql, member.accountId)
     .then((letterhead) =>
-      panelMails(deps).keyCreated(email, { ...key, accountName: member.accountName, by: email }, letterhead),
+      mails.keyCreated(email, { ...key, accountName: member.accountName, by: email }, letterhead),
     )
     .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
 }

@@ -1,13 +1,15 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { makeDue } from '../../store/rows/intents.sql.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import type { Member } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { AskedSchema, Nothing, ReconciliationSchema } from '../schema/schema.ts';
 import { findUnknown } from './overview.sql.ts';
 import { receiversFor } from './receivers.ts';
@@ -27,22 +29,27 @@ const shownMost = 100;
 
 const tags = ['Panel'];
 
+interface ReconciliationDeps {
+  sql: Sql;
+  clock: Clock;
+  secrets: Secrets;
+  /** Asks the provider when the payment's next query is overdue. */
+  refreshIfOverdue(payment: Payment): Promise<Payment>;
+}
+
 /** What agrees, what is not confirmed yet, and what somebody has to decide. */
 export function reconciliationRoutes(
   api: ApiScope,
-  deps: PanelDeps,
+  cellOf: CellOf<ReconciliationDeps>,
   attempts: Attempts,
-  refresh: (payment: Payment) => Promise<Payment>,
 ): void {
-  const { sql, clock } = deps;
-
   api.get(
     '/reconciliation',
     {
       schema: { tags, summary: 'Reconciliation', response: { 200: ReconciliationSchema } },
       config: asks,
     },
-    ({ member }) => reconciliationOf(deps, member),
+    ({ member }) => reconciliationOf(cellOf(member), member),
   );
 
   api.post(
@@ -59,6 +66,8 @@ export function reconciliationRoutes(
     },
     async ({ member, params, language }) => {
       const { accountId } = member;
+      const deps = cellOf(member);
+      const { sql, clock } = deps;
       const receiverOf = receiversFor(deps.secrets, member.role);
       const names = await operationsOf(deps, accountId, undefined);
       const [payment] = await findRecordsById(sql, accountId, [params.id], [...names.keys()]);
@@ -67,12 +76,12 @@ export function reconciliationRoutes(
         return { record: viewOfRecord(payment, language, receiverOf) };
       await attempts.take('paymentQuery', accountId);
       await makeDue(sql, [{ accountId, paymentId: payment.id }], clock.now());
-      return { record: viewOfRecord(await refresh(payment), language, receiverOf) };
+      return { record: viewOfRecord(await deps.refreshIfOverdue(payment), language, receiverOf) };
     },
   );
 }
 
-async function reconciliationOf(deps: PanelDeps, member: Member) {
+async function reconciliationOf(deps: ReconciliationDeps, member: Member) {
   const { sql, clock } = deps;
   const { accountId } = member;
   const names = await operationsOf(deps, accountId, undefined);

@@ -2,6 +2,8 @@ import { uuidOf } from '../../edge/validation.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import type { Language } from '../../ground/errors.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Places } from '../../ground/places.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf, viewOf } from '../../kinds/payment/view.ts';
 import {
   type Payment,
@@ -10,9 +12,9 @@ import {
   paymentKinds,
   paymentStatuses,
 } from '../../money/payment.ts';
-import type { Queries } from '../../ports/sql.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Queries, Sql } from '../../ports/sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
-import type { PanelDeps } from '../deps.ts';
 import type { Membership } from '../people/members.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { keysTyped, openedKey, type ReceiverOf, receiversFor, seesWholeKeys } from './receivers.ts';
@@ -40,6 +42,18 @@ export interface RecordFilters {
   maximumCents?: number;
 }
 
+export interface RecordDeps {
+  sql: Sql;
+  clock: Clock;
+  secrets: Secrets;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+  /** Where sealed keys are opened for a search: 80 ms of work for a page. */
+  keySearches: Places;
+}
+
 /** Who looks, at which account. */
 type Viewer = Pick<Membership, 'accountId' | 'accountNumber' | 'role'>;
 
@@ -61,7 +75,7 @@ const openedAtMost = 10_000;
 
 /** The operations that are looked at. @throws ApiError `operation_not_found` */
 export async function operationsOf(
-  deps: PanelDeps,
+  deps: { sql: Sql },
   accountId: string,
   operationId: string | undefined,
 ): Promise<Map<string, string>> {
@@ -74,7 +88,7 @@ export async function operationsOf(
 
 /** A page of the account's payments, newest first, over one operation or all. @throws ApiError */
 export async function listRecords(
-  deps: PanelDeps,
+  deps: RecordDeps,
   account: Viewer,
   filters: RecordFilters,
   page: { cursor?: string; limit?: number },
@@ -106,7 +120,7 @@ export async function listRecords(
   }
   wanted.text = search === '' ? null : search.toLowerCase();
 
-  const key = deps.secrets.derive('panel cursors');
+  const key = deps.cursorKey;
   const list = JSON.stringify([account.accountId, operations, filters]);
   const now = deps.clock.now();
   if (page.cursor !== undefined) wanted.below = placeOf(key, list, page.cursor, now);
@@ -174,7 +188,7 @@ const openedAtOnce = 250;
  * @returns what was found, and the place where the next search continues; null when the whole period was searched
  */
 async function findByKey(
-  deps: Pick<PanelDeps, 'sql' | 'secrets' | 'clock'>,
+  deps: Pick<RecordDeps, 'sql' | 'secrets' | 'clock'>,
   wanted: RecordSearch,
   keys: readonly string[],
   limit: number,
@@ -210,7 +224,7 @@ export const namesOf = (
 
 /** The names of some payments by their id; of deleted operations none. */
 export async function findNames(
-  deps: Pick<PanelDeps, 'sql' | 'secrets'>,
+  deps: Pick<RecordDeps, 'sql' | 'secrets'>,
   { accountId, role }: Viewer,
   ids: readonly (string | null)[],
   operationIds: readonly string[],

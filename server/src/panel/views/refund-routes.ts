@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import { refundPage } from '../../api/refunds/lookup.ts';
 import { RefundBody, RefundPageQuery } from '../../api/refunds/schema.ts';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import type { CreateRefund } from '../../flow/send-refund.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { AcceptDeps } from '../../flow/accept.ts';
+import { acceptRefund } from '../../flow/send-refund.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { refundViewOf } from '../../kinds/payment/refund-view.ts';
@@ -10,13 +11,16 @@ import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
 import { type Refund, receivedCents, refundWindowMs } from '../../money/refund.ts';
 import { returnedOf } from '../../money/returns.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
+import type { Provider } from '../../provider/provider.ts';
 import { conditions } from '../../store/rows/conditions.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { findRefund, refundSums } from '../../store/rows/refunds.sql.ts';
 import { knownReturns } from '../../store/rows/returns.sql.ts';
 import { clockMovesSincePaid } from '../../store/rows/test-clock.sql.ts';
 import { type Member, note } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
+import type { SecurityEventDeps } from '../people/security-events.ts';
 import { type RefundClosed, RefundsOfRecordSchema } from '../schema/schema.ts';
 import { namedHistory } from './history.ts';
 import { findRecordsById } from './records.sql.ts';
@@ -35,7 +39,19 @@ const tags = ['Panel'];
  * The refunds of a charge, over all operations of the account. A person's refund needs no mailed code, as a transfer does: it can go
  * to nobody but the payer. It needs a second factor and a password given within ten minutes.
  */
-export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: CreateRefund): void {
+interface RefundsDeps {
+  sql: Sql;
+  clock: Clock;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+  /** By connection. */
+  providers: ReadonlyMap<string, Provider>;
+}
+
+export function refundViewRoutes(
+  api: ApiScope,
+  cellOf: CellOf<AcceptDeps & RefundsDeps & SecurityEventDeps>,
+): void {
   api.get(
     '/records/:id/refunds',
     {
@@ -49,6 +65,7 @@ export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: C
       config: { api: looks, panel: { needs: 'read' } },
     },
     async ({ member, params, query }) => {
+      const deps = cellOf(member);
       const charge = await recordOf(deps, member, params.id);
       return refundsOf(deps, charge, query);
     },
@@ -68,9 +85,11 @@ export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: C
     },
     async (request, reply) => {
       const { member, params, body, caller } = request;
+      const deps = cellOf(member);
       const charge = await recordOf(deps, member, params.id);
       const { amountCents = null, description = '', requestKey } = body;
-      const { refund, replayed } = await createRefund(
+      const { refund, replayed } = await acceptRefund(
+        deps,
         { ...caller, operationId: charge.operationId, operationNamed: true },
         { paymentId: charge.id, amountCents, description, requestKey },
       );
@@ -83,7 +102,7 @@ export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: C
 
 /** @throws ApiError `payment_not_found` */
 export async function recordOf(
-  deps: PanelDeps,
+  deps: { sql: Sql },
   { accountId }: Pick<Member, 'accountId'>,
   id: string,
 ): Promise<Payment> {
@@ -93,12 +112,11 @@ export async function recordOf(
   return found;
 }
 
-async function refundsOf(deps: PanelDeps, charge: Payment, query: Static<typeof RefundPageQuery> = {}) {
+async function refundsOf(deps: RefundsDeps, charge: Payment, query: Static<typeof RefundPageQuery> = {}) {
   const { sql, clock } = deps;
   const key = paymentKey(charge.accountId, charge.id);
-  const pages = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
   const [{ refunds, nextCursor }, [sum], [known], [account], [move]] = await Promise.all([
-    refundPage(pages, { accountId: charge.accountId, paymentId: charge.id }, query),
+    refundPage(deps, { accountId: charge.accountId, paymentId: charge.id }, query),
     refundSums.read(sql, [key]),
     knownReturns.read(sql, [key]),
     conditions.read(sql, [charge.accountId]),
@@ -138,7 +156,7 @@ function closedBy(
 }
 
 /** @throws ApiError `refund_not_found` */
-export async function refundOf(deps: PanelDeps, charge: Payment, id: string): Promise<Refund> {
+export async function refundOf(deps: { sql: Sql }, charge: Payment, id: string): Promise<Refund> {
   const refund = await findRefund(deps.sql, charge, id);
   if (refund?.paymentId !== charge.id) throw refuse('refund_not_found');
   return refund;

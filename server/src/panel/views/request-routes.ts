@@ -1,17 +1,16 @@
 import type { Static } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
-import { listRequests } from '../../edge/request-log/list.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import { listRequests, type RequestListDeps } from '../../edge/request-log/list.ts';
 import type { RequestFilter } from '../../edge/request-log/request-log.sql.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { periodOf } from '../../operate/statement/period.ts';
 import { lowestIdAt } from '../../ports/ids.ts';
-import type { PanelDeps } from '../deps.ts';
 import { RequestListSchema, RequestQuery } from '../schema/schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 
 /** What the merchant's own programs asked of the API in the last 30 days. */
-export function requestRoutes(api: ApiScope, deps: PanelDeps): void {
+export function requestRoutes(api: ApiScope, cellOf: CellOf<RequestListDeps>): void {
   api.get(
     '/requests',
     {
@@ -25,10 +24,9 @@ export function requestRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async ({ member, query }) => {
       const { cursor, limit = 50 } = query;
-      const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
       const page = { cursor, limit };
       const { requests, nextCursor } = await listRequests(
-        log,
+        cellOf(member),
         member.accountId,
         requestFilterOf(query),
         page,

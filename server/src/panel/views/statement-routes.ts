@@ -1,10 +1,11 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Line } from '../../operate/statement/line.ts';
 import { periodOf } from '../../operate/statement/period.ts';
 import { readNewest } from '../../operate/statement/statement.ts';
+import type { Sql } from '../../ports/sql.ts';
 import type { PanelFacts } from '../auth/session.ts';
-import type { PanelDeps } from '../deps.ts';
 import { JournalQuery, JournalSchema, StatementQuery, StatementSchema } from '../schema/schema.ts';
 import { type ReceiverOf, receiversFor } from './receivers.ts';
 import { findJournal, highestSeq } from './records.sql.ts';
@@ -14,8 +15,7 @@ const described: RouteFacts = { permissions: ['read'], policy: 'reads', operatio
 const asks = (needs: PanelFacts['needs']) => ({ api: described, panel: { needs } });
 
 /** The statement as people read it, and the journal behind it. */
-export function statementViewRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { sql } = deps;
+export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; secrets: Secrets }>): void {
   const tags = ['Panel'];
 
   api.get(
@@ -31,6 +31,7 @@ export function statementViewRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async ({ member, query }) => {
       const { operationId, below, limit = 50 } = query;
+      const deps = cellOf(member);
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
       const page = await readNewest(deps, scope, periodOf(query), { below, limit });
@@ -51,10 +52,11 @@ export function statementViewRoutes(api: ApiScope, deps: PanelDeps): void {
       config: asks('read'),
     },
     async ({ member, query }) => {
+      const deps = cellOf(member);
       await operationsOf(deps, member.accountId, query.operationId);
       const limit = query.limit ?? 50;
       const lines = await findJournal(
-        sql,
+        deps.sql,
         member.accountId,
         query.operationId,
         query.below ?? highestSeq,

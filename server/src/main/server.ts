@@ -5,11 +5,31 @@ import fastify, {
   type FastifyRequest,
   type RouteOptions,
 } from 'fastify';
+import { accountRoutes } from '../api/accounts/routes.ts';
+import { chargeRoutes } from '../api/charges/routes.ts';
+import { disputeRoutes } from '../api/disputes/routes.ts';
+import { eventRoutes } from '../api/events/routes.ts';
+import { type KeyPeppers, keyring } from '../api/keys/keys.ts';
+import type { OperationDirectory } from '../api/operations/operations.ts';
+import { operationRoutes } from '../api/operations/routes.ts';
+import { paymentRoutes } from '../api/payments/routes.ts';
+import { mountPublic } from '../api/public-api.ts';
+import { refundRoutes } from '../api/refunds/routes.ts';
+import { statementRoutes } from '../api/statement/routes.ts';
+import { testRoutes } from '../api/test-mode/routes.ts';
+import type { SimulationDeps } from '../api/test-mode/simulate.ts';
+import type { TransferGuards } from '../api/transfers/create.ts';
+import type { DraftDeps } from '../api/transfers/draft.ts';
+import { transferRoutes } from '../api/transfers/routes.ts';
+import type { WebhooksDeps } from '../api/webhooks/endpoints.ts';
+import { describedEvents } from '../api/webhooks/event-docs.ts';
+import { webhookRoutes } from '../api/webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from '../edge/answers.ts';
 import { trustOf } from '../edge/caller-address.ts';
 import { shareConnections } from '../edge/connection-shares.ts';
 import { costOf } from '../edge/costs.ts';
 import { docsRoutes } from '../edge/docs.ts';
+import type { CellOf } from '../edge/edge.ts';
 import { takeFiles } from '../edge/file-body.ts';
 import { certificateRulesOf, hookRoutes } from '../edge/hooks.ts';
 import { parseJsonBody } from '../edge/json-body.ts';
@@ -17,62 +37,34 @@ import type { Load } from '../edge/load.ts';
 import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
 import type { RequestLog } from '../edge/request-log/request-log.ts';
 import { validatorCompiler } from '../edge/validation.ts';
-import type { Addresses } from '../events/webhooks/address.ts';
+import type { AcceptDeps } from '../flow/accept.ts';
 import type { Defences } from '../flow/defend.ts';
 import type { Inbound } from '../flow/inbound.ts';
-import type { CreateRefund } from '../flow/send-refund.ts';
 import { type Language, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Measures } from '../ground/measures.ts';
 import type { Papers } from '../ground/paper/papers.ts';
 import type { Quotas } from '../ground/quotas.ts';
-import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import type { RequestSpan, Traces } from '../ground/traces.ts';
 import type { LookupDeps } from '../kinds/payment/lookup.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
-import type { SubscribedTypes } from '../store/events/subscribed-types.ts';
-import { accountRoutes } from './accounts/routes.ts';
-import { type CreateCharge, chargeRoutes } from './charges/routes.ts';
-import { disputeRoutes } from './disputes/routes.ts';
-import { eventRoutes } from './events/routes.ts';
-import { type KeyPeppers, keyring } from './keys/keys.ts';
-import { operationDirectory } from './operations/operations.ts';
-import { operationRoutes } from './operations/routes.ts';
-import { paymentRoutes } from './payments/routes.ts';
-import { mountPublic } from './public-api.ts';
-import { refundRoutes } from './refunds/routes.ts';
-import { statementRoutes } from './statement/routes.ts';
-import { type TestCalls, testRoutes } from './test-mode/routes.ts';
-import { type CreateTransfer, type DraftCalls, transferRoutes } from './transfers/routes.ts';
-import { describedEvents } from './webhooks/event-docs.ts';
-import { webhookRoutes } from './webhooks/routes.ts';
 
 export const basePath = '/api/v1/public';
 /** Test accounts alone: the public API has no call that decides a payment. */
 export const testPath = '/api/v1/test';
 
-/** What the calls do once the edge has let them through. */
-export interface UseCases extends DraftCalls {
-  createCharge: CreateCharge;
-  createTransfer: CreateTransfer;
-  createRefund: CreateRefund;
-  defences: Defences;
-  refreshIfOverdue: LookupDeps['refreshIfOverdue'];
-  receiveWebhook: Pick<Inbound, 'isOurAddress' | 'receive'>;
-}
+/** What the calls of the public API work with in a cell. */
+export type PublicCell = AcceptDeps &
+  DraftDeps &
+  TransferGuards &
+  SimulationDeps &
+  LookupDeps &
+  Omit<WebhooksDeps, 'directory'> & { defences: Defences; directory: OperationDirectory; papers: Papers };
 
-/**
- * Which server answers a request, once its address is known and before anything else is: null for the one that listens.
- * @throws ApiError `rate_limited` before it would look the account up
- */
-export type CellOf = (
-  request: FastifyRequest,
-  limiter: RateLimiter,
-) => FastifyInstance | null | Promise<FastifyInstance | null>;
-
+/** What the one HTTP server of a process is made of; `sql` is the directory. */
 export interface EdgeParts {
   config: {
     publicUrl: string;
@@ -89,30 +81,21 @@ export interface EdgeParts {
   clock: Clock;
   ids: Ids;
   secrets: KeyPeppers & Pick<Secrets, 'derive' | 'seal'>;
-  /** The installation's identity secret. */
-  identity: Buffer;
   log: Log;
-  /** Where merchants' webhooks may go. */
-  addresses: Addresses;
-  subscribed: RefreshingCache<SubscribedTypes>;
-  useCases: UseCases;
-  /** The calls of test accounts; absent: there are none. */
-  testCalls?: TestCalls;
-  /** Where documents are drawn. */
-  papers: Papers;
+  /** The parts of each cell, with the key that signs cursors of the public API. */
+  cellOf: CellOf<PublicCell>;
+  inbound: Pick<Inbound, 'isOurAddress' | 'receive'>;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;
   /** What keeps the process from being ready; empty: it is. */
   readiness(): Promise<readonly string[]>;
-  /** What merchants see of their requests; absent: nothing is kept. */
-  requestLog?: Pick<RequestLog, 'note'>;
+  /** Keeps what merchants see of their requests, when an answer is about to be sent; absent: nothing is kept. */
+  noteRequest?: RequestLog['note'];
   /** Counts requests by route and status, and what was shed. */
   measures?: Pick<Measures, 'requests' | 'shed'>;
   traces?: Traces | null;
-  /** Sheds calls of the public API under overload; absent: nothing is shed. */
-  load?: Load;
-  /** The server of another cell that answers in its place; absent: this one answers everything. */
-  cellOf?: CellOf;
+  /** Sheds calls of the public API under overload, by the cell of the caller where that is known; absent: nothing is shed. */
+  loadOf?: (cell: string | undefined) => Load;
   /** From its abort on, new requests are refused and connections end with the answers under way. */
   draining: AbortSignal;
 }
@@ -138,7 +121,6 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     done();
   });
   const limiter = limiterOf(parts);
-  if (parts.cellOf) handOver(app, parts.cellOf, limiter);
   observe(app, parts);
   app.setErrorHandler(answers.failed);
   app.setNotFoundHandler((request, reply) => answers.refused(request, reply, refuse('route_not_found')));
@@ -148,7 +130,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     const problems = await parts.readiness();
     return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
   });
-  hookRoutes(app, parts.useCases.receiveWebhook, certificateRulesOf(parts.config));
+  hookRoutes(app, parts.inbound, certificateRulesOf(parts.config));
   docsRoutes(app as unknown as FastifyInstance);
   mountCalls(app as unknown as FastifyInstance, parts, limiter);
   return app as unknown as FastifyInstance;
@@ -191,6 +173,7 @@ function openApp({ config, clock, ids, log, draining }: EdgeParts, answers: Answ
   takeFiles(app as unknown as FastifyInstance);
   // Both are set by hooks before anything reads them; declared here, every request object has one shape.
   app.decorateRequest('caller', null as never);
+  app.decorateRequest('cell', '');
   app.decorateRequest('language', null as never);
   app.decorateRequest('trace', null as never);
   app.decorateRequest('arrivedMs', 0);
@@ -231,7 +214,7 @@ function observe(app: ReturnType<typeof openApp>, parts: EdgeParts): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (draining.aborted) reply.header('connection', 'close');
     // Not in `onResponse`: Fastify then watches each answer to its end, which cost every request 10 to 28 µs (two pairs of hot 64).
-    parts.requestLog?.note(request, reply);
+    parts.noteRequest?.(request, reply);
     const route = routeOf(request);
     // A stream is measured up to its first byte, as every answer is.
     const seconds = (clock.monotonicMs() - request.arrivedMs) / 1000;
@@ -261,48 +244,27 @@ const limiterOf = (parts: EdgeParts): RateLimiter =>
     behindProxy: parts.config.trustedProxies.length > 0,
   });
 
-/** Requests of accounts of other cells, before a byte of their body is read. */
-function handOver(app: ReturnType<typeof openApp>, cellOf: CellOf, limiter: RateLimiter): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const pass = (other: FastifyInstance): PromiseLike<void> =>
-      other.ready().then(() => {
-        reply.hijack();
-        other.routing(request.raw, reply.raw);
-      });
-    try {
-      const answering = cellOf(request, limiter);
-      if (answering === null) return done();
-      Promise.resolve(answering)
-        .then((other) => (other === null ? done() : pass(other)))
-        .catch(done);
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-}
-
 function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter): void {
-  const { config, clock, sql, testCalls, useCases } = parts;
-  const directory = operationDirectory(parts);
-  const edge = { config, clock, keys: keyring(parts), directory, limiter, load: parts.load };
-  const cursorKey = parts.secrets.derive('cursors');
+  const { config, clock, cellOf } = parts;
+  const loadOf = parts.loadOf ?? (() => undefined);
+  const edge = { config, clock, keys: keyring(parts), limiter, loadOf, cellOf };
   mountPublic(
     app,
     edge,
     basePath,
     (api) => {
-      chargeRoutes(api, { createCharge: useCases.createCharge, directory });
-      refundRoutes(api, { sql, clock, cursorKey, createRefund: useCases.createRefund, directory });
-      transferRoutes(api, { ...useCases, directory, pixKeys: { cnpjLetters: config.cnpjLetters ?? false } });
-      paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
-      accountRoutes(api, { sql, directory });
-      disputeRoutes(api, { ...parts, defences: useCases.defences, cursorKey, directory });
-      statementRoutes(api, { ...parts, cursorKey, directory });
-      operationRoutes(api, { ...parts, directory });
-      webhookRoutes(api, { ...parts, directory });
-      eventRoutes(api, { ...parts, cursorKey });
+      chargeRoutes(api, cellOf);
+      refundRoutes(api, cellOf);
+      transferRoutes(api, cellOf, { cnpjLetters: config.cnpjLetters ?? false });
+      paymentRoutes(api, cellOf);
+      accountRoutes(api, cellOf);
+      disputeRoutes(api, cellOf);
+      statementRoutes(api, cellOf);
+      operationRoutes(api, cellOf);
+      webhookRoutes(api, cellOf);
+      eventRoutes(api, cellOf);
     },
     describedEvents,
   );
-  if (testCalls) mountPublic(app, edge, testPath, (api) => testRoutes(api, testCalls), []);
+  mountPublic(app, edge, testPath, (api) => testRoutes(api, cellOf), []);
 }
