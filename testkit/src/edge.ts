@@ -57,14 +57,15 @@ export async function openEdge(
   const draining = new AbortController();
   const rows = await database.admin<{ identity_secret: Buffer }>('SELECT identity_secret FROM installation');
   const runtime = { sql: database.sql, clock: systemClock, ids, secrets };
-  const clock = given.clock ?? systemClock;
+  const { clock = systemClock, sql = database.sql } = given;
   const cell = {
     ...runtime,
+    sql,
     clock,
     log: createLog('silent'),
     identity: rows[0]?.identity_secret ?? Buffer.alloc(0),
     cursorKey: secrets.derive('cursors'),
-    directory: operationDirectory({ ...runtime, clock }),
+    directory: operationDirectory({ sql, clock }),
     keyPlaces: { send: (_payment, send) => send(), lookUp: neverCalled },
     largeTransfers: { note: () => {} },
     defences: { of: neverCalled, defend: neverCalled, keepFile: neverCalled, removeFile: neverCalled },

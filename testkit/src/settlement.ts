@@ -7,6 +7,7 @@ import type { Runtime } from '../../server/src/main/runtime.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Till } from '../../server/src/store/till.ts';
 import type { Merchant, Service } from './service.ts';
+import { withParts } from './with-parts.ts';
 
 /** The provider's id of a payment. */
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
@@ -16,7 +17,8 @@ export function later(runtime: Runtime, aheadMs: number): Runtime {
   const ahead = () => runtime.clock.now() + aheadMs;
   const clock = { ...runtime.clock, now: ahead, machineMs: ahead };
   // Ids begin with the time, and some are found by it.
-  return { ...runtime, till: tillAt(runtime.till, ahead), clock, ids: systemIds(clock) };
+  const ids = systemIds(clock);
+  return withParts(runtime, ({ till }) => ({ till: tillAt(till, ahead), clock, ids }));
 }
 
 /** The same till, which decides at the time of another clock. */

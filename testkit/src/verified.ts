@@ -29,7 +29,7 @@ export async function verified(
 ): Promise<Verified> {
   const account = options.accountId ?? null;
   const own = account === null ? undefined : await runtime.cells.ofAccount(account);
-  const cells = own ? [own] : [runtime, ...runtime.cells.all().slice(1)];
+  const cells = own ? [own] : runtime.cells.all();
   return verifyTogether(cells, runtime.clock, {
     accountId: null,
     full: true,

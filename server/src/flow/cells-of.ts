@@ -3,16 +3,10 @@
  * number of its account, and the directory knows the account's cell: nothing is searched.
  */
 export interface CellsOf<Deps> {
-  /** The cells of this process, the first cell in front. */
+  /** The cells of this process. */
   all(): readonly Deps[];
   /** The cell of each account number; numbers without an account are left out. */
   ofNumbers(numbers: readonly number[]): Promise<ReadonlyMap<number, Deps>>;
   /** Takes up the cells that were made since. */
   refresh(): Promise<void>;
 }
-
-/** `home`, which stands for the first cell, and the other cells. */
-export const everyCell = <Deps extends { cells: CellsOf<Deps> }>(home: Deps): readonly Deps[] => [
-  home,
-  ...home.cells.all().slice(1),
-];

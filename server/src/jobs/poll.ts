@@ -1,5 +1,4 @@
 import { queryOf } from '../flow/breaker.ts';
-import { everyCell } from '../flow/cells-of.ts';
 import { findOwnersInCells } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
@@ -60,9 +59,9 @@ async function readDisputes(
   const ids = reports.map(({ providerId }) => providerId);
   const named = [...ids, ...outcome.unread.flatMap(({ name }) => name ?? [])];
   const known = await Promise.all(
-    everyCell(deps).map(async (cell) =>
-      (await findKnown(cell.sql, connection, named)).map((one) => ({ ...one, cell })),
-    ),
+    deps.cells
+      .all()
+      .map(async (cell) => (await findKnown(cell.sql, connection, named)).map((one) => ({ ...one, cell }))),
   );
   const byId = new Map(known.flat().map((one) => [one.providerId, one]));
   let all = isWhole;

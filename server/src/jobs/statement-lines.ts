@@ -1,4 +1,3 @@
-import { everyCell } from '../flow/cells-of.ts';
 import { findOwnersInCells } from '../flow/in-cells.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -54,7 +53,7 @@ export async function withoutName<Return extends { rtrId: string }>(
   returns: readonly Return[],
 ): Promise<Return[]> {
   let left = [...returns];
-  for (const { sql } of everyCell(deps)) {
+  for (const { sql } of deps.cells.all()) {
     if (left.length === 0) break;
     const lacking = new Set(
       await findUnnamed(

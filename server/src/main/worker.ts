@@ -74,9 +74,7 @@ export function runWorker(home: Runtime): Worker {
   directoryLoops(begin, home, inbound);
   ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider)));
   ends.push(
-    home.cells.each((opened) => {
-      // The first one as it was given, with what was put in the place of its parts.
-      const cell = opened.cell === home.cell ? home : opened;
+    home.cells.each((cell) => {
       const woken = restUntil(cell.wake);
       cellLoops(begin, cell);
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
@@ -92,7 +90,7 @@ export function runWorker(home: Runtime): Worker {
       stopping.abort();
       const left = shares.leave();
       for (const end of ends) end();
-      for (const cell of [home, ...home.cells.all()]) cell.senders.clear();
+      for (const cell of home.cells.all()) cell.senders.clear();
       await Promise.all(loops);
       await Promise.all(followUps.map((followUp) => followUp.idle()));
       await Promise.all(home.cells.all().map((cell) => cell.till.idle()));

@@ -21,9 +21,9 @@ export interface Restore {
   lostSince: number;
 }
 
-/** The restore whose comparison is still wanted, or null. @param cells all of them, the first one in front */
-export async function findRestore(cells: readonly [Queries, ...Queries[]]): Promise<Restore | null> {
-  const [row] = await cells[0].run<{
+/** The restore whose comparison is still wanted, or null. @param cells all of them */
+export async function findRestore(directory: Queries, cells: readonly Queries[]): Promise<Restore | null> {
+  const [row] = await directory.run<{
     createdAt: number;
     restoredAt: number | null;
     lostSince: number | null;

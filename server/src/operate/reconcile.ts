@@ -1,5 +1,4 @@
 import { applyOutcome, ReturnUndecided } from '../flow/apply-outcome.ts';
-import { everyCell } from '../flow/cells-of.ts';
 import { keepMovements, movementsOfCosts } from '../flow/connection-movements.ts';
 import {
   noteLost,
@@ -131,8 +130,10 @@ export async function reconcile(
   const { accountId } = options;
   await deps.cells.refresh();
   const now = deps.clock.now();
-  const [, ...others] = everyCell(deps);
-  const restore = await findRestore([deps.sql, ...others.map(({ sql }) => sql)]);
+  const restore = await findRestore(
+    deps.sql,
+    deps.cells.all().map(({ sql }) => sql),
+  );
   const { needed, stale } = await neededOf(deps, restore, now);
   const since = Math.max(options.sinceMs ?? needed, 0);
   const result: Reconciled = {
@@ -241,7 +242,7 @@ async function neededOf(
   if (restore === null) return { needed: now - usualMs, stale: [] };
   const from = Math.min(restore.lostSince, restore.restoredAt) - hourMs;
   const ofCells = await Promise.all(
-    everyCell(deps).map(({ sql }) => findOldestOpen(sql, from, staleMost + 1)),
+    deps.cells.all().map(({ sql }) => findOldestOpen(sql, from, staleMost + 1)),
   );
   const oldest = ofCells.flat().sort((a, b) => a.createdAt - b.createdAt);
   const [stale, next] = [oldest.slice(0, staleMost), oldest[staleMost]];
@@ -303,7 +304,7 @@ async function compareConnection(
   await compareStale(deps, provider, accountId, stale, seen, compare);
   if (!canListCharges && !canListPayouts) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
-  for (const cell of everyCell(deps)) {
+  for (const cell of deps.cells.all()) {
     for await (const page of findSettled(cell.sql, provider.connection, between, accountId)) {
       const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
       for (const { id, accountId: owner, kind } of page) {

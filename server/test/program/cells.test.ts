@@ -236,7 +236,7 @@ test('A process that knows one cell serves the accounts of a second from their f
     const refused = await Promise.all(guesses.map(call));
     expect(refused.every(({ status }) => status === 401 || status === 429)).toBe(true);
     const looks = runs.filter(({ statement: { name } }) => name === 'key_read');
-    expect(looks.length).toBeLessThanOrEqual(21);
+    expect(looks.length).toBeLessThanOrEqual(42);
     expect((await elsewhere('GET', '/account')).status).toBe(200);
   } finally {
     await late.close();

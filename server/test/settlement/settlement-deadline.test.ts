@@ -13,6 +13,7 @@ import {
 } from '@vintem/testkit/service.ts';
 import { intentOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import { withParts } from '@vintem/testkit/with-parts.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/ground/config.ts';
@@ -36,7 +37,8 @@ async function timedApi(merchant: Merchant, sql: Sql = service.runtime.sql) {
   });
   // Deliveries go to the service itself.
   const connections = { ...service.runtime.connections, each: () => () => {} };
-  const api = await runApi({ ...service.runtime, clock, till, sql, connections }, config);
+  const timedRuntime = withParts(service.runtime, () => ({ clock, till, sql, connections }));
+  const api = await runApi(timedRuntime, config);
   const call = callWith(`${api.url}/api/v1/public`, merchant.key);
   return { clock, api, timed: merchantOf({ ...merchant, call }, service.simulator) };
 }

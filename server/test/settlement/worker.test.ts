@@ -1,4 +1,5 @@
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { withParts } from '@vintem/testkit/with-parts.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runWorker } from '../../src/main/worker.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -35,7 +36,11 @@ test('what becomes due wakes those who send and ask, and nothing else', async ()
   // The tenth second at which the others look again never comes.
   const { clock } = service.runtime;
   const sleep: Clock['sleep'] = (ms, signal) => clock.sleep(ms < 10_000 ? ms : 86_400_000, signal);
-  const runtime = { ...service.runtime, sql, clock: { ...clock, sleep }, senders: new Map() };
+  const runtime = withParts(service.runtime, () => ({
+    sql,
+    clock: { ...clock, sleep },
+    senders: new Map(),
+  }));
   const worker = runWorker(runtime);
   const others = ['alert_claim_unknown', 'unknown_due', 'request_log_prune'];
   await until(async () => others.every((name) => asked.has(name)));

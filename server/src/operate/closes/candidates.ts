@@ -1,4 +1,3 @@
-import { everyCell } from '../../flow/cells-of.ts';
 import { byCell, findOwnersInCells } from '../../flow/in-cells.ts';
 import { takeAllowedQuery } from '../../flow/query.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
@@ -58,7 +57,7 @@ export async function findCandidates(
 const inEvery = async <Row>(
   deps: TrackingDeps,
   find: (cell: TrackingDeps) => Promise<Row[]>,
-): Promise<Row[]> => (await Promise.all(everyCell(deps).map(find))).flat();
+): Promise<Row[]> => (await Promise.all(deps.cells.all().map(find))).flat();
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

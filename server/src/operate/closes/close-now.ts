@@ -1,4 +1,3 @@
-import { everyCell } from '../../flow/cells-of.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { type DayClose, findCloseState, findClosesOfDay } from './closes.sql.ts';
@@ -29,7 +28,7 @@ export async function closeNow(deps: CloseDeps, wanted: string | null): Promise<
   if (day > last) throw new OperatorRefused(`${day} is not over: a day is closed ten minutes after its end`);
   const { waits } = await closeDays(deps, closedDay, nowMs);
   const operations: DayClose[] = [];
-  for (const { sql } of everyCell(deps)) operations.push(...(await closesOfDay(sql, day)));
+  for (const { sql } of deps.cells.all()) operations.push(...(await closesOfDay(sql, day)));
   const connections = await findConnectionCloses(deps.sql, day);
   if (connections.length === 0 && operations.length === 0 && !waits)
     throw new OperatorRefused(`there is no close of ${day}`);

@@ -1,4 +1,3 @@
-import { everyCell } from '../../flow/cells-of.ts';
 import { bringCostsUpToDate } from '../../flow/connection-movements.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import { askBalance } from '../../jobs/provider-balance.ts';
@@ -95,7 +94,7 @@ async function readBoth(
   const before = await sinceOf(deps, connection, day);
   const balance = await askBalance(deps, provider);
   if (balance === null) return null;
-  const open = (await Promise.all(everyCell(deps).map(({ sql }) => findInTransit(sql, connection)))).flat();
+  const open = (await Promise.all(deps.cells.all().map(({ sql }) => findInTransit(sql, connection)))).flat();
   const transits = await stateOf(open);
   if (transits === null) return null;
   const after = await sinceOf(deps, connection, day);
@@ -121,7 +120,7 @@ async function readBoth(
 
 /** Over all cells. */
 async function sinceOf(deps: TrackingDeps, connection: string, day: string): Promise<Since> {
-  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findSince(sql, connection, day)));
+  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findSince(sql, connection, day)));
   return ofCells.reduce((sum, one) => ({
     cents: sum.cents + one.cents,
     journals: sum.journals + one.journals,

@@ -1,4 +1,4 @@
-import { type CellsOf, everyCell } from '../../flow/cells-of.ts';
+import type { CellsOf } from '../../flow/cells-of.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
 import { type CellShare, movedInAll } from '../../money/day-closes.ts';
@@ -78,7 +78,7 @@ export async function closeDays(
   const last = lastDayOver(nowMs);
   let closedTo = closedDay;
   for (let day = closedTo === null ? last : dayAfter(closedTo); day <= last; day = dayAfter(day)) {
-    for (const cell of everyCell(deps)) await closeChains(cell, day);
+    for (const cell of deps.cells.all()) await closeChains(cell, day);
     await noteDayClosed(deps.sql, day);
     closedTo = day;
   }
@@ -91,7 +91,7 @@ export async function closeDays(
 }
 
 async function connectionsToClose(deps: CloseDeps): Promise<string[]> {
-  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findConnectionsToClose(sql)));
+  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findConnectionsToClose(sql)));
   return [...new Set(ofCells.flat())].sort();
 }
 
@@ -166,14 +166,14 @@ const sharesOf = (
   day: string,
 ): Promise<CellShare[]> =>
   Promise.all(
-    everyCell(deps).map(async ({ cell, sql }) => ({
+    deps.cells.all().map(async ({ cell, sql }) => ({
       ...(await findMovedAt(sql, connection, afterDay, day)),
       cell,
     })),
   );
 
 async function heldAt(deps: CloseDeps, connection: string, day: string): Promise<number> {
-  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findHeldAt(sql, connection, day)));
+  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findHeldAt(sql, connection, day)));
   return ofCells.reduce((sum, cents) => sum + cents, 0);
 }
 
