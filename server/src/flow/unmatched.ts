@@ -16,7 +16,7 @@ import {
 import { findOtherCharge, type Incident, incidentKey, incidents } from '../store/rows/incidents.sql.ts';
 import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
 import { type Command, type Posting, put, read, type Till, type View } from '../store/till.ts';
-import { type CellsOf, everyCell } from './cells-of.ts';
+import type { CellsOf } from './cells-of.ts';
 import { keepMovements } from './connection-movements.ts';
 import { settledReturns } from './interpret-report.ts';
 import { applyWithinMs } from './send.ts';
@@ -136,7 +136,7 @@ async function paidCharge(
   { isOwn, pix, sign }: Unmatched,
 ): Promise<boolean> {
   if (!isOwn || sign === 1) return false;
-  for (const { sql } of everyCell(deps))
+  for (const { sql } of deps.cells.all())
     if ((await findOtherCharge(sql, pix, installationId, connection)) !== undefined) return true;
   return false;
 }
