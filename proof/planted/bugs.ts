@@ -1198,6 +1198,22 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/costs.test.ts',
   },
   {
+    name: 'what was written off and is taken back is taken from the operation',
+    file: 'server/src/operate/incidents/endings.ts',
+    line: 'const takenCents = Math.min(-cents, suspended.creditedCents);',
+    with: 'const takenCents = Math.max(-cents, suspended.creditedCents);',
+    rig: 'suite',
+    test: 'server/test/settlement/incidents-odd-money.test.ts',
+  },
+  {
+    name: 'what came back of a transfer is credited although the installation bore its loss',
+    file: 'server/src/operate/incidents/endings.ts',
+    line: 'const byOperation = facts.borneCents >= amountCents;',
+    with: 'const byOperation = facts.borneCents >= 0;',
+    rig: 'suite',
+    test: 'server/test/settlement/incidents.test.ts',
+  },
+  {
     name: 'nothing says that a connection is held',
     file: 'server/src/operate/connections/held.ts',
     line: 'if (since !== undefined) await openIncident(deps, { connection, reason, since });',

@@ -6,6 +6,7 @@ import { createSignal } from '../../server/src/ground/signal.ts';
 import { accounts, type Balance, decide } from '../../server/src/money/decide.ts';
 import type { Dispute } from '../../server/src/money/dispute.ts';
 import type { Intent } from '../../server/src/money/intent.ts';
+import { eventKinds } from '../../server/src/money/journal.ts';
 import type { Payment } from '../../server/src/money/payment.ts';
 import type { Refund } from '../../server/src/money/refund.ts';
 import type { KnownReturn } from '../../server/src/money/returns.ts';
@@ -51,6 +52,9 @@ export interface Stored {
   /** Sums of its lines on the platform's accounts. */
   clearing: number;
   suspense: number;
+  /** What decisions of a person credited out of suspense to the operation, and what decisions cost it. */
+  credited: number;
+  borne: number;
   feeRevenue: number;
   /** What of the account's own chain is reserved for returns to payers. */
   ownReserved: number;
@@ -73,6 +77,8 @@ export const nothingStored: Stored = {
   posted: new Set(),
   clearing: 0,
   suspense: 0,
+  credited: 0,
+  borne: 0,
   feeRevenue: 0,
   ownReserved: 0,
   afterDeletion: 0,
@@ -223,7 +229,9 @@ export class Memory {
             } as Row;
           case 'suspense_of_pix':
             // One Pix stands in suspense.
-            return { leftCents: this.stored.suspense } as Row;
+            return { leftCents: this.stored.suspense, creditedCents: this.stored.credited } as Row;
+          case 'borne_by_operation':
+            return { accountId, paymentId: payment?.id, cents: this.stored.borne } as Row;
           case 'known_return':
             return { accountId, payment: payment?.id, returns } as Row;
           case 'conditions':
@@ -303,6 +311,10 @@ export class Memory {
       if (own) {
         if (columns.deleted)
           stored.afterDeletion += Math.abs(lines.available) + Math.abs(lines.reserved) + Math.abs(lines.held);
+        if (event === eventKinds.resolution) {
+          stored.credited -= lines.suspense;
+          stored.borne -= lines.available + lines.reserved + lines.held + lines.receivable;
+        }
         columns = { ...columns, ...balance };
         continue;
       }

@@ -229,6 +229,45 @@ describe('money that a delivery tells of', () => {
     expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 1_200 });
   });
 
+  test('money that was written off and is taken back is never taken from the operation, and of what was credited no more than that', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(5_000);
+    const [charge] = (await merchant.call('GET', '/payments')).body.payments;
+    const second = async (endToEnd: string, action: string, backs: number[]) => {
+      const incidentsNow = async () => (await incidentsOf(service, charge.id)).length;
+      const before = await incidentsNow();
+      const pix = receivedItem(charge.id, 2_000, endToEnd);
+      const devolucoes: object[] = [];
+      await deliver(service, [pix]);
+      await until(async () => (await incidentsNow()) === before + 1);
+      const newest = async () =>
+        (await vintem(service, 'incident', 'list', '--account', merchant.ownerId)).json.incidents[0].id;
+      const came = await newest();
+      const ids: string[] = [];
+      for (const [at, cents] of backs.entries()) {
+        if (at === backs.length - 1) expect((await resolve(service, came, action)).code).toBe(0);
+        devolucoes.push(returnItem(`R${endToEnd}${at}`, cents));
+        await deliver(service, [{ ...pix, devolucoes }]);
+        await until(async () => (await incidentsNow()) === before + 2 + at);
+        ids.push(await newest());
+      }
+      return ids;
+    };
+    const [lost] = await second('Ewritten', 'writeoff', [2_000]);
+    const { code, stderr } = await resolve(service, lost as string, 'debit');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no operation was credited')]);
+    expect((await resolve(service, lost as string, 'writeoff')).code).toBe(0);
+    expect(await merchant.balanceCents()).toBe(5_000);
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+
+    // 12.00 of 20.00 were left and credited; the other 12.00 that are taken now were the merchant's.
+    const [, rest] = await second('Ecredited', 'credit', [800, 1_200]);
+    expect(await merchant.balanceCents()).toBe(6_200);
+    expect((await resolve(service, rest as string, 'debit')).code).toBe(0);
+    expect(await merchant.balanceCents()).toBe(5_000);
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+  });
+
   test('a payment of another amount that was taken back in part pays its charge with what is left', async () => {
     const merchant = await service.newMerchant();
     const { body: charge } = await merchant.charge({ amountCents: 1_000 });

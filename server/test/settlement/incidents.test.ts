@@ -336,6 +336,32 @@ test('a cancelled transfer that came back: two incidents, the freeze ends with t
   expect((await merchant.transfer()).status).toBe(201);
 });
 
+test('what came back of a cancelled transfer goes to the side that bore its money', async () => {
+  for (const [first, wrong, right] of [
+    ['debit', 'writeoff', 'credit'],
+    ['writeoff', 'credit', 'writeoff'],
+  ] as const) {
+    const merchant = await service.newMerchant();
+    await merchant.receive(1_500);
+    const id = await refusedTransfer(merchant);
+    await hear(merchant, id, payout(id, { returns: [returned(975)] }));
+    const incidents = await openOf(merchant, 'contradiction');
+    const back = incidents.find((one) => one.reference.includes(':returned:'));
+    await expect(resolve(back, 'credit')).rejects.toThrow('no decision has taken this money');
+    await resolve(
+      incidents.find((one) => one.reference.endsWith(':completed')),
+      first,
+    );
+    await expect(resolve(back, wrong)).rejects.toThrow(
+      first === 'debit' ? 'has taken this money from the operation' : 'no decision has taken this money',
+    );
+    await resolve(back, right);
+    // The fee of a transfer that was carried out stays with the installation.
+    expect(await merchant.balanceCents()).toBe(first === 'debit' ? 1_475 : 1_500);
+    expect(await books(merchant)).toMatchObject({ adjustments: 0 });
+  }
+});
+
 test('two incidents that freeze, resolved at the same moment, leave no freeze behind', async () => {
   for (let round = 0; round < 5; round++) {
     const merchant = await service.newMerchant();

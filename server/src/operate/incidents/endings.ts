@@ -41,12 +41,12 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | `deleted_operation`, money out | – | – (no other operation covers it) | our loss |
  * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist, on the same connection, in the same direction, with the same amount). Else money in whose id names an account: R to the account's main operation, without a fee | – | ours, or our loss |
  * | `debit` (already taken from the merchant) | – | – | what the merchant still owes of it is forgiven |
- * | `debit` of money that stood in suspense (R < 0) | – | taken from the operation, for when that money had been credited to it | our loss |
+ * | `debit` of money that stood in suspense (R < 0) | – | taken from the operation, at most what of it had been credited there; the rest is our loss | our loss |
  * | `report_mismatch`, transfer unfinished | it did not leave: `cancelled`, reserve released | it left: `completed`; N − X comes back as a return; what X is above N is our loss, since the merchant agreed to G | X left at our cost: `cancelled`, reserve released, X our loss |
  * | `report_mismatch`, transfer cancelled | – | X and f are taken, at most G in all; above that our loss | X our loss |
  * | `report_mismatch`, charge unfinished | – | – | `expired` (a later payment of it opens a new incident) |
  * | `contradiction`: cancelled, then completed | – | N and f are taken; what is missing becomes a debt; the state stays | N our loss |
- * | `contradiction`: cancelled, then returned | X to the operation (after a `debit` of the one above) | – | X is ours (after a `writeoff` of it) |
+ * | `contradiction`: cancelled, then returned | X to the operation, after a `debit` of the one above alone | – | X is ours, where no `debit` took it |
  * | `contradiction`: completed, then refused | what had left and f come back to the operation; the state stays | – | – |
  * | `undecided`, transfer | `cancelled`, reserve released | `completed` | – |
  * | `undecided`, charge | – | – | `failed` |
@@ -97,8 +97,13 @@ export interface CaseFacts {
   receivableCents: number;
   /** The provider's id of the money in suspense. */
   reference: string | null;
-  /** `leftCents`: what of its Pix stands in suspense now, its returns taken off. */
-  suspended: (SuspendedMoney & { leftCents: number }) | undefined;
+  /**
+   * `leftCents`: what of its Pix stands in suspense now, its returns taken off. `creditedCents`: what decisions credited to an operation of it,
+   * less what they took back.
+   */
+  suspended: (SuspendedMoney & { leftCents: number; creditedCents: number }) | undefined;
+  /** For `contradiction`: what earlier decisions about the payment have cost its operation. */
+  borneCents: number;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
   /** For `unmatched`: whose the money is by the id that it names. */
@@ -300,9 +305,13 @@ function ofDebit(one: DecidedCase): Ending {
   if (suspended) {
     if (action !== 'writeoff' && (action !== 'debit' || !own)) throw unfit(one);
     const { cents } = suspendedOf(facts);
-    if (action === 'writeoff' || !own)
-      return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
-    return posted(facts, [post(one, own, { kind: 'reclaim', amountCents: -cents })]);
+    const loss = (amountCents: number, more = '') =>
+      post(one, facts.account, { kind: 'writeOff', amountCents }, more);
+    if (action === 'writeoff' || !own) return posted(facts, [loss(cents)]);
+    const takenCents = Math.min(-cents, suspended.creditedCents);
+    if (takenCents <= 0) throw new OperatorRefused('no operation was credited with this money: `writeoff`');
+    const taken = post(one, own, { kind: 'reclaim', amountCents: takenCents });
+    return posted(facts, takenCents === -cents ? [taken] : [taken, loss(cents + takenCents, ':back')]);
   }
   const amountCents = Math.min(facts.receivableCents, incident.amountCents);
   if (action !== 'writeoff' || !own) throw unfit(one);
@@ -365,6 +374,7 @@ function ofContradiction(one: DecidedCase): Ending {
       if (action !== 'debit' || !own) throw unfit(one);
       return posted(facts, [post(one, own, { kind: 'recover', netCents: netOf(payment), feeCents })]);
     case 'returned':
+      requireBearer(one, amountCents);
       if (action === 'writeoff') return borne(-amountCents);
       if (action !== 'credit' || !target) throw unfit(one);
       return posted(facts, [post(one, target, { kind: 'return', amountCents })]);
@@ -513,6 +523,17 @@ const posted = ({ payment }: CaseFacts, postings: Posting[]): Ending => ({
 });
 
 /** @param more makes the reference of a second posting unique */
+/** The side that bore the money that left gets what came back of it. @throws OperatorRefused the other side bore it */
+function requireBearer({ action, facts }: DecidedCase, amountCents: number): void {
+  const byOperation = facts.borneCents >= amountCents;
+  if (action === 'credit' && !byOperation)
+    throw new OperatorRefused(
+      'no decision has taken this money from the operation: decide about its completion first, or `writeoff`',
+    );
+  if (action === 'writeoff' && byOperation)
+    throw new OperatorRefused('a decision has taken this money from the operation: `credit`');
+}
+
 const post = (
   { incident, facts }: Case,
   chain: ChainKey,

@@ -22,7 +22,7 @@ import { lostPayments } from '../../store/rows/lost-payments.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { refundKey, refunds } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
-import { suspenseOfPix } from '../../store/rows/suspense.sql.ts';
+import { borneByOperation, suspenseOfPix } from '../../store/rows/suspense.sql.ts';
 import {
   type ChainKey,
   type Command,
@@ -99,6 +99,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...lostKeysOf(input.incident).map((one) => read(lostPayments, one)),
       ...namedReads(input),
       ...(input.money === null ? [] : [read(suspenseOfPix, input.money)]),
+      ...borneKeysOf(input).map((one) => read(borneByOperation, one)),
       ...(input.returning === null || paymentId === null
         ? []
         : [
@@ -249,7 +250,8 @@ function resolved(
 
 function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
   const { incident, reference, suspended, money, claimed, firstConnection } = input;
-  const leftCents = money === null ? 0 : (view.get(suspenseOfPix, money)?.leftCents ?? 0);
+  const ofPix = money === null ? undefined : view.get(suspenseOfPix, money);
+  const { leftCents = 0, creditedCents = 0 } = ofPix ?? {};
   const { account, own, heir, key } = placesOf(input);
   const payment = key === null ? undefined : view.get(payments, key);
   const [ofRefund, intentKey] = [refundKeyOf(incident), intentKeyOf(input)];
@@ -266,7 +268,11 @@ function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
     heir: isLive(heir) ? heir : null,
     receivableCents: isLive(own) ? (view.balance(own)?.receivable ?? 0) : 0,
     reference,
-    suspended: suspended && { ...suspended, leftCents },
+    suspended: suspended && { ...suspended, leftCents, creditedCents },
+    borneCents: borneKeysOf(input).reduce(
+      (sum, one) => sum + (view.get(borneByOperation, one)?.cents ?? 0),
+      0,
+    ),
     claimed,
     named: namedOf(view, input),
     connection: payment?.connection ?? suspended?.connection ?? firstConnection,
@@ -289,6 +295,10 @@ function disputeReads({ incident, action }: ResolutionInput): Read[] {
     read(knownReturns, knownReturnsKey(accountId, paymentId)),
   ];
 }
+
+/** Of the payment whose end the provider contradicts. */
+const borneKeysOf = ({ incident: { kind, accountId, paymentId } }: ResolutionInput): string[] =>
+  kind === 'contradiction' && paymentId !== null ? [paymentKey(accountId, paymentId)] : [];
 
 /** Of the payout that a provider has and the books lack. */
 const lostKeysOf = ({ accountId, kind, reference }: Incident): string[] =>

@@ -13,6 +13,8 @@ export interface SuspenseOfPix {
   pix: string;
   /** Negative: more went back than came in. */
   leftCents: number;
+  /** Of it, what decisions credited to an operation, less what they took back. */
+  creditedCents: number;
 }
 
 /** The parts of a Pix: itself and its returns, by the references of their journals, with the incident of each. */
@@ -38,7 +40,10 @@ const select: Statement = {
     + coalesce((SELECT sum(j.suspense) FROM (${incidentsOf}) i CROSS JOIN (VALUES (''), (':back')) AS m (more) JOIN journal j
       ON j.account_id = k.account_id AND j.subject = k.subject AND j.event = 10 AND j.reference = i.id || m.more), 0)
     + coalesce((SELECT sum(j.suspense) FROM (${refundsOf}) r JOIN journal j
-      ON j.account_id = k.account_id AND j.subject = r.id AND j.event IN (11, 13)), 0))::bigint AS "leftCents"
+      ON j.account_id = k.account_id AND j.subject = r.id AND j.event IN (11, 13)), 0))::bigint AS "leftCents",
+    coalesce((SELECT -sum(j.suspense) FROM (${incidentsOf}) i CROSS JOIN (VALUES (''), (':back')) AS m (more) JOIN journal j
+      ON j.account_id = k.account_id AND j.subject = k.subject AND j.event = 10 AND j.reference = i.id || m.more
+      WHERE j.chain_id <> j.account_id), 0)::bigint AS "creditedCents"
     FROM ${keys}`,
 };
 
@@ -80,3 +85,30 @@ export const findPixOfReturn = async (
   reference: string,
 ): Promise<string | null> =>
   (await sql.run<{ pix: string | null }>(ofReturn, [accountId, paymentId, reference]))[0]?.pix || null;
+
+/** What decisions about a payment have cost its operation; below zero: they brought it money. */
+export interface BorneByOperation {
+  accountId: string;
+  paymentId: string;
+  cents: number;
+}
+
+const borne: Statement = {
+  name: 'borne_by_operation',
+  text: `SELECT k.account_id AS "accountId", k.subject AS "paymentId",
+      -sum(j.available + j.reserved + j.held + j.receivable)::bigint AS cents
+    FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, subject)
+      JOIN journal j ON j.account_id = k.account_id AND j.subject = k.subject AND j.event = 10
+    WHERE j.chain_id <> j.account_id GROUP BY 1, 2`,
+};
+
+/** Keyed like payments. */
+export const borneByOperation: Readable<BorneByOperation> = {
+  name: 'borne_by_operation',
+  keyOf: ({ accountId, paymentId }) => accountId + paymentId,
+  read: (tx, wanted) =>
+    tx.run<BorneByOperation>(borne, [
+      wanted.map((key) => key.slice(0, 36)),
+      wanted.map((key) => key.slice(36)),
+    ]),
+};
