@@ -49,7 +49,7 @@ export const rounds: readonly (readonly Fault[])[] = [
         await sql(`UPDATE connection SET statement_read_to = now() - interval '1 hour'`);
         return async () => {
           await simulator.start();
-          await sql(`UPDATE connection SET statement_due_at = now()`);
+          await sql(`UPDATE job SET due_at = now() WHERE what = 'statement'`);
         };
       },
     },
@@ -291,9 +291,9 @@ export const rounds: readonly (readonly Fault[])[] = [
         const dispute = await control(simulatorUrl, 'POST', `/control/charges/${id}/dispute`);
         // A reading that is under way holds a claim of five minutes; one that has ended would not change the row for a while.
         const read = async () => {
-          await sql('UPDATE connection SET disputes_due_at = now()');
-          const ended = `SELECT FROM connection WHERE id = 'simulator' AND disputes_due_at > now()
-              AND disputes_due_at NOT BETWEEN now() + interval '4 minutes' AND now() + interval '5 minutes'`;
+          await sql(`UPDATE job SET due_at = now() WHERE what = 'disputes'`);
+          const ended = `SELECT FROM job WHERE what = 'disputes' AND subject = 'simulator' AND due_at > now()
+              AND due_at NOT BETWEEN now() + interval '4 minutes' AND now() + interval '5 minutes'`;
           while ((await sql(ended)).length === 0) await pause(200);
           return sql(`UPDATE dispute SET deadline_at = now() + interval '1 day' RETURNING id`);
         };
@@ -325,10 +325,10 @@ export const rounds: readonly (readonly Fault[])[] = [
             body: JSON.stringify({ judicialCents }),
           });
         await block(100);
-        await sql('UPDATE connection SET balance_due_at = now()');
+        await sql(`UPDATE job SET due_at = now() WHERE what = 'balance'`);
         return async () => {
           await block(0);
-          await sql('UPDATE connection SET balance_due_at = now()');
+          await sql(`UPDATE job SET due_at = now() WHERE what = 'balance'`);
         };
       },
     },
@@ -339,10 +339,11 @@ export const rounds: readonly (readonly Fault[])[] = [
         await openPayout(call, operations[1] as string, 'lose-request');
         // The simulator lends no money away: what it would have said last is given to the row.
         await sql(
-          `UPDATE connection SET balance_cents = 500, balance_read_at = now(), balance_due_at = now() + interval '1 hour'`,
+          `WITH later AS (UPDATE job SET due_at = now() + interval '1 hour' WHERE what = 'balance')
+            UPDATE connection SET balance_cents = 500, balance_read_at = now()`,
         );
         return async () => {
-          await sql('UPDATE connection SET balance_due_at = now()');
+          await sql(`UPDATE job SET due_at = now() WHERE what = 'balance'`);
         };
       },
     },

@@ -707,7 +707,7 @@ const bookedCosts = async (): Promise<number> =>
 /** Efí names in the report of the day what a dropped delivery did not tell, and no day ends here. */
 const isToldLater = dialect === 'efi';
 if (values.fees && !isToldLater) {
-  await sql.run({ name: 'costs due', text: 'UPDATE connection SET costs_due_at = NULL' });
+  await sql.run({ name: 'costs due', text: `UPDATE job SET due_at = now() WHERE what = 'costs'` });
   for (const by = performance.now() + 60_000; performance.now() < by; await sleep(1_000))
     if ((await bookedCosts()) === chargedCents) break;
 }

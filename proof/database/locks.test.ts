@@ -16,7 +16,6 @@ import { claimUnwellEndpoints } from '../../server/src/events/webhooks/endpoints
 import { prepareLimits, takeQuery, takeSend } from '../../server/src/flow/limit.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { createSecrets } from '../../server/src/ground/secrets.ts';
-import { claimBalance } from '../../server/src/jobs/provider-balance.ts';
 import {
   claimDefenceAlerts,
   claimDisputeAlerts,
@@ -49,6 +48,7 @@ import {
   makeDue,
   renewClaims,
 } from '../../server/src/store/rows/intents.sql.ts';
+import { claimJob } from '../../server/src/store/rows/jobs.sql.ts';
 import { claimLateQueries } from '../../server/src/store/rows/late-queries.sql.ts';
 import { lockAccount } from '../../server/src/store/rows/lock.sql.ts';
 import { claimLines, setLinesAside } from '../../server/src/store/rows/statement-lines.sql.ts';
@@ -612,12 +612,17 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimIncidentAlerts(tx, now, now + 5_000, 10),
     ),
   ],
-  'jobs/provider-balance.ts balance_claim': [
-    'two processes do not ask for the balance of the same connection, and neither waits',
+  'store/rows/jobs.sql.ts job_claim': [
+    'two processes do not take the same turn of a job, and neither waits',
     shared(
       ({ db }) =>
-        db.admin(`UPDATE connection SET balance_due_at = now() - interval '1 s' WHERE id = 'simulator'`),
-      (tx, { now }) => claimBalance(tx, 'simulator', now, now + 5_000),
+        db.admin(
+          `INSERT INTO job VALUES ('balance', 'simulator', 'epoch') ON CONFLICT (what, subject) DO UPDATE SET due_at = 'epoch'`,
+        ),
+      async (tx, { now }) =>
+        [await claimJob(tx, { what: 'balance', claimMs: 5_000 }, 'simulator', now)].flatMap(
+          (turn) => turn ?? [],
+        ),
     ),
   ],
   'operate/accounts/alerts.sql.ts alert_claim_disputes': [

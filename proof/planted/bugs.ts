@@ -792,7 +792,7 @@ export const bugs: Bug[] = [
   {
     name: 'a process with a clock that is ahead closes days that are not over',
     file: 'server/src/operate/closes/step.ts',
-    line: 'Math.min(now, turn.databaseNow)',
+    line: 'Math.min(now, databaseNow)',
     with: 'now',
     rig: 'suite',
     test: 'server/test/settlement/closes.test.ts',
@@ -879,9 +879,9 @@ export const bugs: Bug[] = [
   },
   {
     name: 'days are closed after a restore before it is compared',
-    file: 'server/src/operate/closes/closes.sql.ts',
-    line: '(close_due_at IS NULL OR close_due_at <= $1) AND restored_at IS NULL',
-    with: '(close_due_at IS NULL OR close_due_at <= $1)',
+    file: 'server/src/operate/closes/step.ts',
+    line: "{ what: 'closes', claimMs: 10 * 60_000 }",
+    with: "{ what: 'closes', claimMs: 10 * 60_000, runsAfterRestore: true }",
     rig: 'suite',
     test: 'server/test/settlement/closes.test.ts',
   },

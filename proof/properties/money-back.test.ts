@@ -52,7 +52,7 @@ async function control(path: string, body: object = {}): Promise<{ id: string }>
 /** Reads the provider's disputes until the service knows this state: the worker may have the turn. */
 async function readDisputes(id: string, status: string): Promise<void> {
   await fillQueryLimit(service);
-  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await stepDisputes(service.runtime, provider());
   await until(async () => {
     const [row] = await service.database.admin<{ status: string }>(

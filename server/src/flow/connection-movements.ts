@@ -4,7 +4,6 @@ import type { ListWindow, Provider, ProviderCost } from '../provider/provider.ts
 import { installationId } from '../store/rows/audit.sql.ts';
 import {
   type ConnectionMovement,
-  claimCosts,
   findCostsPlace,
   insertMovements,
   type MovementSource,
@@ -13,6 +12,7 @@ import {
   type UnpostedMovements,
   unpostedMovements,
 } from '../store/rows/connection-movements.sql.ts';
+import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
 import { takeAllowedQuery } from './query.ts';
@@ -126,7 +126,7 @@ export async function postMovements(deps: MovementDeps, connection: string): Pro
 
 const everyMs = 10 * 60_000;
 const soonMs = 30_000;
-const claimMs = 2 * 60_000;
+const job: Job = { what: 'costs', claimMs: 2 * 60_000 };
 /** Costs of the last minutes are read again: providers write their lists late. */
 const settlingMs = 10 * 60_000;
 /** Where the reading of a connection begins. */
@@ -138,15 +138,12 @@ export async function stepConnectionMovements(deps: TrackingDeps, provider: Prov
   const { connection } = provider;
   if (provider.listCosts) {
     const now = deps.clock.now();
-    const place = await claimCosts(deps.sql, connection, now, now + claimMs);
-    if (place) {
-      const read = await readCosts(deps, provider, place.readTo, now);
-      await noteCostsRead(
-        deps.sql,
-        connection,
-        read ?? place.readTo,
-        now + (read === null ? soonMs : everyMs),
-      );
+    const turn = await claimJob(deps.sql, job, connection, now);
+    if (turn) {
+      const from = await findCostsPlace(deps.sql, connection, now);
+      const read = await readCosts(deps, provider, from, now);
+      await noteCostsRead(deps.sql, connection, read ?? from);
+      await endTurn(deps.sql, turn, now + (read === null ? soonMs : everyMs));
     }
   }
   await postMovements(deps, connection);
@@ -163,7 +160,7 @@ export async function bringCostsUpToDate(deps: TrackingDeps, provider: Provider)
   if (provider.listCosts) {
     const now = deps.clock.now();
     read = await readCosts(deps, provider, await findCostsPlace(deps.sql, connection, now), now);
-    if (read !== null) await noteCostsRead(deps.sql, connection, read, null);
+    if (read !== null) await noteCostsRead(deps.sql, connection, read);
   }
   await postMovements(deps, connection);
   return read !== null;

@@ -4,8 +4,8 @@ import type { DisputeFile } from '../money/evidence.ts';
 import { isElsewhere } from '../money/intent.ts';
 import type { DefenceFile, DefenceInstruction, DefenceOutcome, Provider } from '../provider/provider.ts';
 import { beginAttempt, type ClaimedDefence, claimDefence, turnDefence } from '../store/rows/defences.sql.ts';
-import { makeDisputesDue } from '../store/rows/disputes.sql.ts';
 import { findContents, findFiles } from '../store/rows/files.sql.ts';
+import { makeJobDue } from '../store/rows/jobs.sql.ts';
 import { openOrReport } from '../store/rows/unreadable.ts';
 import type { CallResult } from './breaker.ts';
 import { takeAllowedQuery } from './query.ts';
@@ -145,5 +145,5 @@ async function turn(
   }
   const written = await turnDefence(sql, claimed, turned, now);
   if (written && turned.status === 'sent' && claimed.dispute.status === 'open')
-    await makeDisputesDue(sql, claimed.connection, now);
+    await makeJobDue(sql, 'disputes', claimed.connection, now);
 }

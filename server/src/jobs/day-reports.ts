@@ -2,9 +2,10 @@ import { keepMovements, movementsOfCosts } from '../flow/connection-movements.ts
 import { takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import type { DayReportOutcome, Provider } from '../provider/provider.ts';
+import { claimJob, type Job } from '../store/rows/jobs.sql.ts';
 import type { LineToAnswer } from '../store/rows/statement-lines.sql.ts';
 import { setLinesAside } from '../store/rows/statement-lines.sql.ts';
-import { claimReport, noteReport, type ReportPlace } from './statement.sql.ts';
+import { beginReport, endReport, type ReportPlace } from './statement.sql.ts';
 
 /**
  * Reports of closed days. They name returns on the day they moved, which the lists of a provider may show only under the time of
@@ -23,7 +24,7 @@ const afterFailureMs = 10 * 60_000;
 const requestAgainAfterMs = 3_600_000;
 /** A day is set aside when its report did not come for this long. */
 const setAsideAfterMs = 24 * 3_600_000;
-const claimMs = 5 * 60_000;
+const job: Job = { what: 'day_report', claimMs: 5 * 60_000 };
 
 /** The day in which a moment lies at the provider, as `2026-11-21`. */
 export const dayOf = (at: number, utcOffsetMs: number): string =>
@@ -116,11 +117,11 @@ export async function stepDayReport(deps: TrackingDeps, provider: Provider): Pro
   const { connection } = provider;
   const { utcOffsetMs } = offer;
   const now = deps.clock.now();
-  const claimedTo = now + claimMs;
-  const place = await claimReport(deps.sql, connection, now, claimedTo, dayOf(now - dayMs, utcOffsetMs));
+  const turn = await claimJob(deps.sql, job, connection, now);
+  const place = turn && (await beginReport(deps.sql, connection, dayOf(now - dayMs, utcOffsetMs)));
   if (!place) return false;
   const { day, reportId } = place;
-  const next = (then: ReportPlace, dueAt: number) => noteReport(deps.sql, connection, then, dueAt, claimedTo);
+  const next = (then: ReportPlace, dueAt: number) => endReport(deps.sql, turn, then, dueAt);
   const readableAt = endOf(day, utcOffsetMs) + settledAfterMs;
   if (now < readableAt) {
     await next(startOf(day), readableAt);

@@ -7,8 +7,9 @@ import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import type { Dispute } from '../money/dispute.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import type { DisputeReport, Provider, UnreadItem } from '../provider/provider.ts';
-import { claimDisputes, findKnown, noteDisputesRead } from '../store/rows/disputes.sql.ts';
+import { findKnown, findOldestDispute } from '../store/rows/disputes.sql.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
+import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 
 /**
@@ -18,7 +19,7 @@ import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 const everyMs = 10 * 60_000;
 /** After a list that was not read whole. A missing permission logs a line each time. */
 const soonMs = 2 * 60_000;
-const claimMs = 5 * 60_000;
+const job: Job = { what: 'disputes', claimMs: 5 * 60_000 };
 /** A Pix can be disputed for 80 days, and a dispute is decided within days: so long ago one may still have changed. */
 const backMs = 30 * 24 * 3_600_000;
 const applyWithinMs = 8_000;
@@ -28,11 +29,11 @@ export async function stepDisputes(deps: TrackingDeps, provider: Provider): Prom
   if (!provider.capabilities.canDispute || !provider.disputes) return false;
   const { connection } = provider;
   const now = deps.clock.now();
-  const claimedTo = now + claimMs;
-  const claimed = await claimDisputes(deps.sql, connection, now, claimedTo);
-  if (!claimed) return false;
-  const read = await readDisputes(deps, provider, Math.min(claimed.oldestAt ?? now, now - backMs), now);
-  await noteDisputesRead(deps.sql, connection, now + (read ? everyMs : soonMs), claimedTo);
+  const turn = await claimJob(deps.sql, job, connection, now);
+  if (!turn) return false;
+  const oldestAt = (await findOldestDispute(deps.sql, connection)) ?? now;
+  const read = await readDisputes(deps, provider, Math.min(oldestAt, now - backMs), now);
+  await endTurn(deps.sql, turn, now + (read ? everyMs : soonMs));
   return false;
 }
 

@@ -1,46 +1,45 @@
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { StatementLine } from '../provider/provider.ts';
+import { endingTurn, endOfTurn, type Turn } from '../store/rows/jobs.sql.ts';
 
-const claim: Statement = {
-  name: 'statement_claim',
-  text: `UPDATE connection SET statement_due_at = $3, statement_read_to = coalesce(statement_read_to, $2),
+const begin: Statement = {
+  name: 'statement_begin',
+  text: `UPDATE connection SET statement_read_to = coalesce(statement_read_to, $2),
       statement_pass_at = CASE WHEN statement_read_to IS NOT NULL THEN coalesce(statement_pass_at, $2) END
-    WHERE id = $1 AND (statement_due_at IS NULL OR statement_due_at <= $2)
-      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+    WHERE id = $1
     RETURNING statement_read_to AS "readTo", statement_pass_at AS "passAt"`,
 };
 
 const note: Statement = {
   name: 'statement_read',
-  text: `UPDATE connection SET statement_read_to = $2, statement_pass_at = $3, statement_due_at = $4
-    WHERE id = $1 AND statement_due_at = $5`,
+  text: `WITH ended AS (${endingTurn})
+    UPDATE connection c SET statement_read_to = $5, statement_pass_at = $6 FROM ended WHERE c.id = ended.subject`,
 };
 
-const claimLate: Statement = {
-  name: 'statement_late_claim',
-  text: `UPDATE connection SET late_due_at = $3, late_read_to = coalesce(late_read_to, $4), late_pass_at = coalesce(late_pass_at, $2)
-    WHERE id = $1 AND late_due_at <= $2 AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+const beginLate: Statement = {
+  name: 'statement_late_begin',
+  text: `UPDATE connection SET late_read_to = coalesce(late_read_to, $3), late_pass_at = coalesce(late_pass_at, $2) WHERE id = $1
     RETURNING late_read_to AS "readTo", late_pass_at AS "passAt"`,
 };
 
 const noteLate: Statement = {
   name: 'statement_late_read',
-  text: `UPDATE connection SET late_read_to = $2, late_pass_at = $3, late_due_at = $4 WHERE id = $1 AND late_due_at = $5`,
+  text: `WITH ended AS (${endingTurn})
+    UPDATE connection c SET late_read_to = $5, late_pass_at = $6 FROM ended WHERE c.id = ended.subject`,
 };
 
-const claimDay: Statement = {
-  name: 'report_claim',
-  text: `UPDATE connection SET report_due_at = $3, report_day = coalesce(report_day, $4::date)
-    WHERE id = $1 AND (report_due_at IS NULL OR report_due_at <= $2)
-      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+const beginDay: Statement = {
+  name: 'report_begin',
+  text: `UPDATE connection SET report_day = coalesce(report_day, $2::date) WHERE id = $1
     RETURNING to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS "reportId", report_since AS since,
       report_requested_at AS "requestedAt"`,
 };
 
 const noteDay: Statement = {
   name: 'report_note',
-  text: `UPDATE connection SET report_day = $2::date, report_id = $3, report_due_at = $4, report_since = $6, report_requested_at = $7
-    WHERE id = $1 AND report_due_at = $5`,
+  text: `WITH ended AS (${endingTurn})
+    UPDATE connection c SET report_day = $5::date, report_id = $6, report_since = $7, report_requested_at = $8
+    FROM ended WHERE c.id = ended.subject`,
 };
 
 const time = (ms: number): string => new Date(ms).toISOString();
@@ -48,70 +47,43 @@ const time = (ms: number): string => new Date(ms).toISOString();
 export interface StatementPlace {
   /** Up to where the statement has been read. */
   readTo: number;
-  /** When the pass that is under way began; null: this claim was the first of its connection, and nothing is read yet. */
+  /** When the pass that is under way began; null: this turn is the first of its connection, and nothing is read yet. */
   passAt: number | null;
 }
 
-/**
- * From where on the statement is to be read, when that is due; no other process takes it before `untilMs`. Not while a restore waits for
- * its reconciliation, which reads more than this.
- */
-export const claimStatement = async (
+/** From where on a turn reads the statement. */
+export const beginStatement = async (
   sql: Queries,
   connection: string,
   now: number,
-  untilMs: number,
-): Promise<StatementPlace | undefined> =>
-  (await sql.run<StatementPlace>(claim, [connection, time(now), time(untilMs)]))[0];
+): Promise<StatementPlace | undefined> => (await sql.run<StatementPlace>(begin, [connection, time(now)]))[0];
 
-/** Stores how far a turn has read, unless its claim (`untilMs`) ran out and another process has taken the reading over. */
-export const noteStatementRead = (
+/** Ends a turn: stores how far it has read, unless another process has taken the reading over. */
+export const endStatement = (
   sql: Queries,
-  connection: string,
+  turn: Turn,
   { readTo, passAt }: StatementPlace,
   dueAt: number,
-  untilMs: number,
 ): Promise<unknown> =>
-  sql.run(note, [
-    connection,
-    time(readTo),
-    passAt === null ? null : time(passAt),
-    time(dueAt),
-    time(untilMs),
-  ]);
+  sql.run(note, [...endOfTurn(turn, dueAt), time(readTo), passAt === null ? null : time(passAt)]);
 
 /** The same for the second reading of the lists, which begins at `fromMs` where none is under way. */
-export const claimLateReading = async (
+export const beginLateReading = async (
   sql: Queries,
   connection: string,
   now: number,
-  untilMs: number,
   fromMs: number,
 ): Promise<{ readTo: number; passAt: number } | undefined> =>
-  (
-    await sql.run<{ readTo: number; passAt: number }>(claimLate, [
-      connection,
-      time(now),
-      time(untilMs),
-      time(fromMs),
-    ])
-  )[0];
+  (await sql.run<{ readTo: number; passAt: number }>(beginLate, [connection, time(now), time(fromMs)]))[0];
 
 /** @param place null: the reading has ended */
-export const noteLateReading = (
+export const endLateReading = (
   sql: Queries,
-  connection: string,
+  turn: Turn,
   place: { readTo: number; passAt: number } | null,
   dueAt: number,
-  untilMs: number,
 ): Promise<unknown> =>
-  sql.run(noteLate, [
-    connection,
-    place && time(place.readTo),
-    place && time(place.passAt),
-    time(dueAt),
-    time(untilMs),
-  ]);
+  sql.run(noteLate, [...endOfTurn(turn, dueAt), place && time(place.readTo), place && time(place.passAt)]);
 
 export interface ReportPlace {
   /** `2026-11-21`, a day of the provider. */
@@ -124,33 +96,24 @@ export interface ReportPlace {
   requestedAt: number | null;
 }
 
-/**
- * Which day's report is to be worked on, when that is due; no other process takes it before `untilMs`. `firstDay` is where a
- * connection begins. Not while a restore waits for its reconciliation, which reads the reports itself.
- */
-export const claimReport = async (
+/** Which day's report is worked on. @param firstDay where a connection begins */
+export const beginReport = async (
   sql: Queries,
   connection: string,
-  now: number,
-  untilMs: number,
   firstDay: string,
-): Promise<ReportPlace | undefined> =>
-  (await sql.run<ReportPlace>(claimDay, [connection, time(now), time(untilMs), firstDay]))[0];
+): Promise<ReportPlace | undefined> => (await sql.run<ReportPlace>(beginDay, [connection, firstDay]))[0];
 
-/** Stores the place of the reading, unless its claim (`untilMs`) ran out and another process has taken it over. */
-export const noteReport = (
+/** Ends a turn: stores the place of the reading, unless another process has taken it over. */
+export const endReport = (
   sql: Queries,
-  connection: string,
+  turn: Turn,
   { day, reportId, since, requestedAt }: ReportPlace,
   dueAt: number,
-  untilMs: number,
 ): Promise<unknown> =>
   sql.run(noteDay, [
-    connection,
+    ...endOfTurn(turn, dueAt),
     day,
     reportId,
-    time(dueAt),
-    time(untilMs),
     since === null ? null : time(since),
     requestedAt === null ? null : time(requestedAt),
   ]);

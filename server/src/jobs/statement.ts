@@ -14,15 +14,16 @@ import type {
   UnnamedReturn,
 } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
+import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { findOwners } from '../store/rows/payments.sql.ts';
 import { setLinesAside } from '../store/rows/statement-lines.sql.ts';
 import {
-  claimLateReading,
-  claimStatement,
+  beginLateReading,
+  beginStatement,
+  endLateReading,
+  endStatement,
   findLacking,
   findNews,
-  noteLateReading,
-  noteStatementRead,
 } from './statement.sql.ts';
 import { lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
 
@@ -49,6 +50,8 @@ const settlingMs = 10 * 60_000;
 /** Lists may be this late, and are read again this often. */
 const lateForMs = 48 * 3_600_000;
 const lateEveryMs = 24 * 3_600_000;
+const job: Job = { what: 'statement', claimMs: everyMs };
+const lateJob: Job = { what: 'late_statement', claimMs: everyMs, firstAfterMs: lateEveryMs };
 /**
  * Listings of one turn, so that queries of the shared limit are left for payments under way. With ten thousand lines a listing, and a turn every
  * ten seconds, a pass gets through seven thousand lines a second, and every line is read by two passes.
@@ -65,16 +68,20 @@ export async function stepStatement(deps: TrackingDeps, provider: Provider): Pro
   if (!provider.capabilities.statement.lists) return false;
   const { connection } = provider;
   const now = deps.clock.now();
-  const claimedTo = now + everyMs;
-  const place = await claimStatement(deps.sql, connection, now, claimedTo);
-  if (!place || place.passAt === null) return false;
+  const turn = await claimJob(deps.sql, job, connection, now);
+  const place = turn && (await beginStatement(deps.sql, connection, now));
+  if (!place) return false;
   const { passAt } = place;
+  if (passAt === null) {
+    await endTurn(deps.sql, turn, now + everyMs);
+    return false;
+  }
   const { readTo, restMs } = await readOn(deps, provider, place.readTo, passAt);
   if (readTo < passAt) {
-    await noteStatementRead(deps.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
+    await endStatement(deps.sql, turn, { readTo, passAt }, now + restMs);
   } else {
     const next = { readTo: passAt - settlingMs, passAt: null };
-    await noteStatementRead(deps.sql, connection, next, passAt + everyMs, claimedTo);
+    await endStatement(deps.sql, turn, next, passAt + everyMs);
   }
   return false;
 }
@@ -88,14 +95,13 @@ export async function stepLateStatement(deps: TrackingDeps, provider: Provider):
   if (!provider.capabilities.statement.lists) return false;
   const { connection } = provider;
   const now = deps.clock.now();
-  const claimedTo = now + everyMs;
-  const place = await claimLateReading(deps.sql, connection, now, claimedTo, now - lateForMs);
+  const turn = await claimJob(deps.sql, lateJob, connection, now);
+  const place = turn && (await beginLateReading(deps.sql, connection, now, now - lateForMs));
   if (!place) return false;
   const { passAt } = place;
   const { readTo, restMs } = await readOn(deps, provider, place.readTo, passAt);
-  if (readTo < passAt)
-    await noteLateReading(deps.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
-  else await noteLateReading(deps.sql, connection, null, passAt + lateEveryMs, claimedTo);
+  if (readTo < passAt) await endLateReading(deps.sql, turn, { readTo, passAt }, now + restMs);
+  else await endLateReading(deps.sql, turn, null, passAt + lateEveryMs);
   return false;
 }
 

@@ -89,6 +89,7 @@ export const retention: Readonly<
     index: 'unread_item_seen',
     step: stepUnreadPruning,
   },
+  job: bounded('one for each kind of work and connection'),
   reconcile_seen: bounded(
     'removed at the end of its comparison; the next one removes what an ended process left',
   ),

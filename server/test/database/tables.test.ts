@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Rows } from '../../src/store/database/define-table.ts';
 import { isSealed } from '../../src/store/database/sealed-columns.ts';
 import type { Table } from '../../src/store/database/table.ts';
+import { claimJob, endTurn, type Job, makeJobDue } from '../../src/store/rows/jobs.sql.ts';
 
 const source = join(import.meta.dirname, '../../src');
 
@@ -93,4 +94,51 @@ test('A table whose rows carry the token of their command can be read, so that a
   for (const rows of described)
     if ('tokenOf' in rows)
       expect(rows.statements.map(({ name }) => name)).toContain(`${rows.description.name}_read`);
+});
+
+const job: Job = { what: 'disputes', claimMs: 5_000 };
+const jobRow = async () =>
+  (
+    await db.admin(`SELECT xmin::text, xmax::text, ctid::text, due_at FROM job WHERE subject = 'somewhere'`)
+  )[0];
+
+test('A turn of a job has one process, and only this one ends it', async () => {
+  const turn = await claimJob(db.sql, job, 'somewhere', 1_000);
+  expect(turn).toEqual({ what: 'disputes', subject: 'somewhere', until: 6_000 });
+  expect(await claimJob(db.sql, job, 'somewhere', 5_999)).toBeUndefined();
+  const later = await claimJob(db.sql, job, 'somewhere', 6_000);
+  if (!turn || !later) throw new Error('a turn is due');
+  await endTurn(db.sql, turn, 900_000);
+  expect(await jobRow()).toMatchObject({ due_at: new Date(11_000) });
+  await endTurn(db.sql, later, 100_000);
+  expect(await claimJob(db.sql, job, 'somewhere', 99_999)).toBeUndefined();
+});
+
+test('A job that is made due while its turn is under way has its next turn at once', async () => {
+  const turn = await claimJob(db.sql, job, 'somewhere', 200_000);
+  if (!turn) throw new Error('a turn is due');
+  await makeJobDue(db.sql, 'disputes', 'somewhere', 201_000);
+  await endTurn(db.sql, turn, 900_000);
+  expect(await claimJob(db.sql, job, 'somewhere', 201_000)).toBeDefined();
+});
+
+test('A job that is not due is not written', async () => {
+  const before = await jobRow();
+  expect(await claimJob(db.sql, job, 'somewhere', 201_000)).toBeUndefined();
+  expect(await jobRow()).toEqual(before);
+});
+
+test('No turn of a job begins while a restore waits for its reconciliation, but for a job that says so', async () => {
+  await db.admin('UPDATE installation SET restored_at = now()');
+  expect(await claimJob(db.sql, job, 'somewhere', 900_000)).toBeUndefined();
+  expect(await claimJob(db.sql, job, 'elsewhere', 900_000)).toBeUndefined();
+  expect(await claimJob(db.sql, { ...job, runsAfterRestore: true }, 'elsewhere', 900_000)).toBeDefined();
+  await db.admin('UPDATE installation SET restored_at = NULL');
+});
+
+test('The first turn of a job of a new subject may come later', async () => {
+  const late: Job = { ...job, firstAfterMs: 50_000 };
+  expect(await claimJob(db.sql, late, 'new', 1_000)).toBeUndefined();
+  expect(await claimJob(db.sql, late, 'new', 50_999)).toBeUndefined();
+  expect(await claimJob(db.sql, late, 'new', 51_000)).toBeDefined();
 });

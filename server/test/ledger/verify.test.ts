@@ -126,15 +126,15 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   );
   expect((await service.simulator.control('POST', `${path}/dispute`, { amountCents: 400 })).status).toBe(200);
   // A reading that began before the dispute does not count: it finds its claim gone, and the next one begins at once.
-  await admin('UPDATE connection SET disputes_due_at = NULL');
+  await admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await until(async () => {
     // One that found no query left would come back after two minutes.
     await admin(
-      `UPDATE connection SET query_bucket_at = now() - interval '1 minute',
-        disputes_due_at = CASE WHEN disputes_due_at > now() + interval '3 minutes' THEN disputes_due_at END`,
+      `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'disputes' AND due_at <= now() + interval '3 minutes')
+        UPDATE connection SET query_bucket_at = now() - interval '1 minute'`,
     );
     // The next one is ten minutes ahead, and a claim lasts five: none is on its way that would put right what is broken below.
-    const atRest = "SELECT FROM connection WHERE disputes_due_at > now() + interval '6 minutes'";
+    const atRest = "SELECT FROM job WHERE what = 'disputes' AND due_at > now() + interval '6 minutes'";
     const known = 'SELECT FROM dispute WHERE payment_id = $1';
     return (await admin(known, [charge.id])).length === 1 && (await admin(atRest)).length > 0;
   });

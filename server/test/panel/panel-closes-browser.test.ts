@@ -36,7 +36,7 @@ async function dispute(): Promise<void> {
   await service.simulator.control('POST', `${path}/dispute`, { amountCents: 5_000 });
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await fillQueryLimit(service);
   await stepDisputes(service.runtime, provider);
 }

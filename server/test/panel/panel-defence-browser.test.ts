@@ -34,7 +34,7 @@ beforeAll(async () => {
     [body.id],
   );
   provider = service.runtime.providers.get(row?.connection ?? '') as Provider;
-  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await fillQueryLimit(service);
   await stepDisputes(service.runtime, provider);
   browser = await openBrowser();

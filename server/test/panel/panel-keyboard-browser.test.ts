@@ -156,7 +156,7 @@ describe('a charge in test mode', () => {
 
     await keys.press(button('Contestar (MED)'));
     await until(async () => {
-      await service.database.admin(`UPDATE connection SET disputes_due_at = NULL`);
+      await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
       const found = await service.database.admin('SELECT FROM dispute WHERE account_id = $1', [
         merchant.ownerId,
       ]);

@@ -63,23 +63,24 @@ test('the balance of the provider is asked when it is due, by one process, and a
   const { runtime, database, simulator } = service;
   const provider = runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  const step = async (dueAt: string) => {
-    await database.admin(`UPDATE connection SET balance_due_at = ${dueAt}`);
+  const dueAt = (when: string) => `UPDATE job SET due_at = ${when} WHERE what = 'balance'`;
+  const step = async (change: string) => {
+    await database.admin(change);
     await fillQueryLimit({ database });
     await stepProviderBalance(runtime, provider);
   };
   const shown = async () => (await metrics())('vintem_provider_balance_cents{connection="simulator"}');
-  await step('NULL');
+  await step(`DELETE FROM job WHERE what = 'balance'`);
   expect(await shown()).toBeNull();
   const merchant = await service.newMerchant();
   await merchant.receive(70_000);
-  await step(`now() + interval '1 day'`);
+  await step(dueAt(`now() + interval '1 day'`));
   expect(await shown()).toBeNull();
-  await step(`now() - interval '1 minute'`);
+  await step(dueAt(`now() - interval '1 minute'`));
   expect(await shown()).toBe(70_000);
   expect((await simulator.control('GET', '/control/state')).body.balanceCents).toBe(70_000);
   const [row] = await database.admin<{ rests: boolean }>(
-    `SELECT balance_due_at > balance_read_at + interval '9 minutes' AS rests FROM connection WHERE id = 'simulator'`,
+    `SELECT due_at > balance_read_at + interval '9 minutes' AS rests FROM job JOIN connection ON id = subject WHERE what = 'balance'`,
   );
   expect(row?.rests).toBe(true);
   await database.admin(`UPDATE connection SET balance_read_at = now() - interval '61 minutes'`);
@@ -176,9 +177,7 @@ test('of the simulator nothing is read where nobody has a test account, and ever
     const simulated = open.runtime.providers.get('simulator');
     if (!simulated) throw new Error('no simulator');
     const claimed = () =>
-      open.database.admin(
-        `SELECT id FROM connection WHERE id = 'simulator' AND statement_due_at IS NOT NULL`,
-      );
+      open.database.admin(`SELECT subject FROM job WHERE what = 'statement' AND subject = 'simulator'`);
     expect(await open.runtime.isInUse(simulated)).toBe(false);
     expect(await claimed()).toEqual([]);
     // Nor does a comparison wait for it: it need not run.

@@ -164,7 +164,7 @@ test('a dispute and the acts of operators are listed', async () => {
   const { body } = await merchant.call('GET', `/payments/${id}`);
   expect(body.endToEnd).toMatch(/^E/);
   const opened = await simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
-  await onDatabase('UPDATE vintem.connection SET disputes_due_at = NULL');
+  await onDatabase("UPDATE vintem.job SET due_at = 'epoch' WHERE what = 'disputes'");
   await until(async () => (await vintem('dispute', 'list')).json.disputes.length > 0);
   const listed = (await vintem('dispute', 'list', '--account', merchant.ownerId)).json.disputes;
   expect(listed).toMatchObject([

@@ -279,7 +279,7 @@ describe("the company's own Pix", () => {
     // The statement reads the same lines again, and a delivery that comes late names one of them.
     await service.runtime.sql.run({
       name: 'statement due',
-      text: `UPDATE connection SET statement_due_at = NULL, statement_read_to = now() - interval '1 hour'`,
+      text: `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'statement') UPDATE connection SET statement_read_to = now() - interval '1 hour'`,
     });
     await stepStatement(service.runtime, provider);
     await service.simulator.behave({ webhook: 'send' });

@@ -28,7 +28,7 @@ function simulator(): Provider {
 /** The limit of queries is full again: how soon calls follow each other is the machine's. */
 const refill = (): Promise<unknown> =>
   service.database.admin(
-    `UPDATE connection SET disputes_due_at = NULL, query_bucket_at = now() - interval '1 minute'`,
+    `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'disputes') UPDATE connection SET query_bucket_at = now() - interval '1 minute'`,
   );
 
 async function readDisputes(): Promise<void> {
@@ -149,7 +149,7 @@ describe('a defence', () => {
     expect(defence).toMatchObject({ status: 'sent', text });
     expect(defence.sentAt).toBe(defence.updatedAt);
     const [due] = await service.database.admin<{ due: boolean }>(
-      `SELECT disputes_due_at <= now() AS due FROM connection WHERE id = 'simulator'`,
+      `SELECT due_at <= now() AS due FROM job WHERE what = 'disputes' AND subject = 'simulator'`,
     );
     expect(due?.due).not.toBe(false);
   });

@@ -30,7 +30,7 @@ function providerOf(of: Service, connection: string): Provider {
 
 const refill = (of: Service): Promise<unknown> =>
   of.database.admin(
-    `UPDATE connection SET disputes_due_at = NULL, query_bucket_at = now() - interval '1 minute'`,
+    `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'disputes') UPDATE connection SET query_bucket_at = now() - interval '1 minute'`,
   );
 
 interface Disputed {

@@ -29,7 +29,7 @@ const txid = (id: string): string => id.replaceAll('-', '');
 async function readDisputes(): Promise<void> {
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await fillQueryLimit(service);
   await stepDisputes(service.runtime, provider);
 }
@@ -113,7 +113,7 @@ test('A dispute that cannot be read and names no Pix is an incident at once', as
       }),
     },
   };
-  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
   await fillQueryLimit(service);
   await stepDisputes(service.runtime, odd);
   await stepUnread(service.runtime, odd);

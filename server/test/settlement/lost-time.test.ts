@@ -205,7 +205,8 @@ test('a line of the statement with an id of ours that the books lack stops the a
   const paid = await shop.paidCharge(charge);
   await forget(shop, paid);
   await service.database.admin(
-    "UPDATE connection SET statement_due_at = NULL, statement_read_to = now() - interval '1 hour', statement_pass_at = NULL",
+    `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'statement')
+      UPDATE connection SET statement_read_to = now() - interval '1 hour', statement_pass_at = NULL`,
   );
   const simulator = runtime.providers.get('simulator') as Provider;
   await stepStatement(runtime, simulator);

@@ -47,7 +47,7 @@ const simulator = (): Provider => {
 
 /** One turn now, whenever the last one was, with the whole of the shared limit. */
 async function turn(provider = simulator(), runtime = service.runtime): Promise<void> {
-  await runtime.sql.run({ name: 'due', text: `UPDATE connection SET statement_due_at = NULL` });
+  await runtime.sql.run({ name: 'due', text: `UPDATE job SET due_at = 'epoch' WHERE what = 'statement'` });
   await fillQueryLimit(service);
   await stepStatement(runtime, provider);
 }
@@ -78,7 +78,9 @@ test('A Pix that a list shows hours later under its own time is paid by the read
   await turn();
   await service.runtime.sql.run({
     name: 'passed',
-    text: `UPDATE connection SET statement_read_to = now() + interval '1 minute', late_due_at = 'epoch'`,
+    text: `WITH due AS (
+        INSERT INTO job VALUES ('late_statement', 'simulator', 'epoch') ON CONFLICT (what, subject) DO UPDATE SET due_at = 'epoch')
+      UPDATE connection SET statement_read_to = now() + interval '1 minute'`,
   });
   await service.simulator.behave({ webhook: 'drop' });
   await fillQueryLimit(service);
@@ -218,7 +220,7 @@ test('a busy statement is read in parts, in turns without a pause, and what was 
     },
   };
   const dueInMs = async (): Promise<number> => {
-    const text = 'SELECT statement_due_at AS "dueAt" FROM connection';
+    const text = `SELECT due_at AS "dueAt" FROM job WHERE what = 'statement'`;
     return ((await sql.run<{ dueAt: number }>({ name: 'due at', text }))[0]?.dueAt ?? 0) - now;
   };
   await turn(busy, runtime);
@@ -479,7 +481,10 @@ describe('the report of a closed day', () => {
       [day],
     );
   const step = async (provider: Provider) => {
-    await service.runtime.sql.run({ name: 'report due', text: `UPDATE connection SET report_due_at = NULL` });
+    await service.runtime.sql.run({
+      name: 'report due',
+      text: `UPDATE job SET due_at = 'epoch' WHERE what = 'day_report'`,
+    });
     await fillQueryLimit(service);
     await stepDayReport(service.runtime, provider);
   };
@@ -571,7 +576,7 @@ describe('the report of a closed day', () => {
       },
       readDayReport: async () => ({ outcome: 'pending' }),
     };
-    const due = { name: 'report due', text: `UPDATE connection SET report_due_at = NULL` };
+    const due = { name: 'report due', text: `UPDATE job SET due_at = 'epoch' WHERE what = 'day_report'` };
     for (; hours <= 24; hours++) {
       await service.runtime.sql.run(due);
       await fillQueryLimit(service);
@@ -593,7 +598,7 @@ describe('the report of a closed day', () => {
     await moveTo('2026-11-21');
     await service.runtime.sql.run({
       name: 'report due alone',
-      text: 'UPDATE connection SET report_due_at = NULL',
+      text: `UPDATE job SET due_at = 'epoch' WHERE what = 'day_report'`,
     });
     const never = async () => {
       throw new Error('too early');
@@ -601,7 +606,7 @@ describe('the report of a closed day', () => {
     await stepDayReport(runtime, { ...simulator(), requestDayReport: never });
     const [due] = await service.runtime.sql.run<{ at: number }>({
       name: 'report due at',
-      text: 'SELECT report_due_at AS at FROM connection',
+      text: `SELECT due_at AS at FROM job WHERE what = 'day_report'`,
     });
     expect(due?.at).toBe(Date.parse('2026-11-22T04:00:00Z'));
   });

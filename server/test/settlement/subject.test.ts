@@ -141,7 +141,7 @@ test('a key is replaced too, and the payment is shown as before', async () => {
 test('what the merchant answered to a dispute is given out, and taken away with the payment', async () => {
   const id = await paidCharge('Nina Sales');
   await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
-  await service.database.admin('UPDATE vintem.connection SET disputes_due_at = NULL');
+  await service.database.admin("UPDATE vintem.job SET due_at = 'epoch' WHERE what = 'disputes'");
   const disputeOf = async () =>
     (await merchant.call('GET', '/disputes')).body.disputes.find(
       ({ paymentId }: { paymentId: string }) => paymentId === id,

@@ -37,7 +37,10 @@ const control = async (path: string, body: object = {}) => {
 };
 /** One reading of the provider's lists now, whenever the last one was, with the whole of the shared limit. */
 async function turn(): Promise<void> {
-  await service.runtime.sql.run({ name: 'due', text: 'UPDATE connection SET statement_due_at = NULL' });
+  await service.runtime.sql.run({
+    name: 'due',
+    text: `UPDATE job SET due_at = 'epoch' WHERE what = 'statement'`,
+  });
   await fillQueryLimit(service);
   await stepStatement(service.runtime, woovi());
 }

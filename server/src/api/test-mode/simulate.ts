@@ -8,7 +8,8 @@ import type { Clock } from '../../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../../ports/net.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Provider } from '../../provider/provider.ts';
-import { findDispute, makeDisputesDue } from '../../store/rows/disputes.sql.ts';
+import { findDispute } from '../../store/rows/disputes.sql.ts';
+import { makeJobDue } from '../../store/rows/jobs.sql.ts';
 
 /**
  * What a merchant plays in a test account: the payer's bank, the receiver's bank and the provider. Each act is a call to the simulator,
@@ -56,7 +57,8 @@ export async function simulate(
     actsOf[kind].includes(act) && (act !== 'dispute' || reportsDisputes(deps.providers, connection));
   if (!isPossible) throw refuse('simulation_refused', { paymentId: id });
   await play(deps, connection, `/control/${areaOf[kind]}/${id.replaceAll('-', '')}/${act}`, given, id);
-  if (act === 'dispute' && connection !== null) await makeDisputesDue(deps.sql, connection, deps.clock.now());
+  if (act === 'dispute' && connection !== null)
+    await makeJobDue(deps.sql, 'disputes', connection, deps.clock.now());
 }
 
 const reportsDisputes = (providers: SimulationDeps['providers'], connection: string | null): boolean =>
@@ -74,7 +76,7 @@ export async function simulateDispute(
   if (!dispute) throw refuse('dispute_not_found');
   const { connection, providerId, paymentId } = dispute;
   await play(deps, connection, `/control/disputes/${providerId}/${act}`, {}, paymentId);
-  await makeDisputesDue(deps.sql, connection, deps.clock.now());
+  await makeJobDue(deps.sql, 'disputes', connection, deps.clock.now());
 }
 
 async function play(

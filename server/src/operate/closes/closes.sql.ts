@@ -127,36 +127,12 @@ export const lastCloses: Readable<DayClose> = {
 
 // ------------------------------------------------------------------------------------------------------- which day, whose turn
 
-const claim: Statement = {
-  name: 'close_claim',
-  text: `UPDATE installation SET close_due_at = $2
-    WHERE (close_due_at IS NULL OR close_due_at <= $1) AND restored_at IS NULL
-    RETURNING to_char(closed_day, 'YYYY-MM-DD') AS "closedDay", clock_timestamp() AS "databaseNow"`,
-};
-
 export interface CloseTurn {
   /** Up to which every chain is closed; null: none was. */
   closedDay: string | null;
   /** The database's own time: no day is over before it says so. */
   databaseNow: number;
 }
-
-/** Whether days are to be closed by this process now; no other does before `untilMs`. Not while a restore waits for its reconciliation. */
-export const claimCloses = async (
-  sql: Queries,
-  now: number,
-  untilMs: number,
-): Promise<CloseTurn | undefined> =>
-  (await sql.run<CloseTurn>(claim, [timestamp(now), timestamp(untilMs)]))[0];
-
-const due: Statement = {
-  name: 'close_due',
-  text: `UPDATE installation SET close_due_at = $1 WHERE close_due_at = $2`,
-};
-
-/** Unless it took longer than its claim on `untilMs`. */
-export const noteClosesDue = (sql: Queries, dueAt: number, untilMs: number): Promise<unknown> =>
-  sql.run(due, [timestamp(dueAt), timestamp(untilMs)]);
 
 const closed: Statement = {
   name: 'close_day',

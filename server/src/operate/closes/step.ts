@@ -3,17 +3,12 @@ import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
 import { type CellShare, movedInAll } from '../../money/day-closes.ts';
 import { type SubscribedTypes, subscribedBy } from '../../store/events/subscribed-types.ts';
+import { claimJob, endTurn, type Job } from '../../store/rows/jobs.sql.ts';
 import { dayOf } from '../statement/period.ts';
 import { findCandidates } from './candidates.ts';
 import { buildClose } from './close-chain.ts';
 import { buildConnectionClose, carriedOf, closingOf, isNewDifference } from './close-connection.ts';
-import {
-  type ChainToClose,
-  claimCloses,
-  findChainsToClose,
-  noteClosesDue,
-  noteDayClosed,
-} from './closes.sql.ts';
+import { type ChainToClose, findChainsToClose, findCloseState, noteDayClosed } from './closes.sql.ts';
 import { type Comparison, compare } from './compare.ts';
 import {
   findConnectionsToClose,
@@ -35,7 +30,7 @@ export interface CloseDeps extends Omit<TrackingDeps, 'cells'> {
 /** After midnight: what was posted just before it is committed then, and the provider has written its account. */
 const graceMs = 10 * 60_000;
 /** A process that closes many chains renews its claim with each page. */
-const claimMs = 10 * 60_000;
+const job: Job = { what: 'closes', claimMs: 10 * 60_000 };
 /** After a provider whose balance could not be compared. */
 const soonMs = 2 * 60_000;
 /** A balance that could not be compared for so long after the day is left out: the next day compares all the same. */
@@ -50,12 +45,12 @@ const applyWithinMs = 8_000;
  */
 export async function stepCloses(deps: CloseDeps): Promise<boolean> {
   const now = deps.clock.now();
-  const claimedTo = now + claimMs;
-  const turn = await claimCloses(deps.sql, now, claimedTo);
+  const turn = await claimJob(deps.sql, job, '', now);
   if (!turn) return false;
-  const { closedTo, waits } = await closeDays(deps, turn.closedDay, Math.min(now, turn.databaseNow));
+  const { closedDay, databaseNow } = await findCloseState(deps.sql);
+  const { closedTo, waits } = await closeDays(deps, closedDay, Math.min(now, databaseNow));
   const dueAt = waits ? deps.clock.now() + soonMs : endsAt(dayAfter(closedTo)) + graceMs;
-  await noteClosesDue(deps.sql, dueAt, claimedTo);
+  await endTurn(deps.sql, turn, dueAt);
   return false;
 }
 

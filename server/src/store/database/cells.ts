@@ -24,6 +24,7 @@ export const directoryTables: readonly string[] = [
   'write_probe',
   'worker',
   'connection',
+  'job',
   'query_slot',
   'send_slot',
   'breaker',

@@ -182,44 +182,22 @@ export const findMovementDays = (
 
 // --------------------------------------------------------------------------------------------------------- list of costs
 
-const claim: Statement = {
-  name: 'costs_claim',
-  text: `UPDATE connection SET costs_due_at = $3, costs_read_to = coalesce(costs_read_to, $2)
-    WHERE id = $1 AND (costs_due_at IS NULL OR costs_due_at <= $2)
-      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-    RETURNING costs_read_to AS "readTo"`,
-};
-
-/** From where on the provider's costs are to be read, when that is due; no other process reads them before `untilMs`. */
-export const claimCosts = async (
-  sql: Queries,
-  connection: string,
-  now: number,
-  untilMs: number,
-): Promise<{ readTo: number } | undefined> =>
-  (await sql.run<{ readTo: number }>(claim, [connection, timestamp(now), timestamp(untilMs)]))[0];
-
 const place: Statement = {
   name: 'costs_place',
   text: `SELECT coalesce(costs_read_to, $2) AS "readTo" FROM connection WHERE id = $1`,
 };
 
+/** Up to where the provider's costs are read. @param usual of a connection whose costs were never read */
 export const findCostsPlace = async (sql: Queries, connection: string, usual: number): Promise<number> =>
   (await sql.run<{ readTo: number }>(place, [connection, timestamp(usual)]))[0]?.readTo ?? usual;
 
 const note: Statement = {
   name: 'costs_note',
-  text: `UPDATE connection SET costs_read_to = greatest(costs_read_to, $2), costs_due_at = coalesce($3, costs_due_at) WHERE id = $1`,
+  text: `UPDATE connection SET costs_read_to = greatest(costs_read_to, $2) WHERE id = $1`,
 };
 
-/** @param dueAt null: who claimed the reading says when it is due again */
-export const noteCostsRead = (
-  sql: Queries,
-  connection: string,
-  readTo: number,
-  dueAt: number | null,
-): Promise<unknown> =>
-  sql.run(note, [connection, timestamp(readTo), dueAt === null ? null : timestamp(dueAt)]);
+export const noteCostsRead = (sql: Queries, connection: string, readTo: number): Promise<unknown> =>
+  sql.run(note, [connection, timestamp(readTo)]);
 
 // ---------------------------------------------------------------------------------------------------- booked by a person
 

@@ -1,7 +1,6 @@
 import type { Dispute } from '../../money/dispute.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { cents, describeRows, text, timestamptz, uuid } from '../database/define-table.ts';
-import { timestamp } from '../database/pool.ts';
 import { rankOf, type Table } from '../database/table.ts';
 
 /** The disputes of a payment, in the order in which we heard of them. */
@@ -70,57 +69,14 @@ export const disputesOfPayment: Table<PaymentDisputes> = {
   },
 };
 
-const claim: Statement = {
-  name: 'dispute_claim',
-  text: `UPDATE connection SET disputes_due_at = $3
-    WHERE id = $1 AND (disputes_due_at IS NULL OR disputes_due_at <= $2)
-      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-    RETURNING id`,
-};
-
-/** By itself: disputes stand in a cell, and connections in the directory. */
 const oldest: Statement = {
   name: 'dispute_oldest',
   text: `SELECT min(opened_at) AS "oldestAt" FROM dispute WHERE connection = $1 AND ended_at IS NULL`,
 };
 
-/**
- * Whether the provider's disputes are to be read now, and since when the oldest that it has not ended is open. No other process reads
- * them before `untilMs`. Not while a restore waits for its reconciliation.
- */
-export const claimDisputes = async (
-  sql: Queries,
-  connection: string,
-  now: number,
-  untilMs: number,
-): Promise<{ oldestAt: number | null } | undefined> => {
-  const claimed = await sql.run(claim, [connection, timestamp(now), timestamp(untilMs)]);
-  return claimed.length === 0
-    ? undefined
-    : (await sql.run<{ oldestAt: number | null }>(oldest, [connection]))[0];
-};
-
-const due: Statement = {
-  name: 'dispute_due',
-  text: `UPDATE connection SET disputes_due_at = $2 WHERE id = $1 AND disputes_due_at = $3`,
-};
-
-/** Unless it took longer than its claim on `untilMs`. */
-export const noteDisputesRead = (
-  sql: Queries,
-  connection: string,
-  dueAt: number,
-  untilMs: number,
-): Promise<unknown> => sql.run(due, [connection, timestamp(dueAt), timestamp(untilMs)]);
-
-const dueNow: Statement = {
-  name: 'dispute_due_now',
-  text: `UPDATE connection SET disputes_due_at = $2 WHERE id = $1 AND disputes_due_at > $2`,
-};
-
-/** They are read again at once, also behind a reading that is under way. */
-export const makeDisputesDue = (sql: Queries, connection: string, now: number): Promise<unknown> =>
-  sql.run(dueNow, [connection, timestamp(now)]);
+/** Since when the oldest dispute that the provider has not ended is open; null: there is none. */
+export const findOldestDispute = async (sql: Queries, connection: string): Promise<number | null> =>
+  (await sql.run<{ oldestAt: number | null }>(oldest, [connection]))[0]?.oldestAt ?? null;
 
 const known: Statement = {
   name: 'dispute_known',
