@@ -450,7 +450,8 @@ const rollsBack: Statement = { name: 'rollback', text: 'ROLLBACK' };
 
 const knownWriters = new WeakMap<Statement, ReturnType<typeof arrayWritersOf>>();
 
-function encoded(statement: Statement, values: readonly unknown[]): (string | Buffer | null)[] {
+/** The parameters of a statement as they go out: arrays in PostgreSQL's binary format. @throws Error for a value that cannot be sent */
+export function encoded(statement: Statement, values: readonly unknown[]): (string | Buffer | null)[] {
   let writers = knownWriters.get(statement);
   if (writers === undefined) {
     writers = arrayWritersOf(statement.text);

@@ -7,7 +7,7 @@ import type { Log } from '../../ground/log.ts';
 import { hasSecret, loadSecrets, type Secrets } from '../../ground/secrets.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Queries } from '../../ports/sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 import { baseOf, columnList, quoted, readCatalog, readOtherCells } from './backup.ts';
 import {
   type BackupFile,
@@ -22,7 +22,7 @@ import { startEmbedded } from './embedded.ts';
 import { waitForLock } from './lock.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { loginsOf, type OpenDatabase, prepareDataDir } from './open.ts';
-import { withSessionOptions } from './pool.ts';
+import { encoded, withSessionOptions } from './pool.ts';
 import { OWNER } from './roles.ts';
 
 /**
@@ -348,8 +348,8 @@ async function loadTable(
 }
 
 const queriesOf = (client: pg.Client): Queries => ({
-  run: async <Row>(statement: { text: string }, values: readonly unknown[] = []) =>
-    (await client.query(statement.text, [...values])).rows as Row[],
+  run: async <Row>(statement: Statement, values: readonly unknown[] = []) =>
+    (await client.query(statement.text, encoded(statement, values))).rows as Row[],
 });
 
 function restoredCells(client: pg.Client, { cells = [] }: Header): RestoredCells {
