@@ -5,7 +5,7 @@ import { closingLines } from './testkit/src/closing-lines.ts';
 const pure = [
   'server/src/**/*.test.ts',
   'simulator/src/**/*.test.ts',
-  'server/test/program/{asvs,claims,config,deploy-files,imports,outside,prose}.test.ts',
+  'server/test/program/{asvs,claims,config,dependencies,deploy-files,imports,outside,prose}.test.ts',
   'server/test/http/interface.test.ts',
   'proof/planted/bugs.test.ts',
 ];

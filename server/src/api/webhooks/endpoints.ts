@@ -19,7 +19,6 @@ import { isFailing } from '../../events/webhooks/schedule.ts';
 import { hintOf, makeSecret } from '../../events/webhooks/sign.ts';
 import type { KeyHolder } from '../../ground/caller.ts';
 import { refuse, refuseFields } from '../../ground/errors.ts';
-import type { Log } from '../../ground/log.ts';
 import { isPrintable } from '../../ground/printable.ts';
 import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
 import type { Secrets } from '../../ground/secrets.ts';
@@ -44,10 +43,7 @@ export interface WebhooksDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
-  /** The installation's identity secret. */
-  identity: Buffer;
   secrets: Pick<Secrets, 'seal' | 'derive'>;
-  log: Log;
   directory: OperationDirectory;
   addresses: Addresses;
   subscribed: RefreshingCache<SubscribedTypes>;
@@ -88,9 +84,11 @@ export async function getEndpoint(deps: { sql: Sql }, holder: KeyHolder, id: str
  * read again later. A caller that lost the answer rotates the secret.
  * @throws ApiError `webhook_url_not_allowed`, `webhook_limit_reached`, `rate_limited`, `operation_not_found`, `idempotency_conflict`,
  *   `request_key_consumed`
+ * @param identity the installation's identity secret
  */
 export async function createEndpoint(
   deps: WebhooksDeps,
+  identity: Buffer,
   holder: KeyHolder,
   wanted: WantedEndpoint,
 ): Promise<{ endpoint: Endpoint; secret: string | null; replayed: boolean }> {
@@ -98,7 +96,7 @@ export async function createEndpoint(
   const events = normalisedEvents(wanted.events);
   const description = normalisedDescription(wanted.description ?? null);
   const operationIds = wanted.operationIds ? [...new Set(wanted.operationIds)].sort() : null;
-  const fingerprint = fingerprintOf(deps.identity, {
+  const fingerprint = fingerprintOf(identity, {
     endpoint: 'webhooks',
     url: wanted.url,
     events: JSON.stringify(events),
@@ -106,7 +104,7 @@ export async function createEndpoint(
     operationIds: JSON.stringify(operationIds),
   });
   const account = { id: accountId, number: holder.accountNumber };
-  const paymentId = paymentIdFor(deps.identity, account, wanted.requestKey);
+  const paymentId = paymentIdFor(identity, account, wanted.requestKey);
   const earlier = await deps.sql.tx((tx) => findKeyUse(tx, accountId, wanted.requestKey, paymentId));
   // Names are resolved before the lock; a repeat needs no resolution.
   if (!earlier) {

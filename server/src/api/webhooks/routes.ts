@@ -43,15 +43,18 @@ const tags = ['Webhooks'];
 const facts: RouteFacts = { permissions: ['webhooks'], policy: 'webhooks', operation: 'syntax' };
 const reads: RouteFacts = { ...facts, policy: 'reads' };
 
+/** With the installation's identity secret. */
+type WebhookCell = WebhooksDeps & { identity: Buffer };
+
 /** Endpoints belong to the account: every operation shares them, and X-Service-Operation is checked but means nothing here. */
-export function webhookRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
+export function webhookRoutes(api: ApiScope, cellOf: CellOf<WebhookCell>): void {
   collectionRoutes(api, cellOf);
   endpointRoutes(api, cellOf);
   endpointActionRoutes(api, cellOf);
   deliveryRoutes(api, cellOf);
 }
 
-function collectionRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
+function collectionRoutes(api: ApiScope, cellOf: CellOf<WebhookCell>): void {
   api.get(
     '/webhooks',
     {
@@ -76,8 +79,10 @@ function collectionRoutes(api: ApiScope, cellOf: CellOf<WebhooksDeps>): void {
       config: { api: { ...facts, creates: true } },
     },
     async (request, reply) => {
+      const deps = cellOf(request);
       const { endpoint, secret, replayed } = await createEndpoint(
-        cellOf(request),
+        deps,
+        deps.identity,
         request.caller,
         request.body,
       );

@@ -1,8 +1,9 @@
 import { prepareLimits } from '../../flow/limit.ts';
 import type { Log } from '../../ground/log.ts';
 import type { Secrets } from '../../ground/secrets.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Net } from '../../ports/net.ts';
 import type { Sql } from '../../ports/sql.ts';
-import type { AdapterWorld } from '../../provider/adapter.ts';
 import { heldProvider } from '../../provider/held.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { findConnectionRow, keepAccount, readVersions } from './connections.sql.ts';
@@ -24,8 +25,10 @@ export interface Connections {
   held: ReadonlyMap<string, string>;
 }
 
-export interface KeepDeps extends AdapterWorld {
+export interface KeepDeps {
   sql: Sql;
+  clock: Clock;
+  net: Net;
   log: Log;
   secrets: Pick<Secrets, 'open'>;
   config: { simulatorUrl: string };
