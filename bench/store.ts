@@ -72,7 +72,7 @@ export async function storeTransfers(
         now,
         cause: { by: 'webhook', id: 'bench' },
         operationDeleted: false,
-        incidentOpen: false,
+        incidentOpen: () => false,
         posted: () => false,
         bookedUnder: () => null,
         knowsReturn: () => false,

@@ -197,7 +197,7 @@ export async function credit(runtime: Runtime, of: Owner, amountCents: number): 
           now,
           cause: { by: 'webhook', id: 'bench' },
           operationDeleted: false,
-          incidentOpen: false,
+          incidentOpen: () => false,
           posted: () => false,
           bookedUnder: () => null,
           knowsReturn: () => false,

@@ -2,11 +2,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { createKey } from '../../server/src/api/keys/keys.ts';
-import { createTransfer } from '../../server/src/api/transfers/create.ts';
+import { accept } from '../../server/src/flow/accept.ts';
 import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import { loadSecrets } from '../../server/src/ground/secrets.ts';
+import { transfer } from '../../server/src/kinds/transfer/transfer.ts';
 import { openRuntime } from '../../server/src/main/runtime.ts';
 import { eventKinds } from '../../server/src/money/journal.ts';
 import { createAccount } from '../../server/src/operate/connections/directory.ts';
@@ -101,7 +102,7 @@ const accepting = performance.now();
 const made: string[] = [];
 for (let at = 0; at < count; at += 500) {
   const batch = Array.from({ length: Math.min(500, count - at) }, (_, n) =>
-    createTransfer(runtime, callers[(at + n) % callers.length] as never, {
+    accept(runtime, transfer, callers[(at + n) % callers.length] as never, {
       amountCents: 1000,
       pixKey: 'maria@loja.example',
       pixKeyType: 'EMAIL',
@@ -109,7 +110,7 @@ for (let at = 0; at < count; at += 500) {
       requestKey: crypto.randomUUID(),
     }),
   );
-  for (const { payment } of await Promise.all(batch)) made.push(payment.id);
+  for (const { row: payment } of await Promise.all(batch)) made.push(payment.id);
 }
 console.error(`${count} accepted in ${Math.round(performance.now() - accepting)} ms`);
 

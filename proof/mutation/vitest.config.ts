@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       'server/src/{payments,ledger,request-keys,transfers}/*.test.ts',
-      'server/src/flow/interpret-report.test.ts',
+      'server/src/kinds/payment/interpret-report.test.ts',
       'server/src/events/webhooks/sign.test.ts',
       'server/src/{money,hmac}.test.ts',
     ],

@@ -21,35 +21,35 @@ const till = 'server/src/store/till.ts';
 export const bugs: Bug[] = [
   {
     name: 'release on "not found"',
-    file: 'server/src/flow/interpret-report.ts',
-    line: `events: refusedForGood ? [{`,
-    with: `events: refusedForGood || payment.kind === 'transfer' ? [{`,
+    file: 'server/src/kinds/payment/interpret-report.ts',
+    line: `const events = refusedForGood`,
+    with: `const events = refusedForGood || (outcome.outcome === 'notFound' && payment.kind === 'transfer')`,
     rig: 'search',
   },
   {
     name: 'money is booked on another connection than its payment is on',
-    file: 'server/src/flow/outcome-command.ts',
+    file: 'server/src/kinds/payment/outcome.ts',
     line: 'step.postings.map((posting) => ({ ...posting, chain, subject, connection })),',
     with: "step.postings.map((posting) => ({ ...posting, chain, subject, connection: 'live' })),",
     rig: 'simulation',
   },
   {
     name: 'release on a refusal that answers a repeat',
-    file: 'server/src/flow/interpret-report.ts',
+    file: 'server/src/kinds/reading.ts',
     line: 'return intent.attempt === 1',
     with: 'return intent.attempt >= 1',
     rig: 'search',
   },
   {
     name: 'release on no answer',
-    file: 'server/src/flow/interpret-report.ts',
+    file: 'server/src/kinds/reading.ts',
     line: "      return nothingOf({ type: 'unclear',",
     with: "      return { ...nothingOf({ type: 'duplicate' }), events: [{ type: 'refused', reason: 'provider_refused' }] };\n      return nothingOf({ type: 'unclear',",
     rig: 'search',
   },
   {
     name: 'an overtaken owner may judge its attempt',
-    file: 'server/src/flow/interpret-report.ts',
+    file: 'server/src/kinds/reading.ts',
     line: `if (intent?.state !== 'sending' || intent.fence !== fence) {`,
     with: `if (intent?.state !== 'sending') {`,
     rig: 'search',
@@ -79,9 +79,9 @@ export const bugs: Bug[] = [
   {
     name: 'sent before it is committed',
     file: 'server/src/flow/accept.ts',
-    line: `  const { payment, replayed, fence, breakerOpen } = await withProbe(`,
-    with: `  if (pixKey) void deps.providers.get(plan.connection)?.sendPayout({ providerId: paymentId.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: pixKey.key, pixKeyType: pixKey.type, description: '' });
-  const { payment, replayed, fence, breakerOpen } = await withProbe(`,
+    line: `  const { row, replayed, fence, breakerOpen } = await withProbe(`,
+    with: `  if (secret) void deps.providers.get(plan.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: (order as unknown as { amountCents: number }).amountCents - 25, pixKey: secret, pixKeyType: 'EMAIL', description: '' });
+  const { row, replayed, fence, breakerOpen } = await withProbe(`,
     rig: 'simulation',
   },
   {
@@ -102,14 +102,14 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a second id on the second attempt',
-    file: 'server/src/flow/send.ts',
+    file: 'server/src/kinds/transfer/transfer.ts',
     line: 'providerId: providerIdOf(id),',
     with: 'providerId: providerIdOf(deps.ids.uuid()),',
     rig: 'simulation',
   },
   {
     name: 'the gross is sent, fee included',
-    file: 'server/src/flow/send.ts',
+    file: 'server/src/kinds/transfer/transfer.ts',
     line: 'amountCents: amountCents - feeCents,',
     with: 'amountCents,',
     rig: 'simulation',
@@ -247,9 +247,9 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an intent stays behind when its payment has ended',
-    file: 'server/src/flow/outcome-command.ts',
-    line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
-    with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
+    file: 'server/src/flow/outcome.ts',
+    line: 'if (intent && !kind.isOpen(after)) writes.push(remove(intents, accountId + paymentId));',
+    with: "if (intent && after.status === 'paid') writes.push(remove(intents, accountId + paymentId));",
     rig: 'search',
   },
   {
@@ -351,7 +351,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute holds nothing',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: "return posted(eventKinds.hold, { kind: 'hold', amountCents: delta }, capturedCents);",
     with: "return posted(eventKinds.hold, { kind: 'hold', amountCents: 1 }, capturedCents);",
     rig: 'suite',
@@ -367,7 +367,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute holds what was refunded already',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;',
     with: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - 0 * refundedCents;',
     rig: 'suite',
@@ -375,7 +375,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund places the hold again that an operator released',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: 'if (held === null || target >= held.wantedCents) return null;',
     with: 'if (held !== null && target >= held.wantedCents) return null;',
     rig: 'suite',
@@ -383,7 +383,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a dispute that is read before its payment holds nothing',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: 'if (posting.event === eventKinds.credit && endToEnd !== null) {',
     with: "if (posting.event === eventKinds.credit && endToEnd === '') {",
     rig: 'suite',
@@ -391,9 +391,9 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the posting of a Pix does not look whether it is disputed',
-    file: 'server/src/flow/outcome-command.ts',
-    line: 'const needsHolds = payment.disputed && !readsHolds(scope, interpretation) && bringsPix(reading);',
-    with: 'const needsHolds = false;',
+    file: 'server/src/kinds/payment/outcome.ts',
+    line: 'const movesHolds = hasReturns || (payment.disputed && bringsPix(reading));',
+    with: 'const movesHolds = hasReturns;',
     rig: 'suite',
     test: 'server/test/settlement/disputes.test.ts',
   },
@@ -463,7 +463,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a debit of a disputed Pix is taken beside its hold',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: 'const less = held.wantedCents - target;',
     with: 'const less = 0;',
     rig: 'suite',
@@ -487,9 +487,9 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund is released on "not found"',
-    file: 'server/src/flow/refund-outcome.ts',
-    line: "      return nothing(\n        outcome.outcome === 'unclear'",
-    with: "      if (outcome.outcome === 'notFound') return { event: { type: 'refused', reason: 'provider_refused' }, ending: null, undecided: false };\n      return nothing(\n        outcome.outcome === 'unclear'",
+    file: 'server/src/kinds/refund/outcome.ts',
+    line: '      return readQuery(observation, standing, eventsOfReport);',
+    with: "      if (observation.outcome.outcome === 'notFound') return { events: [{ type: 'refused', reason: 'provider_refused' }], ending: null, undecided: false };\n      return readQuery(observation, standing, eventsOfReport);",
     rig: 'search',
   },
   {
@@ -501,21 +501,21 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return that failed is taken for the completed refund of its amount',
-    file: 'server/src/flow/refund-lines.ts',
+    file: 'server/src/kinds/payment/refund-lines.ts',
     line: "if (line.id !== null || line.status !== 'settled') return true;",
     with: 'if (line.id !== null) return true;',
     rig: 'search',
   },
   {
     name: 'of two refunds of one amount the completed one takes the line of the other',
-    file: 'server/src/flow/refund-lines.ts',
+    file: 'server/src/kinds/payment/refund-lines.ts',
     line: 'if (open.length > 0) return false;',
     with: 'if (open.length > 0 && open.length === same.length) return false;',
     rig: 'search',
   },
   {
     name: 'what is known as taken back is taken for a refund',
-    file: 'server/src/flow/refund-lines.ts',
+    file: 'server/src/kinds/payment/refund-lines.ts',
     line: 'if (known.some(({ rtrId }) => rtrId === line.rtrId)) return true;',
     with: '',
     rig: 'search',
@@ -529,7 +529,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'refunds of a charge may add up to more than was received',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/kinds/refund/admission.ts',
     line: 'if (amountCents <= 0 || amountCents > leftCents)',
     with: 'if (amountCents <= 0 || amountCents > received)',
     rig: 'suite',
@@ -537,7 +537,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund has no last day',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/kinds/refund/admission.ts',
     line: 'if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)',
     with: 'if (clockMovedMs < 0)',
     rig: 'suite',
@@ -545,7 +545,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund that a restore has lost is begun again',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/kinds/refund/admission.ts',
     line: 'if (known.some(({ id }) => id === providerIdOf(refundId)))',
     with: 'if (known.some(({ id }) => id === refundId))',
     rig: 'suite',
@@ -553,7 +553,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a charge of another operation is refunded',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/kinds/refund/admission.ts',
     line: "if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');",
     with: "if (!charge) throw refuse('payment_not_found');",
     rig: 'suite',
@@ -561,7 +561,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat of a refund does not ask whether it is the same',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/flow/admission.ts',
     line: 'if (earlier && sameRequest(earlier.fingerprint, fingerprint)) return earlier;',
     with: 'if (earlier) return earlier;',
     rig: 'suite',
@@ -569,11 +569,11 @@ export const bugs: Bug[] = [
   },
   {
     name: 'the return of a refund is posted as money that the provider took back',
-    file: 'server/src/flow/refund-lines.ts',
+    file: 'server/src/kinds/payment/refund-lines.ts',
     line: 'const refund = refunds.find((one) => isNamed(one, line));',
     with: "const refund = refunds.find((one) => one.status === 'failed' && isNamed(one, line));",
     rig: 'suite',
-    test: 'server/src/flow/refund-lines.test.ts',
+    test: 'server/src/kinds/payment/refund-lines.test.ts',
   },
   {
     name: 'who may create charges may refund them',
@@ -593,7 +593,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a report of a dispute frees what is held of a second Pix that a person credited',
-    file: 'server/src/flow/hold-of-pix.ts',
+    file: 'server/src/kinds/payment/hold-of-pix.ts',
     line: 'return view.get(creditedPix, accountId + id)?.pix.find((one) => one.endToEnd === pix)?.cents ?? 0;',
     with: 'return 0;',
     rig: 'suite',
@@ -631,7 +631,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a refund brings back a fee that is kept',
-    file: 'server/src/flow/refund-admission.ts',
+    file: 'server/src/kinds/refund/admission.ts',
     line: 'const feeBackCents = returnsFee ? feeBackOf(charge, sum, amountCents) : null;',
     with: 'const feeBackCents = feeBackOf(charge, sum, amountCents);',
     rig: 'suite',
@@ -639,7 +639,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a fee that comes back fills a hold before the refund has made it smaller',
-    file: 'server/src/flow/refund-outcome.ts',
+    file: 'server/src/kinds/refund/outcome.ts',
     line: 'postings: [...(freed?.postings ?? []), ...ended],',
     with: 'postings: [...ended, ...(freed?.postings ?? [])],',
     rig: 'suite',
@@ -655,7 +655,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back although the payer disputes the Pix',
-    file: 'server/src/flow/pix-claims.ts',
+    file: 'server/src/kinds/refund/pix-claims.ts',
     line: '(one) => one.endToEnd === endToEnd && ongoing.has(one.status) && one.debitedCents < one.amountCents,',
     with: '(one) => one.endToEnd === endToEnd && one.debitedCents > one.amountCents,',
     rig: 'suite',
@@ -663,7 +663,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money in suspense goes back again although the provider reports the return that failed here',
-    file: 'server/src/flow/pix-claims.ts',
+    file: 'server/src/kinds/refund/pix-claims.ts',
     line: 'if (ofPix.some(({ id }) => reportedGone.includes(id)))',
     with: 'if (ofPix.some(({ id }) => reportedGone.length > 9 && reportedGone.includes(id)))',
     rig: 'suite',
@@ -671,7 +671,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a return to the payer is sent although the provider took the Pix back while it waited',
-    file: 'server/src/flow/send-refund.ts',
+    file: 'server/src/kinds/refund/refund.ts',
     line: "if (reason !== 'odd_money') return null;",
     with: "if (reason !== 'odd_money' || paymentId !== '') return null;",
     rig: 'suite',
@@ -800,7 +800,7 @@ export const bugs: Bug[] = [
   {
     name: 'a payout goes over another connection while the breaker is open',
     file: 'server/src/flow/accept.ts',
-    line: "order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];",
+    line: 'kind.mayMove ? (caller.chargeFallback ?? []) : [];',
     with: 'caller.chargeFallback ?? [];',
     rig: 'suite',
     test: 'server/test/settlement/charge-routes.test.ts',
@@ -1119,7 +1119,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an expired charge is never queried again',
-    file: 'server/src/flow/outcome-command.ts',
+    file: 'server/src/kinds/payment/outcome.ts',
     line: "if (last.status === 'expired' && payment.status !== 'expired') {",
     with: 'if (false) {',
     rig: 'suite',
@@ -1280,8 +1280,8 @@ export const bugs: Bug[] = [
   {
     name: 'the repeat of a payment that a provider has is sent anew',
     file: 'server/src/flow/admission.ts',
-    line: '  if (lost) {',
-    with: '  if (lost && (false as boolean)) {',
+    line: '  if (kind.adopted && lost) {',
+    with: '  if (kind.adopted && lost && (false as boolean)) {',
     rig: 'suite',
     test: 'server/test/settlement/lost-time.test.ts',
   },

@@ -1,10 +1,11 @@
-import { createCharge } from '../../server/src/api/charges/create.ts';
-import { createTransfer } from '../../server/src/api/transfers/create.ts';
-import { applyOutcome } from '../../server/src/flow/apply-outcome.ts';
-import type { Observation } from '../../server/src/flow/interpret-report.ts';
+import { accept } from '../../server/src/flow/accept.ts';
+import { applyOutcome } from '../../server/src/flow/apply.ts';
 import { startSend, takeOverSend } from '../../server/src/flow/send.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
+import { charge } from '../../server/src/kinds/charge/charge.ts';
+import type { Observation } from '../../server/src/kinds/payment/interpret-report.ts';
+import { transfer } from '../../server/src/kinds/transfer/transfer.ts';
 import type { Intent } from '../../server/src/money/intent.ts';
 import {
   isTerminal,
@@ -173,12 +174,12 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
 
   // ---------------------------------------------------------------------------------------------------- the service
   if (payment === null) {
-    can('accept', (world) => accept(world, rules, 'same'));
+    can('accept', (world) => ask(world, rules, 'same'));
     return actions;
   }
   // A repeat must change nothing: `accept` looks, and no state comes of it.
-  can('the request is repeated', (world) => accept(world, rules, 'same'));
-  can('the request key comes with other data', (world) => accept(world, rules, 'other'));
+  can('the request is repeated', (world) => ask(world, rules, 'same'));
+  can('the request key comes with other data', (world) => ask(world, rules, 'other'));
   if (intent) {
     const mayStart = intent.state !== 'sending' && owner === null;
     if (mayStart) can('a worker starts an attempt', (world) => begin(world, rules));
@@ -407,7 +408,7 @@ export const unclear = { outcome: 'unclear', cause: 'network', detail: '', retry
 
 // ------------------------------------------------------------------------------------------------------------ the service
 
-async function accept(world: World, rules: Rules, data: 'same' | 'other'): Promise<void> {
+async function ask(world: World, rules: Rules, data: 'same' | 'other'): Promise<void> {
   const { local } = world;
   const before = local.stored.payment;
   const memory = new Memory(local.stored, world.columns, local.now);
@@ -415,14 +416,14 @@ async function accept(world: World, rules: Rules, data: 'same' | 'other'): Promi
   const other = data === 'other' ? 'another' : '';
   const accepting =
     local.kind === 'transfer'
-      ? createTransfer(runtime, caller, {
+      ? accept(runtime, transfer, caller, {
           amountCents: grossCents,
           pixKey: receiver,
           pixKeyType: 'EMAIL',
           description: other,
           requestKey,
         })
-      : createCharge(runtime, caller, {
+      : accept(runtime, charge, caller, {
           amountCents: chargeCents,
           payerName: 'Maria',
           description: other,
@@ -487,7 +488,7 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
   if (!payment) return;
   const observation = rules.planted ? rules.planted(seen, intent) : seen;
   const memory = new Memory(local.stored, world.columns, local.now);
-  const about = { accountId, paymentId: payment.id, operationId, connection };
+  const about = { accountId, paymentId: payment.id, operationId, connection, kind: payment.kind };
   await applyOutcome(
     memory.runtime(rules.capabilities, rules),
     { ...about, observation },

@@ -1,8 +1,8 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
 import { describe, expect, it } from 'vitest';
-import { applyOutcome } from '../../server/src/flow/apply-outcome.ts';
-import { applyRefund } from '../../server/src/flow/apply-refund.ts';
+import { applyOutcome } from '../../server/src/flow/apply.ts';
 import { buildDisputeReport } from '../../server/src/flow/report-command.ts';
+import { observedRefund } from '../../server/src/kinds/payment/refund-lines.ts';
 import { newPayment, providerIdOf } from '../../server/src/money/payment.ts';
 import { newRefund } from '../../server/src/money/refund.ts';
 import { buildHold, buildHoldRelease } from '../../server/src/operate/accounts/holds.ts';
@@ -71,6 +71,7 @@ const report =
       runtimeOf(memory),
       {
         ...place,
+        kind: 'deposit',
         observation: {
           from: 'webhook',
           id: 'w',
@@ -145,24 +146,19 @@ const release: News = (memory) => {
 };
 
 const refundCompletes: News = (memory) =>
-  applyRefund(
+  applyOutcome(
     runtimeOf(memory),
-    {
-      ...place,
-      refundId,
-      reason: 'requested',
-      observation: {
-        from: 'charge',
-        cause: { by: 'query', id: 'q' },
-        line: {
-          id: providerIdOf(refundId),
-          rtrId: 'Drefund',
-          amountCents: 300,
-          at: start,
-          status: 'settled',
-        },
+    observedRefund({ accountId, id: refundId, operationId, paymentId, reason: 'requested' }, connection, {
+      from: 'charge',
+      cause: { by: 'query', id: 'q' },
+      line: {
+        id: providerIdOf(refundId),
+        rtrId: 'Drefund',
+        amountCents: 300,
+        at: start,
+        status: 'settled',
       },
-    },
+    }),
     Number.POSITIVE_INFINITY,
   );
 

@@ -1,10 +1,11 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
-import { createCharge } from '../../server/src/api/charges/create.ts';
-import { applyOutcome, ReturnUndecided } from '../../server/src/flow/apply-outcome.ts';
-import { applyRefund } from '../../server/src/flow/apply-refund.ts';
-import { takeOverSend } from '../../server/src/flow/send.ts';
-import { acceptRefund, startRefund } from '../../server/src/flow/send-refund.ts';
+import { accept } from '../../server/src/flow/accept.ts';
+import { applyOutcome, ReturnUndecided } from '../../server/src/flow/apply.ts';
+import { startSend, takeOverSend } from '../../server/src/flow/send.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
+import { charge } from '../../server/src/kinds/charge/charge.ts';
+import { observedRefund, type RefundObservation } from '../../server/src/kinds/payment/refund-lines.ts';
+import { refund as refundKind } from '../../server/src/kinds/refund/refund.ts';
 import type { Intent } from '../../server/src/money/intent.ts';
 import { providerIdOf } from '../../server/src/money/payment.ts';
 import { isRefundOpen, type Refund } from '../../server/src/money/refund.ts';
@@ -102,7 +103,7 @@ async function paidCharge(
   };
   const memory = new Memory(nothingStored, columns, start, conditions);
   const runtime = memory.runtime(capabilities, { transferWaitMs: 0 });
-  void createCharge(runtime, caller, {
+  void accept(runtime, charge, caller, {
     amountCents: pixCents,
     payerName: 'Maria',
     description: '',
@@ -128,7 +129,13 @@ async function paidCharge(
 const requestKeyOf = (at: number): string =>
   `0190a000-0000-4000-8000-0000000000${String(at).padStart(2, '0')}`;
 
-const placeOf = (paymentId: string) => ({ accountId, paymentId, operationId, connection });
+const placeOf = (paymentId: string) => ({
+  accountId,
+  paymentId,
+  operationId,
+  connection,
+  kind: 'deposit' as const,
+});
 
 const begins = {
   refunds: await paidCharge(1, fees),
@@ -502,7 +509,7 @@ async function ask(world: World, rules: Rules, at: number, amountCents: number):
   };
   let failed: unknown = null;
   let answered = false;
-  acceptRefund(memory.runtime(rules.capabilities, rules), caller, order).then(
+  accept(memory.runtime(rules.capabilities, rules), refundKind, caller, order).then(
     () => {
       answered = true;
     },
@@ -536,7 +543,7 @@ async function begin(world: World, rules: Rules, at: number): Promise<void> {
   const intent = intentAt(world.local, at);
   if (!intent) return;
   const memory = new Memory(world.local.stored, world.columns, world.local.now);
-  const attempt = await startRefund(memory.runtime(rules.capabilities, rules), intent);
+  const attempt = await startSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
   if (attempt) withLane(world.local, at, { owner: { fence: attempt.fence, phase: 'toSend' } });
 }
@@ -561,17 +568,16 @@ async function observe(
   world: World,
   rules: Rules,
   at: number,
-  observation: Parameters<typeof applyRefund>[1]['observation'],
+  observation: RefundObservation,
 ): Promise<void> {
   const { local } = world;
   const refund = refundAt(local, at);
   if (!refund) return;
   const intent = intentAt(local, at);
   const memory = new Memory(local.stored, world.columns, local.now);
-  const { id: refundId, paymentId, reason } = refund;
-  await applyRefund(
+  await applyOutcome(
     memory.runtime(rules.capabilities, rules),
-    { accountId, refundId, paymentId, operationId, reason, connection, observation },
+    observedRefund(refund, connection, observation),
     Number.POSITIVE_INFINITY,
   );
   if (

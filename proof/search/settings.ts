@@ -1,5 +1,5 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
-import type { Observation } from '../../server/src/flow/interpret-report.ts';
+import type { Observation } from '../../server/src/kinds/payment/interpret-report.ts';
 import type { PayoutReport } from '../../server/src/provider/provider.ts';
 import type { Setting } from './explore.ts';
 import type { Rules } from './model.ts';

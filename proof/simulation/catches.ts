@@ -25,7 +25,7 @@ const tooRare: Readonly<Record<string, string>> = {
   'a probe was not given back': 'the database fails between a refused command and what it gives back',
   'store/rows/unreadable.ts':
     'a stored value that cannot be opened: no story loses a secret, the rotations do',
-  'flow/outcome-command.ts': 'the same of the Pix key that a report is compared with',
+  'kinds/payment/outcome.ts': 'the same of the Pix key that a report is compared with',
   'flow/defend.ts': 'the same of a defence that is shown',
   'awaited outcomes could not be read':
     'a caller waits for what a worker sends: only where a connection limits parallel sends, as this one does not',

@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { createTransfer } from '../../server/src/api/transfers/create.ts';
+import { accept } from '../../server/src/flow/accept.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
+import { transfer } from '../../server/src/kinds/transfer/transfer.ts';
 import type { Runtime } from '../../server/src/main/runtime.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Till } from '../../server/src/store/till.ts';
@@ -62,8 +63,9 @@ export const orderTo = (behaviour: string, requestKey: string = crypto.randomUUI
 
 /** A transfer that is committed and left to the workers. */
 export async function leave(service: Service, merchant: Merchant, behaviour: string): Promise<string> {
-  const { payment } = await createTransfer(
+  const { row: payment } = await accept(
     beside(service.cellOf(merchant)),
+    transfer,
     await callerOf(service, merchant),
     orderTo(behaviour),
   );

@@ -1,40 +1,52 @@
 import type { Caller } from '../ground/caller.ts';
 import { ApiError } from '../ground/errors.ts';
-import type { Payment } from '../money/payment.ts';
+import type { KindOf, Sent } from '../kinds/kind.ts';
 import { fingerprintOf, paymentIdFor } from '../store/rows/idempotency.ts';
-import { buildAdmission, type Order } from './admission.ts';
+import { buildAdmission } from './admission.ts';
 import { type AwaitDeps, awaitOutcome } from './await-outcome.ts';
 import { planDispatch, probeOf } from './dispatch-plan.ts';
-import { withLostLook } from './lost-payments.ts';
 import { withProbe } from './probe.ts';
 
-/** What accepting a payment needs. */
+/** What accepting something that is to be sent needs. */
 export interface AcceptDeps extends AwaitDeps {
-  /** The installation's identity secret: payment ids and fingerprints. */
+  /** The installation's identity secret: ids and fingerprints. */
   identity: Buffer;
 }
 
-export interface Accepted {
-  payment: Payment;
-  /** An earlier request with this key made the payment. */
+export interface Accepted<Row> {
+  row: Row;
+  /** An earlier request with this key made it. */
   replayed: boolean;
 }
 
+/** `accept` for callers that know the kind and the order. */
+export type Accept = <Row extends Sent, Order extends { requestKey: string }>(
+  kind: KindOf<Row, Order>,
+  caller: Caller,
+  order: Order,
+) => Promise<Accepted<Row>>;
+
 /**
- * Accepts a payment on the account's connection. A charge goes to the next connection of the account's list where this one's breaker is open: it was
- * refused before anything was committed, so its creation was certainly not sent. A committed charge moves on only while nothing of it was
- * sent (`send.ts`), and a repeat of its request key finds it on the connection that it is on. A payout has one connection.
- * @throws ApiError as `acceptOn` does; where no connection takes the charge, the error of the first one
+ * Accepts what is to be sent, over the account's connection or that of its kind. A charge goes to the next connection of the account's list where
+ * this one's breaker is open: it was refused before anything was committed, so its creation was certainly not sent. A committed charge moves on only
+ * while nothing of it was sent (`send.ts`), and a repeat of its request key finds it on the connection that it is on. A payout has one connection.
+ * @throws ApiError as `acceptOn` does; where no connection takes it, the error of the first one
  */
-export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
-  const fallback = order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];
+export async function accept<Row extends Sent, Order extends { requestKey: string }>(
+  deps: AcceptDeps,
+  kind: KindOf<Row, Order>,
+  caller: Caller,
+  order: Order,
+): Promise<Accepted<Row>> {
+  const first = kind.connectionOf ? await kind.connectionOf(deps.sql, caller, order) : caller.connection;
+  const fallback = kind.mayMove ? (caller.chargeFallback ?? []) : [];
   let refused: unknown;
-  for (const connection of [caller.connection, ...fallback]) {
+  for (const connection of [first, ...fallback]) {
     try {
-      return await acceptOn(deps, { ...caller, connection }, order);
+      return await acceptOn(deps, kind, { ...caller, connection }, order);
     } catch (error) {
       refused ??= error;
-      const tries = connection === caller.connection ? breakerIsOpen(error) : takesNoCharge(error);
+      const tries = connection === first ? breakerIsOpen(error) : takesNoCharge(error);
       if (!tries) throw error;
     }
   }
@@ -51,32 +63,34 @@ const takesNoCharge = (error: unknown): boolean =>
     (error.code === 'provider_not_configured' || error.code === 'not_offered_by_provider'));
 
 /**
- * Commits a payment, sends it or leaves it to a worker, and waits for its outcome as long as the order says.
+ * Commits it, sends it or leaves it to a worker, and waits for its outcome as long as its kind says.
  * @throws ApiError what refuses the order (`admission.ts`), or 503 when nothing is known to be committed
  */
-async function acceptOn(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
+async function acceptOn<Row extends Sent, Order extends { requestKey: string }>(
+  deps: AcceptDeps,
+  kind: KindOf<Row, Order>,
+  caller: Caller,
+  order: Order,
+): Promise<Accepted<Row>> {
   const { accountId, operationId, accountNumber } = caller;
-  const { kind, requestKey, asked, pixKey } = order;
-  const plan = planDispatch(deps, caller, kind, order.waitMs);
-  const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
+  const plan = planDispatch(deps, caller, kind, kind.waitMs(deps.settings));
+  const id = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, order.requestKey);
+  const secret = kind.secretOf?.(order) ?? null;
   const input = {
     caller,
     order,
     plan,
-    paymentId,
-    fingerprint: fingerprintOf(deps.identity, { ...asked, kind, operationId }),
-    sealedKey: pixKey === null ? null : deps.secrets.seal(pixKey.key, paymentId),
+    id,
+    fingerprint: fingerprintOf(deps.identity, { ...kind.asked(order), kind: kind.name, operationId }),
+    sealed: secret === null ? null : deps.secrets.seal(secret, id),
   };
-  const { payment, replayed, fence, breakerOpen } = await withProbe(
+  const { row, replayed, fence, breakerOpen } = await withProbe(
     deps,
     probeOf(plan),
-    (hasProbe) =>
-      withLostLook(plan, (planned) =>
-        deps.till.submit(buildAdmission({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe })),
-      ),
-    ({ payment, replayed }) => !replayed && payment.status === 'unknown',
+    (hasProbe) => deps.till.submit(buildAdmission(kind, { ...input, token: deps.ids.uuid(), hasProbe })),
+    (begun) => !begun.replayed && begun.row.status === 'unknown',
   );
   deps.breakers.seen(plan.connection, plan.call, breakerOpen);
-  if (replayed) return { payment, replayed };
-  return { payment: await awaitOutcome(deps, plan, payment, fence), replayed };
+  if (replayed) return { row, replayed };
+  return { row: await awaitOutcome(deps, kind, plan, row, fence), replayed };
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { transfer } from '../kinds/transfer/transfer.ts';
 import { conditions, platform } from '../store/rows/conditions.sql.ts';
 import type { View } from '../store/till.ts';
 import { buildAdmission } from './admission.ts';
@@ -8,7 +9,15 @@ const now = Date.UTC(2026, 10, 20, 15);
 const accountId = '0190a000-0000-7000-8000-000000000001';
 const operationId = '0190a000-0000-7000-8000-00000000000a';
 const rows: Record<string, unknown> = {
-  [conditions.name]: { accountId, enabled: true, withdrawalsBlocked: false },
+  [conditions.name]: {
+    accountId,
+    enabled: true,
+    withdrawalsBlocked: false,
+    withdrawalFeeCents: 25,
+    withdrawalFeeBps: 0,
+    minimumWithdrawalCents: 1_000,
+    maximumWithdrawalCents: 1_000_000,
+  },
   [platform.name]: { withdrawalsPausedAt: null, restoredAt: null, uncompared: [] },
   [breakerRows.name]: undefined,
 };
@@ -20,7 +29,7 @@ const view = {
 } as unknown as View;
 
 const admission = (refusedAs: 'pix_key_not_found' | null) =>
-  buildAdmission({
+  buildAdmission(transfer, {
     caller: {
       accountId,
       accountNumber: 7,
@@ -33,17 +42,12 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       operationNamed: true,
     },
     order: {
-      kind: 'transfer',
       amountCents: 1_000,
       requestKey: 'k',
       description: '',
-      metadata: null,
-      payerName: null,
-      pixKey: { type: 'EMAIL', key: 'maria@loja.example' },
-      asked: {},
-      feeCents: () => 25,
-      refusedAs,
-      waitMs: 0,
+      // No key in DICT has an address as long as this.
+      pixKey: refusedAs === null ? 'maria@loja.example' : `${'m'.repeat(80)}@loja.example`,
+      pixKeyType: 'EMAIL',
     },
     plan: {
       connection: 'simulator',
@@ -57,13 +61,13 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       traceparent: undefined,
       configured: true,
       offered: true,
+      can: undefined,
       candidates: () => ['simulator'],
-      looksForLost: false,
     },
     token: '0190a000-0000-7000-8000-0000000000ff',
-    paymentId: '0190a000-0000-7000-8000-000000000077',
+    id: '0190a000-0000-7000-8000-000000000077',
     fingerprint: Buffer.alloc(32),
-    sealedKey: Buffer.from('sealed'),
+    sealed: Buffer.from('sealed'),
     hasProbe: false,
   });
 

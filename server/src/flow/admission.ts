@@ -1,11 +1,9 @@
 import { type Caller, requirePermission } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
-import { announce } from '../kinds/payment/payment-events.ts';
-import { type Intent, type SentKind, sendPriority } from '../money/intent.ts';
-import { eventKinds } from '../money/journal.ts';
-import { causeOfCall, newPayment, type Payment, type PaymentReason } from '../money/payment.ts';
-import { factsOfDecision, next } from '../money/state.ts';
-import { idsOf } from '../ports/ids.ts';
+import type { AnyKind, KindOf, Sent } from '../kinds/kind.ts';
+import { type Intent, sendPriority } from '../money/intent.ts';
+import type { PaymentReason } from '../money/payment.ts';
+import type { Table } from '../store/database/table.ts';
 import type { BalanceRow } from '../store/ledger.sql.ts';
 import {
   type AccountState,
@@ -23,7 +21,6 @@ import { takenKeys } from '../store/rows/used-keys.sql.ts';
 import {
   type ChainKey,
   type Command,
-  type Decision,
   type Posting,
   put,
   type Read,
@@ -35,53 +32,36 @@ import {
 import { connectionsToAsk } from './ask-first.ts';
 import { type BreakerRow, breakerKey, breakerRows } from './breaker.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
-import { adoptedIntent, lostIn, lostReads } from './lost-payments.ts';
+import { adoptedIntent, lostIn } from './lost-payments.ts';
 import { ProbeDue } from './probe.ts';
 
 /**
- * The admission of a new payment, as a command for the till. Pure.
+ * The admission of what is to be sent, as a command for the till, for every kind. Pure.
  *
- * Payment (`unknown`), reserve and send intent commit together, before the first byte goes to the provider. When the caller waits, the
+ * Its row (`unknown`), reserve and send intent commit together, before the first byte goes to the provider. When the caller waits, the
  * intent commits as `sending`, owned by this process, which then sends at once; otherwise it commits as `ready` for a worker. The
  * till decides under the lock, in this order: repeat or conflict of the request key; state of key, account, platform and
- * provider; rules of the business. So a repeat is answered even when the account is blocked by now.
+ * provider; rules of the kind. So a repeat is answered even when the account is blocked by now.
  */
-export interface Order {
-  kind: Payment['kind'];
-  amountCents: number;
-  requestKey: string;
-  description: string;
-  metadata: Payment['metadata'];
-  payerName: string | null;
-  pixKey: { type: NonNullable<Payment['pixKeyType']>; key: string } | null;
-  /** What a repeat must have in common with the first request, besides the operation. */
-  asked: Readonly<Record<string, string | number>>;
-  /** The fee by the account's conditions, in cents. @throws ApiError by the rules of the kind */
-  feeCents(account: AccountState): number;
-  /** The refusal is known beforehand: the payment is recorded as cancelled and never sent. */
-  refusedAs: PaymentReason | null;
-  /** How long the caller waits for the provider, in milliseconds. */
-  waitMs: number;
-}
-
-export interface AdmissionInput {
+export interface AdmissionInput<Order> {
   caller: Caller;
   order: Order;
   plan: DispatchPlan;
   /** Also the fence of a send by this process. */
   token: string;
-  paymentId: string;
+  id: string;
   /** A hash of everything that a repeat must have in common with the first request. */
   fingerprint: Buffer;
-  /** The receiver's Pix key, sealed for this payment. */
-  sealedKey: Buffer | null;
+  /** The secret of the order, sealed for this id. */
+  sealed: Buffer | null;
   /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
 }
 
-export interface Admitted {
-  payment: Payment;
-  /** An earlier request with this key made the payment. */
+/** What was asked for, as it is stored. */
+export interface Begun<Row> {
+  row: Row;
+  /** An earlier request with this key made it. */
   replayed: boolean;
   /** The fence of the send by this process; null: a worker sends. */
   fence: string | null;
@@ -89,8 +69,11 @@ export interface Admitted {
 }
 
 /** @throws ApiError from `decide`: what refuses the order */
-export function buildAdmission(input: AdmissionInput): Command<Admitted> {
-  const { caller, order, plan, token, paymentId, fingerprint, hasProbe } = input;
+export function buildAdmission<Row extends Sent, Order extends { requestKey: string }>(
+  kind: KindOf<Row, Order>,
+  input: AdmissionInput<Order>,
+): Command<Begun<Row>> {
+  const { caller, order, plan, token, id, fingerprint, sealed, hasProbe } = input;
   const { accountId, operationId } = caller;
   const chain = { accountId, chainId: operationId };
   return {
@@ -98,95 +81,68 @@ export function buildAdmission(input: AdmissionInput): Command<Admitted> {
     deadlineMs: plan.acceptByMs,
     chains: [chain],
     reads: [
-      ...requestKeyReads(accountId, paymentId, order.requestKey),
+      read(kind.table, accountId + id),
+      ...requestKeyReads(accountId, id, order.requestKey),
+      ...(kind.admissionReads?.(accountId, order) ?? []),
       ...admissionReads(caller, plan),
-      ...lostReads(plan, accountId, paymentId),
     ],
     eventRefs: [],
     decide: (view, now) => {
-      const { balance, earlier } = findEarlier(view, chain, paymentId, order.requestKey, fingerprint);
+      const { frozen } = liveBalance(view, chain);
+      const earlier = findEarlier(
+        view,
+        kind.table,
+        { accountId, id, requestKey: order.requestKey },
+        fingerprint,
+      );
       if (earlier) {
         const breakerOpen = view.get(breakerRows, breakerKey(plan.connection, plan.call))?.open ?? false;
-        return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
+        return { answer: { row: earlier, replayed: true, fence: null, breakerOpen } };
       }
-      const standing = { frozen: balance.frozen, hasProbe };
-      const admission = lostIn(view, plan, view.get(conditions, accountId), paymentId)
-        ? requireRepeat(view, caller, plan, standing, now)
-        : requireAdmission(view, caller, plan, standing, now);
-      return admitted(view, input, admission, now);
+      const { account, breaker } = requireBeginning(view, kind, { caller, plan, id, frozen, hasProbe }, now);
+      const { connection, can } = plan;
+      const admission = { caller, order, account, connection, can, id, fingerprint, sealed, token };
+      const { row, refusedAs, postings, writes } = kind.admit(view, admission, now);
+      const begun = createSendIntent(view, kind, plan, { row, refusedAs, token, now, caller });
+      const breakerOpen = breaker?.open ?? false;
+      return {
+        answer: { row: begun.row, replayed: false, fence: begun.fence, breakerOpen },
+        postings: [...postings, ...begun.postings],
+        writes: [...begun.writes, ...writes],
+      };
     },
   };
 }
 
-function admitted(
-  view: View,
-  { caller, order, plan, token, paymentId, fingerprint, sealedKey }: AdmissionInput,
-  admission: Admission,
-  now: number,
-): Decision<Admitted> {
-  const { accountId, operationId } = caller;
-  const { kind, amountCents, refusedAs } = order;
-  const chain = { accountId, chainId: operationId };
-  const content = {
-    accountId,
-    id: paymentId,
-    operationId,
-    kind,
-    amountCents,
-    feeCents: order.feeCents(admission.account),
-    requestKey: order.requestKey,
-    fingerprint,
-    description: order.description,
-    metadata: order.metadata,
-    payerName: order.payerName,
-    pixKey: sealedKey,
-    pixKeyType: order.pixKey?.type ?? null,
-    command: token,
-    connection: plan.connection,
-  };
-  const payment = newPayment(content, 'unknown', now, causeOfCall('api', caller));
-  const reserve: Posting = {
-    chain,
-    subject: paymentId,
-    event: eventKinds.reserve,
-    reference: '',
-    effectiveAt: now,
-    movement: { kind: 'reserve', grossCents: amountCents },
-  };
-  const begun = createSendIntent(view, plan, { payment, refusedAs, token, now, caller });
-  const breakerOpen = admission.breaker?.open ?? false;
-  return {
-    answer: { payment: begun.payment, replayed: false, fence: begun.fence, breakerOpen },
-    postings: [...(kind === 'deposit' ? [] : [reserve]), ...begun.postings],
-    writes: begun.writes,
-  };
+/** @throws ApiError `operation_not_found` */
+export function liveBalance(view: View, chain: ChainKey): Readonly<BalanceRow> {
+  const balance = view.balance(chain);
+  if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
+  return balance;
 }
 
-/** What `findEarlier` reads. */
-export const requestKeyReads = (accountId: string, paymentId: string, requestKey: string): Read[] => [
-  read(payments, paymentKey(accountId, paymentId)),
+/** What `findEarlier` reads, besides the row itself. */
+export const requestKeyReads = (accountId: string, id: string, requestKey: string): Read[] => [
+  read(payments, paymentKey(accountId, id)),
   read(takenKeys, accountId + requestKey),
 ];
 
 /**
- * The balance of the operation, and the payment that an earlier request with this key made.
- * @throws ApiError `operation_not_found`; `idempotency_conflict` when the key was used for something else
+ * What an earlier request with this key made.
+ * @throws ApiError `idempotency_conflict` when the key was used for something else
  */
-export function findEarlier(
+export function findEarlier<Row extends Sent>(
   view: View,
-  chain: ChainKey,
-  paymentId: string,
-  requestKey: string,
+  table: Table<Row>,
+  { accountId, id, requestKey }: { accountId: string; id: string; requestKey: string },
   fingerprint: Buffer,
-): { balance: Readonly<BalanceRow>; earlier: Payment | undefined } {
-  const { accountId } = chain;
-  const balance = view.balance(chain);
-  if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
-  const earlier = view.get(payments, paymentKey(accountId, paymentId));
-  if (earlier && !sameRequest(earlier.fingerprint, fingerprint))
-    throw refuse('idempotency_conflict', { paymentId });
-  if (!earlier && view.get(takenKeys, accountId + requestKey)) throw refuse('idempotency_conflict');
-  return { balance, earlier };
+): Row | undefined {
+  const earlier = view.get(table, accountId + id);
+  if (earlier && sameRequest(earlier.fingerprint, fingerprint)) return earlier;
+  const payment = view.get(payments, paymentKey(accountId, id));
+  if (payment) throw refuse('idempotency_conflict', { paymentId: payment.id });
+  if (earlier || view.get(takenKeys, accountId + requestKey)) throw refuse('idempotency_conflict');
+  return undefined;
 }
 
 /** What `requireAdmission` and `createSendIntent` read. */
@@ -202,25 +158,36 @@ export const stateReads = (caller: Caller): Read[] => [
   read(platform, platformKey),
 ];
 
-export interface Admission {
+export interface Standing {
   account: AccountState;
   breaker: BreakerRow | undefined;
 }
 
+interface Beginning {
+  caller: Caller;
+  plan: DispatchPlan;
+  id: string;
+  frozen: boolean;
+  hasProbe: boolean;
+}
+
 /**
- * The same of a payment that a provider already has: it is only queried, there. What was found of the account stops its other withdrawals, and
- * not the repeat that brings it back.
+ * Of a payment that a provider already has, which is only queried there, less is required: what was found of the account stops its other
+ * withdrawals, and not the repeat that brings it back.
  */
-const requireRepeat = (
+function requireBeginning(
   view: View,
-  caller: Caller,
-  plan: DispatchPlan,
-  { frozen }: { frozen: boolean },
+  kind: AnyKind,
+  { caller, plan, id, frozen, hasProbe }: Beginning,
   now: number,
-): Admission => ({
-  account: requireAllowed(view, caller, kindOf(plan), { frozen, repeatsLost: true }, now),
-  breaker: undefined,
-});
+): Standing {
+  const isLost = kind.adopted && lostIn(view, view.get(conditions, caller.accountId), id);
+  if (!isLost) return requireAdmission(view, kind, { caller, plan, frozen, hasProbe }, now);
+  return {
+    account: requireAllowed(view, kind, caller, { frozen, repeatsLost: true }, now),
+    breaker: undefined,
+  };
+}
 
 /**
  * The states of key, account, platform and provider, checked in this order.
@@ -228,12 +195,11 @@ const requireRepeat = (
  */
 export function requireAdmission(
   view: View,
-  caller: Caller,
-  plan: DispatchPlan,
-  { frozen, hasProbe }: { frozen: boolean; hasProbe: boolean },
+  kind: AnyKind,
+  { caller, plan, frozen, hasProbe }: Omit<Beginning, 'id'>,
   now: number,
-): Admission {
-  const account = requireAllowed(view, caller, kindOf(plan), { frozen }, now);
+): Standing {
+  const account = requireAllowed(view, kind, caller, { frozen }, now);
   if (!plan.configured) throw refuse('provider_not_configured');
   if (!plan.offered) throw refuse('not_offered_by_provider');
   const breaker = view.get(breakerRows, breakerKey(plan.connection, plan.call));
@@ -250,8 +216,8 @@ export function requireAdmission(
  */
 export function requireAllowed(
   view: View,
+  { permission, isWithdrawal }: Pick<AnyKind, 'permission' | 'isWithdrawal'>,
   caller: Caller,
-  kind: SentKind,
   { frozen, repeatsLost = false }: { frozen: boolean; repeatsLost?: boolean },
   now: number,
 ): AccountState {
@@ -259,11 +225,11 @@ export function requireAllowed(
     const keyState = view.get(keyStates, caller.keyId);
     if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
     if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
-    requirePermission(new Set(keyState.permissions), [permissionFor[kind]]);
+    requirePermission(new Set(keyState.permissions), [permission]);
   }
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');
-  if (kind !== 'deposit') {
+  if (isWithdrawal) {
     if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
       throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
@@ -273,55 +239,52 @@ export function requireAllowed(
   return account;
 }
 
-const permissionFor = { deposit: 'charges', transfer: 'transfers', refund: 'refunds' } as const;
-
-const kindOf = ({ call }: DispatchPlan): SentKind =>
-  call === 'charge' ? 'deposit' : call === 'refund' ? 'refund' : 'transfer';
-
-export interface CreatedIntent {
-  payment: Payment;
+export interface CreatedIntent<Row> {
+  row: Row;
   fence: string | null;
   postings: Posting[];
   writes: Write[];
 }
 
 /**
- * What the command writes for a payment that becomes `unknown`: the payment and the intent to send it. A payment whose refusal is known
- * beforehand is cancelled in the same transaction, and nothing is sent to the provider.
+ * What the command writes for what becomes `unknown`: its row and the intent to send it. What a provider has already is queried there and never
+ * sent; what is known to be refused ends in the same transaction.
  */
-export function createSendIntent(
+export function createSendIntent<Row extends Sent>(
   view: View,
+  kind: KindOf<Row>,
   plan: DispatchPlan,
-  order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
-): CreatedIntent {
-  const { payment, refusedAs, token, now } = order;
-  const { accountId, id } = payment;
-  const intent = newIntent(view, plan, payment, token, now);
-  const lost = lostIn(view, plan, view.get(conditions, accountId), id);
-  if (lost) {
-    const adopted = { ...payment, connection: lost.connection };
+  order: { row: Row; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
+): CreatedIntent<Row> {
+  const { row, refusedAs: reason, token, now, caller } = order;
+  const { accountId, id, operationId } = row;
+  const intent = newIntent(view, plan, { accountId, id, operationId, kind: kind.name }, token, now);
+  const lost = kind.adopted && lostIn(view, view.get(conditions, accountId), id);
+  if (kind.adopted && lost) {
+    const adopted = kind.adopted(row, lost.connection);
     return {
-      payment: adopted,
+      row: adopted,
       fence: null,
       postings: [],
       writes: [
-        put(payments, adopted),
-        put(intents, adoptedIntent(intent, payment, lost, now)),
+        put(kind.table, adopted),
+        put(intents, adoptedIntent(intent, row, lost, now)),
         remove(lostPayments, paymentKey(accountId, id)),
       ],
     };
   }
-  if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
+  if (kind.refused && reason !== null)
+    return { ...kind.refused(row, { reason, caller, connection: plan.connection, token, now }), fence: null };
   return {
-    payment,
+    row,
     fence: intent.state === 'sending' ? token : null,
     postings: [],
-    writes: [put(payments, payment), put(intents, intent)],
+    writes: [put(kind.table, row), put(intents, intent)],
   };
 }
 
-/** The intent to send a payment or a refund. */
-export function newIntent(
+/** The intent to send it. */
+function newIntent(
   view: View,
   plan: DispatchPlan,
   {
@@ -363,25 +326,5 @@ export function newIntent(
     createdAt: now,
     providerRef: null,
     identity: leaseMs === null ? null : plan.identity,
-  };
-}
-
-function refusedBeforehand(
-  payment: Payment,
-  reason: PaymentReason,
-  connection: string,
-  { token, now, caller }: { token: string; now: number; caller: Caller },
-): CreatedIntent {
-  const step = next(payment, { type: 'refused', reason }, factsOfDecision(now, causeOfCall('rule', caller)));
-  if (!step) throw new Error('a new payment could not be refused');
-  const chain: ChainKey = { accountId: payment.accountId, chainId: payment.operationId };
-  return {
-    payment: step.payment,
-    fence: null,
-    postings: step.postings.map((posting) => ({ ...posting, chain, subject: payment.id, connection })),
-    writes: [
-      put(payments, step.payment),
-      ...announce(idsOf(token), !caller.test, step.payment, payment.status, step.events),
-    ],
   };
 }

@@ -1,11 +1,10 @@
 import { before } from '../ground/deadline.ts';
 import type { Signal } from '../ground/signal.ts';
-import type { Payment } from '../money/payment.ts';
-import { paymentKey, payments } from '../store/rows/payments.sql.ts';
+import type { KindOf, Sent } from '../kinds/kind.ts';
 import { type DispatchPlan, waitLeftMs } from './dispatch-plan.ts';
 import { type Attempt, type SendDeps, type Sender, send } from './send.ts';
 
-/** What sending a committed payment and waiting for its outcome needs. */
+/** What sending something committed and waiting for its outcome needs. */
 export interface AwaitDeps extends SendDeps {
   /** Senders of this process, by connection; empty without a worker. */
   senders: ReadonlyMap<string, Sender>;
@@ -14,82 +13,89 @@ export interface AwaitDeps extends SendDeps {
 }
 
 /**
- * Sends a committed payment, or leaves it to a worker, and waits for the provider's answer as long as the plan allows.
+ * Sends what was committed, or leaves it to a worker, and waits for the provider's answer as long as the plan allows.
  * @param fence of the attempt that was committed as `sending`; null: a worker sends
- * @returns the payment with its outcome, or as it is stored when the wait is over; sending continues in both cases
+ * @returns it with its outcome, or as it is stored when the wait is over; sending continues in both cases
  */
-export async function awaitOutcome(
+export async function awaitOutcome<Row extends Sent>(
   deps: AwaitDeps,
+  kind: KindOf<Row>,
   plan: DispatchPlan,
-  payment: Payment,
+  row: Row,
   fence: string | null,
-): Promise<Payment> {
-  if (payment.status !== 'unknown') {
+): Promise<Row> {
+  if (row.status !== 'unknown') {
     deps.eventsWritten();
-    return payment;
+    return row;
   }
   const { connection, identity, leaseMs, startedMs, waitMs } = plan;
   if (fence === null || leaseMs === null) {
     deps.wake();
-    return waitMs > 0 ? watched(deps, payment, plan) : payment;
+    return waitMs > 0 && kind.isAwaited ? watched(deps, kind, row, plan) : row;
   }
   const leaseEndsMs = startedMs + leaseMs;
-  const attempt: Attempt = { payment, connection, identity, fence, leaseEndsMs, repeat: false };
+  const attempt: Attempt<Row> = { kind, row, connection, identity, fence, leaseEndsMs, repeat: false };
   const sender = waitMs > 0 ? undefined : deps.senders.get(connection);
   if (sender) {
     sender.begin(attempt);
-    return payment;
+    return row;
   }
-  return answered(deps, send(deps, { ...attempt, traceparent: plan.traceparent }), payment, plan);
+  return answered(deps, { kind, row, plan }, send(deps, { ...attempt, traceparent: plan.traceparent }));
+}
+
+/** What was committed, and how its caller waits. */
+interface Waiting<Row extends Sent> {
+  kind: KindOf<Row>;
+  row: Row;
+  plan: DispatchPlan;
 }
 
 /** This process sends: the outcome when it comes in time, else the stored state. */
-async function answered(
+async function answered<Row extends Sent>(
   deps: AwaitDeps,
-  sending: Promise<Payment>,
-  asCommitted: Payment,
-  plan: DispatchPlan,
-): Promise<Payment> {
+  { kind, row, plan }: Waiting<Row>,
+  sending: Promise<Row>,
+): Promise<Row> {
   const outcome = sending.catch((error: unknown) => {
     // The outcome could not be stored: the lease runs out and the follow-up queries the provider.
-    deps.log.error({ err: error, paymentId: asCommitted.id }, 'the outcome of a send was not applied');
-    return asCommitted;
+    deps.log.error({ err: error, kind: kind.name, id: row.id }, 'the outcome of a send was not applied');
+    return row;
   });
   const cut = new AbortController();
   const waited = deps.clock
     .sleep(waitLeftMs(deps, plan), AbortSignal.any([cut.signal, deps.draining]))
     .then(() => null);
-  const payment = await Promise.race([outcome, waited]);
+  const after = await Promise.race([outcome, waited]);
   cut.abort(null);
-  return payment ?? (await storedPayment(deps, asCommitted, plan));
+  return after ?? (await stored(deps, { kind, row, plan }));
 }
 
 /** A worker sends, perhaps in another process: the outcome when it comes in time, else the stored state. */
-async function watched(deps: AwaitDeps, payment: Payment, plan: DispatchPlan): Promise<Payment> {
+async function watched<Row extends Sent>(
+  deps: AwaitDeps,
+  kind: KindOf<Row>,
+  row: Row,
+  plan: DispatchPlan,
+): Promise<Row> {
   const over = new AbortController();
   const ended = AbortSignal.any([over.signal, deps.draining]);
-  const outcome = deps.outcomes.outcomeOf(payment, ended);
+  const outcome = deps.outcomes.outcomeOf(kind.table, row, ended);
   void deps.clock.sleep(waitLeftMs(deps, plan), ended).then(() => over.abort(null));
   const known = await outcome;
   over.abort(null);
-  return known ?? (await storedPayment(deps, payment, plan));
+  return known ?? (await stored(deps, { kind, row, plan }));
 }
 
-const storedPayment = (deps: AwaitDeps, payment: Payment, plan: DispatchPlan): Promise<Payment> =>
-  storedOr(deps, plan, payment, payments.read(deps.sql, [paymentKey(payment.accountId, payment.id)]));
-
 /** What is stored now, or what was committed when that cannot be read in time: what was accepted never becomes an error. */
-export async function storedOr<Accepted extends { id: string }>(
-  { clock, log }: Pick<AwaitDeps, 'clock' | 'log'>,
-  { answerByMs }: DispatchPlan,
-  committed: Accepted,
-  look: Promise<Accepted[]>,
-): Promise<Accepted> {
+async function stored<Row extends Sent>(
+  { sql, clock, log }: Pick<AwaitDeps, 'sql' | 'clock' | 'log'>,
+  { kind, row, plan }: Waiting<Row>,
+): Promise<Row> {
   try {
-    const [row] = await before(clock, answerByMs, look);
-    return row ?? committed;
+    const [found] = await before(clock, plan.answerByMs, kind.table.read(sql, [row.accountId + row.id]));
+    return found ?? row;
   } catch (error) {
-    log.warn({ err: error, id: committed.id }, 'the latest state could not be read');
-    return committed;
+    log.warn({ err: error, id: row.id }, 'the latest state could not be read');
+    return row;
   }
 }

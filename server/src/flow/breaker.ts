@@ -1,21 +1,10 @@
 import type { Log } from '../ground/log.ts';
+import type { CallKind } from '../kinds/kind.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 import type { UnclearCause } from '../provider/provider.ts';
 import type { Readable } from '../store/database/table.ts';
 import { createStandstills } from './standstill.ts';
-
-/**
- * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one call in thirty
- * seconds goes out as a probe.
- *
- * Its state is a row per connection and kind of call, written by the process that sees the change and read by every flush, so that all
- * processes agree. Each process counts its own calls. Ten connection failures or timeouts in a row open the breaker, in the order in which
- * the calls began: of a crowd that begins together, those that hang end together, seconds after all others were answered. 5xx and unreadable
- * answers open it only as a rate, and only over several accounts where several are seen, so that one merchant's bad payload stops no
- * other merchant.
- */
-export type CallKind = 'charge' | 'payout' | 'refund' | 'query';
 
 export type CallResult =
   | 'ok'
@@ -33,6 +22,16 @@ export interface BreakerRow {
   changedAt: number;
 }
 
+/**
+ * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one call in thirty
+ * seconds goes out as a probe.
+ *
+ * Its state is a row per connection and kind of call, written by the process that sees the change and read by every flush, so that all
+ * processes agree. Each process counts its own calls. Ten connection failures or timeouts in a row open the breaker, in the order in which
+ * the calls began: of a crowd that begins together, those that hang end together, seconds after all others were answered. 5xx and unreadable
+ * answers open it only as a rate, and only over several accounts where several are seen, so that one merchant's bad payload stops no
+ * other merchant.
+ */
 export interface Breakers {
   /**
    * Makes one call, counts its result, and opens or closes the breaker when that is due. What failed while this process stood still is not

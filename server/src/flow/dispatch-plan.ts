@@ -1,12 +1,11 @@
 import type { Caller } from '../ground/caller.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
-import { leaseMarginMs, type SentKind } from '../money/intent.ts';
+import type { AnyKind, CallKind } from '../kinds/kind.ts';
+import { leaseMarginMs } from '../money/intent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Capabilities, Provider } from '../provider/provider.ts';
 import { type Candidates, candidatesFor } from './ask-first.ts';
-import type { CallKind } from './breaker.ts';
 import type { Sender } from './send.ts';
-import { callOf } from './send-commands.ts';
 
 /** Time reserved at the end of the wait for a final read of the payment or refund. */
 const lastReadMs = 1_000;
@@ -32,10 +31,10 @@ export interface DispatchPlan {
   configured: boolean;
   /** False: the provider has no such call. */
   offered: boolean;
+  /** Undefined: the connection has no provider. */
+  can: Capabilities | undefined;
   /** The connections that the account could have used (`ask-first.ts`). */
   candidates: Candidates;
-  /** It was read what a provider lists under the id (`lost-payments.ts`). */
-  looksForLost: boolean;
 }
 
 export interface DispatchPlanDeps {
@@ -49,7 +48,7 @@ export interface DispatchPlanDeps {
 export function planDispatch(
   deps: DispatchPlanDeps,
   caller: Caller,
-  kind: SentKind,
+  kind: AnyKind,
   waitMs: number,
 ): DispatchPlan {
   const { connection } = caller;
@@ -57,7 +56,7 @@ export function planDispatch(
   const can = provider?.capabilities;
   const identity = provider?.identity ?? null;
   // Where sends are limited, only a worker that holds a slot commits `sending`. Charges and refunds are never limited.
-  const unlimited = kind !== 'transfer' || can?.maxParallelSends === null;
+  const unlimited = !kind.isLimited || can?.maxParallelSends === null;
   // Without a waiting caller, a worker in this process gets the payment directly and does not have to find it in the database. After a
   // crash a `sending` payment is only queried, so this is done only where a repeat is safe; otherwise `ready` is sent at once by the next worker.
   const handsOver = can?.repeatIsSafe === true && deps.senders.get(connection)?.hasRoom() === true;
@@ -67,7 +66,7 @@ export function planDispatch(
   return {
     connection,
     identity,
-    call: callOf({ kind }),
+    call: kind.call,
     leaseMs: can && inline ? can.sendTimeoutMs + leaseMarginMs : null,
     waitMs,
     startedMs,
@@ -75,16 +74,10 @@ export function planDispatch(
     answerByMs: arrivedMs + Math.max(answerWithinMs, waitMs + lastReadMs),
     traceparent: caller.traceparent,
     configured: identity !== null,
-    offered: can === undefined || offers(can, kind),
-    candidates: candidatesFor(deps.providers, { kind, connection }),
-    looksForLost: false,
+    offered: can === undefined || kind.offers(can),
+    can,
+    candidates: candidatesFor(deps.providers, { kind: kind.name, connection }),
   };
-}
-
-/** Whether a connection can refund is decided with the charge (`refund-admission.ts`): the charge may be on another connection. */
-function offers(can: Capabilities, kind: SentKind): boolean {
-  if (kind === 'refund') return true;
-  return kind === 'deposit' ? can.charges : can.payouts;
 }
 
 /** The time left to wait for the provider: shorter than planned when the commit took long. */

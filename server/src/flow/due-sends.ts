@@ -4,7 +4,6 @@ import { claimDue, claimDueSends, type SendClass } from '../store/rows/intents.s
 import { holding, intentClaimMs } from './claims.ts';
 import { leaveElsewhere } from './elsewhere.ts';
 import { freedOnFailure, takeSend } from './limit.ts';
-import type { Observed } from './outcome-command.ts';
 import {
   type Attempt,
   applyDeferred,
@@ -15,7 +14,6 @@ import {
   startSend,
   takeOverSend,
 } from './send.ts';
-import { applyRefundDeferred, callRefund, startRefund } from './send-refund.ts';
 import { createUnderWay } from './under-way.ts';
 
 /** Sends that are under way at once in one process. */
@@ -44,14 +42,6 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
     }
     if (isElsewhere(intent, provider)) {
       await leaveElsewhere(deps, intent);
-      return 0;
-    }
-    if (intent.kind === 'refund') {
-      const refund = await startRefund(deps, intent);
-      if (refund) {
-        const observed = await callRefund(deps, refund);
-        applying.begin('the outcome of a refund', applyRefundDeferred(deps, observed));
-      }
       return 0;
     }
     const attempt = await startSend(deps, intent);
@@ -118,9 +108,7 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
  * How long the slot stays taken after a send, in milliseconds. A slot that rests holds back the sends of all processes: the next one would
  * only be answered 429, and then queried.
  */
-function restAfter({ observation }: Observed): number {
-  if (observation.from !== 'send') return 0;
-  const { outcome } = observation;
+function restAfter({ observation: { outcome } }: Awaited<ReturnType<typeof callProvider>>): number {
   if (outcome.outcome === 'accepted') return patience(outcome.restMs ?? null);
   return outcome.outcome === 'unclear' && outcome.cause === 'rateLimited'
     ? patience(outcome.retryAfterMs)

@@ -1,12 +1,13 @@
 import type { Log } from '../ground/log.ts';
+import type { Sent } from '../kinds/kind.ts';
+import { kindOf } from '../kinds/registry/kinds.ts';
 import type { Intent } from '../money/intent.ts';
+import type { OpenedIncident } from '../money/state.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
-import type { Readable } from '../store/database/table.ts';
 import { type Incident, incidentKey, incidents } from '../store/rows/incidents.sql.ts';
 import { intents } from '../store/rows/intents.sql.ts';
-import { paymentKey, payments } from '../store/rows/payments.sql.ts';
-import { refunds } from '../store/rows/refunds.sql.ts';
+import { paymentKey } from '../store/rows/payments.sql.ts';
 import { type Command, put, read, type Till, type View } from '../store/till.ts';
 
 /**
@@ -47,49 +48,35 @@ export function buildElsewhere(input: {
   const { intent, token, deadlineMs } = input;
   const { accountId, paymentId, operationId, kind } = intent;
   const key = paymentKey(accountId, paymentId);
-  const incidentKind = kind === 'refund' ? 'refund_undecided' : 'undecided';
-  const reference = `${incidentKind}:${paymentId}`;
-  const ofIncident = incidentKey(accountId, reference);
-  const table: Readable<Sent> = kind === 'refund' ? refunds : payments;
+  const of = kindOf(kind);
   return {
     token,
     deadlineMs,
     chains: [{ accountId, chainId: operationId }],
-    reads: [read(table, key), read(intents, key), read(incidents, ofIncident)],
+    reads: [read(of.table, key), read(intents, key)],
     eventRefs: [],
     decide: (view: View, now) => {
-      const sent = view.get(table, key);
+      const sent: Sent | undefined = view.get(of.table, key);
       const stored = view.get(intents, key);
       if (!sent || !stored || stored.state === 'sending') return { answer: null };
       const waiting = put(intents, { ...stored, dueAt: now + againMs });
-      const known = view.get(incidents, ofIncident);
-      if (stored.state === 'ready' || known) return { answer: null, writes: [waiting] };
+      const wanted: OpenedIncident = of.undecided(sent);
+      if (stored.state === 'ready' || view.get(incidents, incidentKey(accountId, wanted.reference)))
+        return { answer: null, writes: [waiting] };
+      const { paymentId: subject, detail } = of.subjectOf(sent);
       const incident: Incident = {
         accountId,
         id: idsOf(token).uuid(),
-        kind: incidentKind,
-        paymentId: kind === 'refund' ? (sent.paymentId ?? null) : paymentId,
+        kind: wanted.kind,
+        paymentId: subject,
         operationId: sent.operationId,
         amountCents: sent.amountCents,
-        reference,
+        reference: wanted.reference,
         freezes: false,
-        detail: {
-          status: sent.status,
-          from: 'elsewhere',
-          connection: stored.connection,
-          ...(kind === 'refund' ? { refundId: paymentId } : {}),
-        },
+        detail: { ...detail, status: sent.status, from: 'elsewhere', connection: stored.connection },
         openedAt: now,
       };
       return { answer: incident, writes: [waiting, put(incidents, incident)] };
     },
   };
-}
-
-/** A payment, or a refund with the payment that it is of. */
-interface Sent {
-  operationId: string;
-  status: string;
-  amountCents: number;
-  paymentId?: string;
 }

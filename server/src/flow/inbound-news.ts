@@ -1,4 +1,5 @@
 import { gather } from '../ground/gather.ts';
+import { observedRefund } from '../kinds/payment/refund-lines.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import type {
   Moves,
@@ -13,8 +14,7 @@ import type {
 import { accountNumberOf } from '../store/rows/idempotency.ts';
 import type { PaymentOwner } from '../store/rows/payments.sql.ts';
 import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts';
-import { applyOutcome } from './apply-outcome.ts';
-import { applyRefund } from './apply-refund.ts';
+import { applyOutcome } from './apply.ts';
 import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { byCell, findOwnersInCells } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
@@ -277,10 +277,8 @@ async function applyOwned(
         refund?.accountId === accountId && refund.paymentId === paymentId && refund.endToEnd === pix.endToEnd;
       if (!isOurs) returns.push(line);
       else {
-        const observation = { from: 'charge', cause: { by: 'webhook', id: deliveryId }, line } as const;
-        const { id: refundId, reason } = refund;
-        const about = { accountId, refundId, paymentId, operationId, reason, connection };
-        await applyRefund(deps, { ...about, observation }, deadlineMs);
+        const news = { from: 'charge', cause: { by: 'webhook', id: deliveryId }, line } as const;
+        await applyOutcome(deps, observedRefund(refund, connection, news), deadlineMs);
       }
     }
     const isKnown = owner.endToEnd === pix.endToEnd && pix.returns.length > 0 && returns.length === 0;
@@ -288,5 +286,7 @@ async function applyOwned(
   }
   if (left.length + payouts.length === 0) return;
   const observation = { from: 'webhook', id: deliveryId, received: left, payouts } as const;
-  await applyOutcome(deps, { accountId, paymentId, operationId, connection, observation }, deadlineMs);
+  const { kind } = owner;
+  const observed = { accountId, paymentId, operationId, connection, kind, observation };
+  await applyOutcome(deps, observed, deadlineMs);
 }

@@ -1,3 +1,4 @@
+import type { Place } from '../kinds/kind.ts';
 import { type Intent, isElsewhere, patience } from '../money/intent.ts';
 import { type PaymentKind, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import type {
@@ -73,6 +74,14 @@ export function createListings(deps: TrackingDeps, provider: Provider): Listings
   };
 }
 
+const placeOf = ({ accountId, paymentId, operationId, connection, kind }: Intent): Place => ({
+  accountId,
+  paymentId,
+  operationId,
+  connection,
+  kind,
+});
+
 const kindOf = (due: readonly Intent[]): PaymentKind => (due[0]?.kind === 'deposit' ? 'deposit' : 'transfer');
 
 function list(
@@ -104,7 +113,7 @@ async function applyListed(
 ): Promise<Intent[]> {
   const query = { id: deps.ids.uuid(), startedAt: listed.startedAt };
   const apply = (intent: Intent, outcome: QueryOutcome<Report>) =>
-    applyQuery(deps, intent, { ...query, outcome });
+    applyQuery(deps, { ...placeOf(intent), observation: { from: 'query', ...query, outcome } });
   const reports = new Map(listed.reports.map((report) => [idOf(report), report]));
   const unseen: Intent[] = [];
   await Promise.all(

@@ -1,8 +1,8 @@
 import type { Log } from '../ground/log.ts';
-import type { Payment } from '../money/payment.ts';
+import type { Sent } from '../kinds/kind.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Queries } from '../ports/sql.ts';
-import { paymentKey, payments } from '../store/rows/payments.sql.ts';
+import type { Readable } from '../store/database/table.ts';
 
 /**
  * Callers of this process that wait for an outcome that a worker applies.
@@ -12,10 +12,14 @@ import { paymentKey, payments } from '../store/rows/payments.sql.ts';
  * the whole database to every commit.
  */
 export interface OutcomeWatch {
-  /** Resolves with the payment once its status is not `unknown`, with null when the signal is aborted. */
-  outcomeOf(payment: Pick<Payment, 'accountId' | 'id'>, signal: AbortSignal): Promise<Payment | null>;
-  /** A payment as this process has just committed it. */
-  committed(payment: Payment): void;
+  /** Resolves with it once its status is not `unknown`, with null when the signal is aborted. */
+  outcomeOf<Row extends Sent>(
+    table: Readable<Row>,
+    sent: Pick<Sent, 'accountId' | 'id'>,
+    signal: AbortSignal,
+  ): Promise<Row | null>;
+  /** What was sent, as this process has just committed it. */
+  committed(sent: Sent): void;
 }
 
 interface Deps {
@@ -25,16 +29,17 @@ interface Deps {
 }
 
 const pollMs = 100;
-const paymentsPerRead = 500;
+const rowsPerRead = 500;
 
 export function createOutcomeWatch({ sql, clock, log }: Deps): OutcomeWatch {
-  const waiting = new Map<string, Set<(payment: Payment) => void>>();
+  /** Ids of whatever is sent are of one space. */
+  const waiting = new Map<string, { table: Readable<Sent>; resolves: Set<(sent: Sent) => void> }>();
   let polling = false;
 
-  function committed(payment: Payment): void {
-    if (payment.status === 'unknown') return;
-    const key = paymentKey(payment.accountId, payment.id);
-    for (const resolve of waiting.get(key) ?? []) resolve(payment);
+  function committed(sent: Sent): void {
+    if (sent.status === 'unknown') return;
+    const key = sent.accountId + sent.id;
+    for (const resolve of waiting.get(key)?.resolves ?? []) resolve(sent);
     waiting.delete(key);
   }
 
@@ -42,14 +47,15 @@ export function createOutcomeWatch({ sql, clock, log }: Deps): OutcomeWatch {
     polling = true;
     for (;;) {
       await clock.sleep(pollMs);
-      const keys = [...waiting.keys()];
-      if (keys.length === 0) break;
+      if (waiting.size === 0) break;
       try {
-        for (let at = 0; at < keys.length; at += paymentsPerRead)
-          for (const payment of await payments.read(sql, keys.slice(at, at + paymentsPerRead)))
-            committed(payment);
+        for (const [table, awaited] of Map.groupBy(waiting, ([, { table: of }]) => of)) {
+          const keys = awaited.map(([key]) => key);
+          for (let at = 0; at < keys.length; at += rowsPerRead)
+            for (const sent of await table.read(sql, keys.slice(at, at + rowsPerRead))) committed(sent);
+        }
       } catch (error) {
-        log.warn({ err: error, payments: keys.length }, 'awaited outcomes could not be read');
+        log.warn({ err: error, awaited: waiting.size }, 'awaited outcomes could not be read');
       }
     }
     polling = false;
@@ -57,15 +63,21 @@ export function createOutcomeWatch({ sql, clock, log }: Deps): OutcomeWatch {
 
   return {
     committed,
-    outcomeOf: ({ accountId, id }, signal) =>
-      new Promise((resolve) => {
+    outcomeOf: <Row extends Sent>(
+      table: Readable<Row>,
+      { accountId, id }: Pick<Sent, 'accountId' | 'id'>,
+      signal: AbortSignal,
+    ) =>
+      new Promise<Row | null>((resolve) => {
         if (signal.aborted) return resolve(null);
-        const key = paymentKey(accountId, id);
-        const waiters = waiting.get(key) ?? new Set();
-        waiting.set(key, waiters.add(resolve));
+        const key = accountId + id;
+        const awaited = waiting.get(key) ?? { table: table as Readable<Sent>, resolves: new Set() };
+        waiting.set(key, awaited);
+        const wake = (sent: Sent): void => resolve(sent as Row);
+        awaited.resolves.add(wake);
         const stop = (): void => {
-          waiters.delete(resolve);
-          if (waiters.size === 0 && waiting.get(key) === waiters) waiting.delete(key);
+          awaited.resolves.delete(wake);
+          if (awaited.resolves.size === 0 && waiting.get(key) === awaited) waiting.delete(key);
           resolve(null);
         };
         signal.addEventListener('abort', stop, { once: true });

@@ -1,7 +1,8 @@
 import { before } from '../ground/deadline.ts';
 import { ApiError } from '../ground/errors.ts';
+import type { CallKind } from '../kinds/kind.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type Breakers, type CallKind, probeEveryMs } from './breaker.ts';
+import { type Breakers, probeEveryMs } from './breaker.ts';
 
 /**
  * The probe of an open breaker, for commands that begin a send.

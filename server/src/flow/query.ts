@@ -1,73 +1,48 @@
-import type { Intent } from '../money/intent.ts';
-import { type Payment, providerIdOf } from '../money/payment.ts';
-import type { ChargeReport, PayoutReport, Provider, QueryOutcome } from '../provider/provider.ts';
+import type { Asked, Located, Observed, Sent } from '../kinds/kind.ts';
+import { kindOf } from '../kinds/registry/kinds.ts';
+import { providerIdOf } from '../money/payment.ts';
+import type { Provider, QueryOutcome } from '../provider/provider.ts';
 import { makeDue } from '../store/rows/intents.sql.ts';
 import type { PaymentOwner } from '../store/rows/payments.sql.ts';
-import { applyOutcome } from './apply-outcome.ts';
-import { keepUnread } from './keep-unread.ts';
+import { applyOutcome } from './apply.ts';
+import { endUnread, keepUnread } from './keep-unread.ts';
 import { freedOnFailure, type Slot, takeQuery } from './limit.ts';
 import { applyWithinMs } from './send.ts';
-import { queryRefund } from './send-refund.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** What of a payment is needed to query it. */
-type Asked = Pick<
-  Intent,
-  'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt' | 'providerRef'
->;
-
-export async function queryOne(
-  deps: TrackingDeps,
-  provider: Provider,
-  asked: Asked,
-): Promise<Payment | null> {
-  if (asked.kind === 'refund') {
-    await queryRefund(deps, provider, asked);
-    return null;
-  }
+/** Queries one of what was sent. @returns it with the answer applied; null: there was nothing to query, or the answer was not applied */
+export async function queryOne(deps: TrackingDeps, provider: Provider, asked: Asked): Promise<Sent | null> {
+  const located = await kindOf(asked.kind).locate(deps.sql, asked);
+  if (!located) return null;
   const startedAt = deps.clock.now();
-  return applyQuery(deps, asked, {
-    id: deps.ids.uuid(),
-    startedAt,
-    outcome: await ask(deps, provider, asked),
-  });
+  const outcome = await ask(deps, provider, asked, located);
+  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
+  return applyQuery(deps, located.observed(asked.connection, observation));
 }
 
-async function ask(
+async function ask<Report>(
   deps: TrackingDeps,
   provider: Provider,
   asked: Asked,
-): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
-  const providerId = providerIdOf(asked.paymentId);
+  located: Located<Report>,
+): Promise<QueryOutcome<Report>> {
   const { connection } = provider;
   const call = { connection, call: 'query', accountId: asked.accountId } as const;
-  const outcome = await deps.breakers.counted(
-    call,
-    (): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
-      asked.kind === 'deposit'
-        ? provider.queryCharge(providerId, asked.createdAt)
-        : provider.queryPayout(providerId, asked.providerRef),
-  );
+  const outcome = await deps.breakers.counted(call, () => located.query(provider));
+  const { unread } = kindOf(asked.kind);
   if (outcome.outcome === 'unclear' && outcome.unread) await keepUnread(deps, connection, [outcome.unread]);
+  if (outcome.outcome === 'found' && unread.length > 0)
+    await endUnread(deps, connection, unread, [providerIdOf(asked.paymentId)]);
   return outcome;
 }
 
-export async function applyQuery(
-  deps: TrackingDeps,
-  asked: Asked,
-  query: { id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> },
-): Promise<Payment | null> {
-  const { accountId, paymentId, operationId, connection } = asked;
-  const observation = { from: 'query', ...query } as const;
+/** Applies the answer to a query. @returns null: it was not applied, and the row is due again when its claim has run out */
+export async function applyQuery(deps: TrackingDeps, observed: Observed): Promise<Sent | null> {
   try {
-    return await applyOutcome(
-      deps,
-      { accountId, paymentId, operationId, connection, observation },
-      deps.clock.monotonicMs() + applyWithinMs,
-    );
+    return await applyOutcome<Sent>(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
   } catch (error) {
-    // The row is due again when its claim has run out.
-    deps.log.warn({ err: error, paymentId }, 'a query was not applied');
+    const { kind, paymentId } = observed;
+    deps.log.warn({ err: error, kind, paymentId }, 'a query was not applied');
     return null;
   }
 }
@@ -129,16 +104,14 @@ export async function confirm(
     const slot = await nextQuery(deps, provider, untilMs);
     try {
       const startedAt = deps.clock.now();
-      const outcome = await ask(deps, provider, asked(owner));
+      const located = await kindOf(owner.kind).locate(deps.sql, asked(owner));
+      if (!located) continue;
+      const outcome = await ask(deps, provider, asked(owner), located);
       if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
       if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
-      const { accountId, id: paymentId, operationId } = owner;
       const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
-      await applyOutcome(
-        deps,
-        { accountId, paymentId, operationId, connection, observation },
-        deps.clock.monotonicMs() + applyWithinMs,
-      );
+      const observed = located.observed(connection, observation);
+      await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
     } finally {
       await slot.free();
     }

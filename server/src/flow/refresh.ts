@@ -37,7 +37,9 @@ async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
     return payment;
   }
   try {
-    return (await holding(deps, [intent], now, queryOne(deps, provider, intent))) ?? payment;
+    return (
+      ((await holding(deps, [intent], now, queryOne(deps, provider, intent))) as Payment | null) ?? payment
+    );
   } finally {
     await slot.free();
   }

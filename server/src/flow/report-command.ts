@@ -1,4 +1,5 @@
 import { viewOfDispute } from '../kinds/dispute/view.ts';
+import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from '../kinds/payment/hold-of-pix.ts';
 import {
   type Dispute,
   type DisputeStep,
@@ -16,7 +17,6 @@ import { disputesOfPayment } from '../store/rows/disputes.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
 import { type ChainKey, type Command, put, read } from '../store/till.ts';
-import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from './hold-of-pix.ts';
 
 export interface ReportInput {
   accountId: string;

@@ -1,23 +1,14 @@
-import {
-  type Intent,
-  isElsewhere,
-  mayMove,
-  type SentKind,
-  startAttempt,
-  takeOver,
-  wantsRepeat,
-} from '../money/intent.ts';
-import type { Payment, PaymentStatus } from '../money/payment.ts';
-import type { Refund } from '../money/refund.ts';
+import type { KindOf, Place, Sent } from '../kinds/kind.ts';
+import { kindOf } from '../kinds/registry/kinds.ts';
+import { type Intent, isElsewhere, mayMove, startAttempt, takeOver, wantsRepeat } from '../money/intent.ts';
+import type { Payment } from '../money/payment.ts';
 import type { Capabilities } from '../provider/provider.ts';
-import type { Readable } from '../store/database/table.ts';
 import { conditions, lostAttempts, platform, platformKey } from '../store/rows/conditions.sql.ts';
 import { intents } from '../store/rows/intents.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
-import { refunds } from '../store/rows/refunds.sql.ts';
 import { type Command, put, read, type View } from '../store/till.ts';
 import { type Candidates, connectionsToAsk } from './ask-first.ts';
-import { breakerKey, breakerRows, type CallKind } from './breaker.ts';
+import { breakerKey, breakerRows } from './breaker.ts';
 import { ProbeDue } from './probe.ts';
 
 /** The commands of a worker that sends, by the rules of `intent.ts`. Pure. */
@@ -42,10 +33,6 @@ const stoppedWaitMs = 5_000;
 /** Before this time no worker claims a charge that has just moved. */
 const moverSendsWithinMs = 1_000;
 
-const calls = { deposit: 'charge', transfer: 'payout', refund: 'refund' } as const;
-
-export const callOf = ({ kind }: { kind: SentKind }): CallKind => calls[kind];
-
 export type StartInput = SendInput & {
   capabilities: Capabilities;
   /** Of the account that is behind the connection now. */
@@ -56,21 +43,20 @@ export type StartInput = SendInput & {
   candidates: Candidates | null;
 };
 
-export const buildSendStart = (input: StartInput): Command<SendStarted<Payment>> => startOf(input, payments);
-
-export const buildRefundStart = (input: StartInput): Command<SendStarted<Refund>> => startOf(input, refunds);
-
 /**
  * Makes a `ready` intent, or one whose repeat is due, `sending`.
  *
  * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets only the command with its probe
  * through.
  */
-function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStarted<Row>> {
+export function buildSendStart<Row extends Sent>(
+  { table, call, isWithdrawal }: KindOf<Row>,
+  input: StartInput,
+): Command<SendStarted<Row>> {
   const { intent, capabilities, identity, token, deadlineMs, hasProbe, candidates } = input;
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
-  const breakerOf = breakerKey(intent.connection, callOf(intent));
+  const breakerOf = breakerKey(intent.connection, call);
   return {
     token,
     deadlineMs,
@@ -105,7 +91,7 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
         answer: answer(null),
         writes: [put(intents, { ...stored, dueAt })],
       });
-      if (stored.kind !== 'deposit' && !repeat && isStopped(view, stored)) return wait(now + stoppedWaitMs);
+      if (isWithdrawal && !repeat && isStopped(view, stored)) return wait(now + stoppedWaitMs);
       // A repeat ignores the breaker and uses no probe: the provider has just answered two queries about this payment.
       const down = repeat ? undefined : breaker;
       if (down?.open && !hasProbe) {
@@ -141,7 +127,7 @@ const isStopped = (view: View, { accountId, operationId }: Intent): boolean => {
 export function buildTakeOver({ intent, token, deadlineMs }: SendInput): Command<void> {
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
-  const table: Readable<{ status: PaymentStatus }> = intent.kind === 'refund' ? refunds : payments;
+  const { table } = kindOf(intent.kind);
   return {
     token,
     deadlineMs,
@@ -149,20 +135,18 @@ export function buildTakeOver({ intent, token, deadlineMs }: SendInput): Command
     reads: [read(table, key), read(intents, key)],
     eventRefs: [],
     decide: (view, now) => {
-      const payment = view.get(table, key);
+      const sent: Sent | undefined = view.get(table, key);
       const stored = view.get(intents, key);
-      if (!payment || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
+      if (!sent || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
         return { answer: undefined };
-      return { answer: undefined, writes: [put(intents, takeOver(stored, token, payment.status, now))] };
+      return { answer: undefined, writes: [put(intents, takeOver(stored, token, sent.status, now))] };
     },
   };
 }
 
-/** A payment of which nothing was sent, as last read; the command reads it again under the lock. */
-export type Moving = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind'>;
-
 export interface MoveInput {
-  moving: Moving;
+  /** Of which nothing was sent, as last read; the command reads it again under the lock. */
+  moving: Place;
   /** Connections that may take the charge, in the order of the account's list. */
   candidates: readonly string[];
   token: string;

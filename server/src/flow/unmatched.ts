@@ -1,4 +1,5 @@
 import type { Log } from '../ground/log.ts';
+import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { eventKinds } from '../money/journal.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import { identifyReturns, type KnownReturn } from '../money/returns.ts';
@@ -18,7 +19,6 @@ import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
 import { type Command, type Posting, put, read, type Till, type View } from '../store/till.ts';
 import type { CellsOf } from './cells-of.ts';
 import { keepMovements } from './connection-movements.ts';
-import { settledReturns } from './interpret-report.ts';
 import { applyWithinMs } from './send.ts';
 
 /**

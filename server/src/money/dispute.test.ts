@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withHolds } from '../flow/hold-of-pix.ts';
 import { buildDisputeReport } from '../flow/report-command.ts';
+import { withHolds } from '../kinds/payment/hold-of-pix.ts';
 import type { DisputeStatus } from '../provider/provider.ts';
 import type { OpenHolds } from '../store/rows/holds.sql.ts';
 import type { Command, Decision, View } from '../store/till.ts';

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Capabilities } from '../provider/provider.ts';
 import {
+  type AttemptResult,
   afterEnding,
-  type Ending,
   failedQuery,
   type Intent,
   isOverdue,
@@ -57,13 +57,13 @@ const at = { capabilities, identity: 'the account' };
 
 const unknown = { kind: 'transfer', status: 'unknown', expiresAt: null } as const;
 const pending = { kind: 'transfer', status: 'pending', expiresAt: null } as const;
-const unclear: Ending = { type: 'unclear', cause: 'network', retryAfterMs: null };
+const unclear: AttemptResult = { type: 'unclear', cause: 'network', retryAfterMs: null };
 
 const sending = startAttempt(ready, 'fence 1', start, at, 0);
 /** One unclear attempt, ended at `start`. */
 const awaiting = afterEnding(sending, unclear, unknown, start, 0);
 
-const absent = (startedAt: number): Ending => ({ type: 'notFound', startedAt, repeatIsSafe: true });
+const absent = (startedAt: number): AttemptResult => ({ type: 'notFound', startedAt, repeatIsSafe: true });
 
 /** When the queries of a payment without news are made, counted from its last news, when every one finds what was known. */
 function queriesOf(
@@ -201,23 +201,23 @@ describe('waits after failed queries', () => {
   it('heed a provider that asks for more than an hour for an hour, and never more', () => {
     for (const retryAfterMs of [hour + second, 24 * hour, Number.MAX_SAFE_INTEGER]) {
       expect(waitAfterFailure(1, 0, retryAfterMs)).toBe(hour);
-      const failed: Ending = { type: 'queryFailed', retryAfterMs };
+      const failed: AttemptResult = { type: 'queryFailed', retryAfterMs };
       expect(afterEnding(awaiting, failed, unknown, start, 0).dueAt).toBe(start + hour);
-      const sent: Ending = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
+      const sent: AttemptResult = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
       expect(afterEnding(sending, sent, unknown, start, 0).dueAt).toBe(start + hour);
     }
   });
 
   it.each([0, null])('are not shortened by a provider that says %s', (retryAfterMs) => {
     expect(waitAfterFailure(1, 0, retryAfterMs)).toBe(10 * second);
-    const failed: Ending = { type: 'queryFailed', retryAfterMs };
+    const failed: AttemptResult = { type: 'queryFailed', retryAfterMs };
     expect(afterEnding(awaiting, failed, unknown, start, 0).dueAt).toBe(start + 10 * second);
-    const sent: Ending = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
+    const sent: AttemptResult = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
     expect(afterEnding(sending, sent, unknown, start, 0).dueAt).toBe(start + 5 * second);
   });
 
   it('count failures until something answers', () => {
-    const failed: Ending = { type: 'queryFailed', retryAfterMs: null };
+    const failed: AttemptResult = { type: 'queryFailed', retryAfterMs: null };
     const twice = afterEnding(afterEnding(awaiting, failed, unknown, start, 0), failed, unknown, start, 0);
     expect(twice).toMatchObject({ failures: 2, dueAt: start + 20 * second, newsAt: start });
     expect(afterEnding(twice, { type: 'unchanged' }, unknown, start, 0).failures).toBe(0);
@@ -249,7 +249,7 @@ describe('an attempt', () => {
       dueAt: ended + 5 * second,
       priority: 1,
     });
-    const told: Ending = { type: 'unclear', cause: 'rateLimited', retryAfterMs: minute };
+    const told: AttemptResult = { type: 'unclear', cause: 'rateLimited', retryAfterMs: minute };
     expect(afterEnding(sending, told, unknown, ended, 0).dueAt).toBe(ended + minute);
   });
 
@@ -312,7 +312,7 @@ describe('what is heard while an attempt is under way', () => {
   );
   const now = start + 31 * second;
 
-  it.each<Ending>([
+  it.each<AttemptResult>([
     { type: 'queryFailed', retryAfterMs: null },
     absent(start + 29 * second),
     { type: 'unchanged' },
@@ -348,7 +348,7 @@ describe('answers that cannot be read', () => {
 });
 
 describe('what is heard of a payment that was never sent', () => {
-  it.each<Ending>([{ type: 'queryFailed', retryAfterMs: null }, absent(start), { type: 'unchanged' }])(
+  it.each<AttemptResult>([{ type: 'queryFailed', retryAfterMs: null }, absent(start), { type: 'unchanged' }])(
     'leaves it ready: $type',
     (ending) => {
       expect(afterEnding(ready, ending, unknown, start, 0)).toMatchObject({ state: 'ready', attempt: 0 });
@@ -486,7 +486,7 @@ describe('a repeat', () => {
 
 describe('any history of an intent', () => {
   const ending = fc.oneof(
-    fc.constantFrom<Ending>(
+    fc.constantFrom<AttemptResult>(
       { type: 'answered' },
       { type: 'news' },
       { type: 'unchanged' },
@@ -529,7 +529,7 @@ describe('any history of an intent', () => {
             endedAt = intent.leaseUntil as number;
             intent = takeOver(intent, `fence ${index + 1}`, 'unknown', now);
           }
-          const happened: Ending = 'ago' in one.ending ? absent(now - one.ending.ago) : one.ending;
+          const happened: AttemptResult = 'ago' in one.ending ? absent(now - one.ending.ago) : one.ending;
           const wasSending = intent.state === 'sending';
           if (sendEndings.has(happened.type) && !wasSending) continue;
           if (happened.type === 'notFound' && !wasSending && happened.startedAt >= endedAt) {

@@ -224,8 +224,8 @@ export const takeOver = (intent: Intent, fence: string, status: PaymentStatus, n
   attemptEndedAt: intent.leaseUntil,
 });
 
-/** What is left of an intent after something that did not end its payment. */
-export type Ending =
+/** The result of a send, a query or a report that leaves open what was sent. */
+export type AttemptResult =
   /** The owner's send was accepted. */
   | { type: 'answered' }
   /** A webhook or a query reported something new of the id. */
@@ -243,7 +243,10 @@ export type Ending =
   | { type: 'queryFailed'; retryAfterMs: number | null; answered?: boolean };
 
 /** An answer that cannot be read, or an error that no table knows, is an answer: a payment that gets nothing else does not wait without end. */
-export const failedQuery = ({ cause, retryAfterMs }: Pick<Unclear, 'cause' | 'retryAfterMs'>): Ending => ({
+export const failedQuery = ({
+  cause,
+  retryAfterMs,
+}: Pick<Unclear, 'cause' | 'retryAfterMs'>): AttemptResult => ({
   type: 'queryFailed',
   retryAfterMs,
   answered: cause === 'unreadable' || cause === 'unknownRefusal',
@@ -266,7 +269,7 @@ export function isOverdue(
 
 export function afterEnding(
   intent: Intent,
-  ending: Ending,
+  ending: AttemptResult,
   payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
   now: number,
   jitter: number,
@@ -373,7 +376,7 @@ function afterNews(
 function afterAbsence(
   intent: Intent,
   ended: Intent,
-  { startedAt, repeatIsSafe }: Extract<Ending, { type: 'notFound' }>,
+  { startedAt, repeatIsSafe }: Extract<AttemptResult, { type: 'notFound' }>,
   now: number,
   nextAt: number,
 ): Intent {

@@ -74,7 +74,7 @@ const facts: Facts = {
   now,
   cause: { by: 'query', id: 'query 1' },
   operationDeleted: false,
-  incidentOpen: false,
+  incidentOpen: () => false,
   posted: () => false,
   bookedUnder: () => null,
   knowsReturn: () => false,
@@ -277,7 +277,7 @@ describe.each(cells)('$title', ({ before, event }) => {
       ...facts,
       posted: postedAfter(step),
       knowsReturn: knownAfter(step),
-      incidentOpen: (step?.incidents.length ?? 0) > 0,
+      incidentOpen: () => (step?.incidents.length ?? 0) > 0,
     });
     if (again === null) return;
     expect(again.payment).toEqual(after);
@@ -407,7 +407,7 @@ describe('a charge', () => {
   it('with an open incident is not expired by any query', () => {
     for (const status of ['unknown', 'pending'] as const) {
       const late = chargeEvents['open after its deadline and a minute'] as PaymentEvent;
-      const step = next(charge(status), late, { ...facts, incidentOpen: true });
+      const step = next(charge(status), late, { ...facts, incidentOpen: () => true });
       expect(step?.payment.status ?? status).not.toBe('expired');
     }
   });
@@ -431,7 +431,7 @@ describe('a charge', () => {
       },
     ]);
     const exact: PaymentEvent = { type: 'chargePaid', endToEnd: 'E3', amountCents: 1000, paidAt: now };
-    const known = { ...facts, posted: postedAfter(odd), incidentOpen: true };
+    const known = { ...facts, posted: postedAfter(odd), incidentOpen: () => true };
     const step = next(odd?.payment as Payment, exact, known);
     expect(step?.payment).toMatchObject({ status: 'paid', endToEnd: 'E3' });
   });
@@ -556,7 +556,7 @@ describe('a transfer', () => {
       next(
         transfer('pending'),
         { type: 'payoutCompleted', amountCents, pixKey, endToEnd: 'E9', settledAt: null },
-        { ...facts, incidentOpen: true },
+        { ...facts, incidentOpen: () => true },
       )?.incidents.map(({ reference }) => reference);
     expect(named(976)).toEqual([`mismatch:${base.id}:976`]);
     expect(named(977)).toEqual([`mismatch:${base.id}:977`]);
@@ -677,7 +677,7 @@ describe('any sequence of reports [3a]', () => {
             const step = next(payment, one, {
               ...facts,
               now: now + drift,
-              incidentOpen: incidents > 0,
+              incidentOpen: () => incidents > 0,
               posted: (kind, reference) => references.has(`${kind}/${reference}`),
               knowsReturn: (reference) => returned.has(reference),
             });

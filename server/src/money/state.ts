@@ -16,7 +16,7 @@ import type { KnownReturn } from './returns.ts';
  *
  * **A transfer** holds a reserve of its gross from the moment it exists. `pending` says that the provider has it,
  * `completed` that the receiver has the net and we have the fee. A terminal refusal makes it `cancelled` and gives the
- * whole reserve back. Who may call an answer a terminal refusal is decided in `flow/apply-outcome.ts`: a refusal
+ * whole reserve back. Who may call an answer a terminal refusal is decided in `kinds/reading.ts`: a refusal
  * that answers a repeat is not one, and "not found" never is. A completed transfer may come back later, in parts; its
  * state stays, the money returns, the fee does not.
  *
@@ -81,8 +81,8 @@ export interface Facts {
   cause: Cause;
   /** The operation that owns it was deleted. */
   operationDeleted: boolean;
-  /** An incident about this payment is open. */
-  incidentOpen: boolean;
+  /** Whether an incident about this payment is open. */
+  incidentOpen(): boolean;
   /** Whether an event of this payment is in the journal. */
   posted(event: EventKind, reference: string): boolean;
   /** The other payment under which a received Pix of this connection is booked; null: there is none. */
@@ -100,7 +100,7 @@ export const factsOfDecision = (now: number, cause: Cause): Facts => ({
   now,
   cause,
   operationDeleted: false,
-  incidentOpen: false,
+  incidentOpen: () => false,
   posted: () => false,
   bookedUnder: () => null,
   knowsReturn: () => false,
@@ -234,7 +234,7 @@ function chargeOpen(
     event.expiresAt !== null &&
     event.observedAt > event.expiresAt + expiryGraceMs;
   const news = { expiresAt, copyPaste: event.copyPaste ?? payment.copyPaste };
-  if (pastDeadline && !facts.incidentOpen) return enter(payment, 'expired', facts, news, 'charge.expired');
+  if (pastDeadline && !facts.incidentOpen()) return enter(payment, 'expired', facts, news, 'charge.expired');
   if (payment.status === 'unknown') return enter(payment, 'pending', facts, news);
   if (news.expiresAt === payment.expiresAt && news.copyPaste === payment.copyPaste) return null;
   return quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });

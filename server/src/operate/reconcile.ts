@@ -1,4 +1,4 @@
-import { applyOutcome, ReturnUndecided } from '../flow/apply-outcome.ts';
+import { applyOutcome, ReturnUndecided } from '../flow/apply.ts';
 import { keepMovements, movementsOfCosts } from '../flow/connection-movements.ts';
 import {
   noteLost,
@@ -8,7 +8,6 @@ import {
   strayOfUnread,
 } from '../flow/find-lost-payments.ts';
 import { findOwnersInCells } from '../flow/in-cells.ts';
-import { settledReturns } from '../flow/interpret-report.ts';
 import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { applyWithinMs } from '../flow/send.ts';
@@ -16,6 +15,7 @@ import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../flow/unmatched.ts';
 import { closedDays, linesOfReport } from '../jobs/day-reports.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../jobs/statement-lines.ts';
+import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
@@ -427,7 +427,7 @@ async function compareReports(
 /** @returns false: a return in it may be a refund that is not final yet. The refund is queried, and another comparison decides. */
 async function applied(
   { connection }: Provider,
-  { cell: deps, accountId, id: paymentId, operationId }: Owner,
+  { cell: deps, accountId, id: paymentId, operationId, kind }: Owner,
   report: ChargeReport | PayoutReport,
   startedAt: number,
 ): Promise<boolean> {
@@ -436,7 +436,7 @@ async function applied(
   try {
     await applyOutcome(
       deps,
-      { accountId, paymentId, operationId, connection, observation },
+      { accountId, paymentId, operationId, connection, kind, observation },
       deps.clock.monotonicMs() + applyWithinMs,
     );
     return true;

@@ -35,6 +35,7 @@ import type { Sql } from '../../src/ports/sql.ts';
 import { countSealed } from '../../src/store/database/sealed-columns.ts';
 import { installationId } from '../../src/store/rows/audit.sql.ts';
 import { claimDueSends, type SendClass } from '../../src/store/rows/intents.sql.ts';
+import { payments } from '../../src/store/rows/payments.sql.ts';
 import type { ChainKey } from '../../src/store/till.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
@@ -405,7 +406,7 @@ test('callers that wait for outcomes share one read, and an outcome of this proc
   await db.admin(`UPDATE payment SET status = 'unknown' WHERE id = ANY ($1)`, [rows.map(({ id }) => id)]);
   const over = new AbortController();
   const wait = (one: { accountId: string; id: string } | undefined) =>
-    watch.outcomeOf(one ?? { accountId: '', id: '' }, over.signal);
+    watch.outcomeOf(payments, one ?? { accountId: '', id: '' }, over.signal);
   const waiting = elsewhere.map(wait);
   const [own, never] = [wait(here), wait(late)];
   watch.committed({ ...here, status: 'completed' } as Payment);

@@ -368,29 +368,39 @@ describe('rows of other tables', () => {
     expect(written).toEqual([]);
   });
 
-  it('that a command did not ask for, or a chain that it did not lock, are an error of that command', async () => {
+  it('that a command did not name, and chains that it did not lock, are read and locked when its decision asks for them', async () => {
     const [shop, other] = [await newOperation(), await newOperation()];
+    await db.admin(`INSERT INTO note (key, text) VALUES ('unnamed', 'stored'), ('changed', 'stored')`);
     const till = tillOver(db.sql);
     const asking = (decide: Command<string>['decide'], reads: Read[] = []): Command<string> => ({
       ...credit(shop, 1),
       reads,
       decide,
     });
-    const looks = (view: Parameters<Command<string>['decide']>[0]) => {
-      view.get(notes, 'unasked');
-      return { answer: 'seen' };
-    };
-    await expect(till.submit(asking(looks))).rejects.toThrow('did not ask for this row of notes');
-    await expect(till.submit(asking(looks, [read(notes, 'other')]))).rejects.toThrow(
-      'did not ask for this row',
+    const looks =
+      (...keys: string[]): Command<string>['decide'] =>
+      (view) => ({ answer: keys.map((key) => view.get(notes, key)?.text ?? 'none').join() });
+    expect(await till.submit(asking(looks('unnamed', 'nowhere'), [read(notes, 'other')]))).toBe(
+      'stored,none',
     );
-    expect(await till.submit(asking(looks, [read(notes, 'unasked')]))).toBe('seen');
-    const balance = (chain: ChainKey) =>
-      asking((view) => ({ answer: String(view.balance(chain)?.available) }));
-    await expect(till.submit(balance(other))).rejects.toThrow('did not lock this chain');
-    expect(await till.submit(balance(shop))).toBe('0');
+    // What a command of the same flush has staged stays, and becomes a change of the row that is there.
+    const stages = asking(() => ({
+      answer: 'staged',
+      writes: [put(notes, note('changed', 'staged'))],
+    }));
+    const changes = asking((view) => {
+      const found = view.get(notes, 'changed');
+      return { answer: found?.text ?? 'none', writes: found ? [put(notes, { ...found, text: 'both' })] : [] };
+    });
+    written = [];
+    expect(await Promise.all([till.submit(stages), till.submit(changes)])).toEqual(['staged', 'staged']);
+    expect(written).toEqual([{ name: 'notes', inserted: [], updated: ['changed'], deleted: [] }]);
+    expect(await stored('changed')).toEqual(['changed=both']);
+    const balance = (...chains: ChainKey[]) =>
+      asking((view) => ({ answer: chains.map((chain) => view.balance(chain)?.available).join() }));
+    await till.submit(credit(other, 7));
     const nowhere = { ...shop, chainId: ids.uuid() };
-    expect(await till.submit({ ...balance(nowhere), chains: [nowhere] })).toBe('undefined');
+    expect(await till.submit(balance(shop, other, nowhere))).toBe('0,7,');
   });
 });
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { money, roughMoney } from '../../../panel/src/format.ts';
 import { en } from '../../../panel/src/text/en.ts';
 import { pt } from '../../../panel/src/text/pt.ts';
-import { pixKeyTypeNames } from '../../src/api/transfers/pix-key.ts';
 import { permissionNames } from '../../src/ground/permissions.ts';
+import { pixKeyTypeNames } from '../../src/kinds/transfer/pix-key.ts';
 import { kindWords } from '../../src/operate/statement/words.ts';
 import { codes } from '../../src/panel/exports/csv-words.ts';
 

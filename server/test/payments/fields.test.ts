@@ -16,8 +16,8 @@ const take = async (request: object): Promise<never> => {
   taken = { ...request };
   throw refuse('insufficient_balance');
 };
-vi.mock(import('../../src/api/charges/create.ts'), () => ({
-  createCharge: (_cell, _caller, request) => take(request),
+vi.mock(import('../../src/flow/accept.ts'), () => ({
+  accept: (_cell, _kind, _caller, order) => take(order),
 }));
 vi.mock(import('../../src/api/transfers/create.ts'), async (original) => ({
   ...(await original()),

@@ -17,6 +17,7 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { planDispatch } from '../../src/flow/dispatch-plan.ts';
 import type { Caller } from '../../src/ground/caller.ts';
+import { transfer } from '../../src/kinds/transfer/transfer.ts';
 import {
   type ConnectionDeps,
   createConnection,
@@ -507,7 +508,7 @@ test('The connection of the environment is held while another account is behind 
   const plan = planDispatch(
     { clock: runtime.clock, providers: started.providers, senders: new Map() },
     { connection: 'simulator' } as Caller,
-    'transfer',
+    transfer,
     0,
   );
   expect(plan.configured).toBe(false);

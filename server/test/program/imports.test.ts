@@ -128,12 +128,14 @@ describe('imports', () => {
       'operate/closes/close-chain.ts',
       'operate/closes/close-connection.ts',
       'flow/admission.ts',
-      'flow/refund-admission.ts',
       'flow/send-commands.ts',
       'operate/incidents/endings.ts',
       'operate/incidents/resolution.ts',
-      'flow/outcome-command.ts',
-      'flow/refund-outcome.ts',
+      'flow/outcome.ts',
+      'kinds/reading.ts',
+      'kinds/payment/outcome.ts',
+      'kinds/refund/admission.ts',
+      'kinds/refund/outcome.ts',
       'api/transfers/draft-transitions.ts',
     ];
     expect(builders.filter((file) => !files.includes(file))).toEqual([]);

@@ -4,7 +4,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { confirmDraft, createDraft } from '../../src/api/transfers/draft.ts';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import type { Caller } from '../../src/ground/caller.ts';
 import { SettingFault } from '../../src/ground/config.ts';
 import { createSecrets, type Secrets } from '../../src/ground/secrets.ts';
@@ -321,6 +321,7 @@ describe('a value that cannot be opened', () => {
           paymentId: id,
           operationId: merchant.operationId,
           connection: 'simulator',
+          kind: 'transfer',
           observation: { from: 'webhook', id: ids.uuid(), received: [], payouts: [{ ...report, ...fields }] },
         },
         service.runtime.clock.monotonicMs() + 10_000,

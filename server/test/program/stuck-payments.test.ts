@@ -2,8 +2,8 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { incidentsOf, later, providerIdOf, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
-import type { Observation } from '../../src/flow/interpret-report.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
+import type { Observation } from '../../src/kinds/payment/interpret-report.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 
 /** Payments that the provider does not end, and money that it reports oddly: a person and the merchant learn of each. */
@@ -36,7 +36,7 @@ async function queried(merchant: Merchant, id: string, aheadMs: number): Promise
   const about = { accountId: merchant.ownerId, paymentId: id, operationId: merchant.operationId };
   await applyOutcome(
     runtime,
-    { ...about, connection: 'simulator', observation },
+    { ...about, connection: 'simulator', kind: kind, observation },
     runtime.clock.monotonicMs() + 10_000,
   );
 }
@@ -104,6 +104,7 @@ test('a second, different mismatch of a transfer opens a second incident, the sa
         paymentId: body.id,
         operationId: merchant.operationId,
         connection: 'simulator',
+        kind: 'transfer',
         observation: {
           from: 'webhook',
           id: crypto.randomUUID(),

@@ -2,9 +2,10 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import { queryOne } from '../../src/flow/query.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
+import { observedRefund } from '../../src/kinds/payment/refund-lines.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { listHolds, releaseHold } from '../../src/operate/accounts/holds.ts';
 import { type IncidentView, listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
@@ -157,17 +158,19 @@ async function refundOnItsWay(merchant: Merchant, id: string, amountCents: numbe
 async function reports(merchant: Merchant, id: string, refundId: string, amountCents: number): Promise<void> {
   const { clock } = service.runtime;
   const line = { id: txid(refundId), rtrId: null, amountCents, at: clock.now(), status: 'settled' } as const;
-  await applyRefund(
+  await applyOutcome(
     service.cellOf(merchant),
-    {
-      accountId: merchant.ownerId,
-      refundId,
-      paymentId: id,
-      operationId: merchant.operationId,
-      reason: 'requested',
-      connection: 'simulator',
-      observation: { from: 'charge', cause: { by: 'query', id: crypto.randomUUID() }, line },
-    },
+    observedRefund(
+      {
+        accountId: merchant.ownerId,
+        id: refundId,
+        operationId: merchant.operationId,
+        paymentId: id,
+        reason: 'requested',
+      },
+      'simulator',
+      { from: 'charge', cause: { by: 'query', id: crypto.randomUUID() }, line },
+    ),
     clock.monotonicMs() + 10_000,
   );
 }

@@ -17,7 +17,7 @@ import {
 } from '@vintem/testkit/settlement.ts';
 import { violations, violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { createTill } from '../../src/store/till.ts';
@@ -169,6 +169,7 @@ describe('money that a delivery tells of', () => {
             paymentId: id,
             operationId: owner.operationId,
             connection: 'simulator',
+            kind: 'deposit',
             observation: {
               from: 'webhook',
               id: crypto.randomUUID(),

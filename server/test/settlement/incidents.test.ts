@@ -1,10 +1,10 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
-import type { Observed } from '../../src/flow/outcome-command.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import { findWords } from '../../src/flow/provider-words.sql.ts';
 import { postUnmatched } from '../../src/flow/unmatched.ts';
+import type { PaymentNews } from '../../src/kinds/payment/interpret-report.ts';
 import type { Action } from '../../src/operate/incidents/endings.ts';
 import {
   type IncidentView,
@@ -75,11 +75,7 @@ async function paidOddly(merchant: Merchant, amountCents: number, paidCents: num
 }
 
 /** The provider's report of a payment, as an authenticated delivery. */
-const hear = (
-  merchant: Merchant,
-  paymentId: string,
-  news: Partial<Extract<Observed['observation'], { from: 'webhook' }>>,
-) =>
+const hear = (merchant: Merchant, paymentId: string, news: Partial<PaymentNews>) =>
   applyOutcome(
     service.cellOf(merchant),
     {
@@ -87,6 +83,7 @@ const hear = (
       paymentId,
       operationId: merchant.operationId,
       connection: 'simulator',
+      kind: 'payouts' in news ? 'transfer' : 'deposit',
       observation: { from: 'webhook', id: crypto.randomUUID(), received: [], payouts: [], ...news },
     },
     service.runtime.clock.monotonicMs() + 10_000,
@@ -265,6 +262,7 @@ test('what came for a deleted operation goes to the main one, or is written off'
       paymentId: charge.id,
       operationId: other.id,
       connection: 'simulator',
+      kind: 'deposit',
       observation: { from: 'webhook', id: crypto.randomUUID(), received, payouts: [] },
     },
     service.runtime.clock.monotonicMs() + 10_000,

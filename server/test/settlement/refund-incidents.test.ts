@@ -2,7 +2,8 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { incidentsOf, journalsOf, later, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
+import { observedRefund } from '../../src/kinds/payment/refund-lines.ts';
 import { type ConditionChange, setConditions } from '../../src/operate/accounts/conditions.ts';
 import { type Action, actions } from '../../src/operate/incidents/endings.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
@@ -69,17 +70,19 @@ const answered = (
     ...report,
   };
   const outcome = { outcome: 'found', report: found } as const;
-  return applyRefund(
+  return applyOutcome(
     runtime,
-    {
-      accountId: merchant.ownerId,
-      refundId: refund,
-      paymentId: charge,
-      operationId: merchant.operationId,
-      reason: 'requested',
-      connection: 'simulator',
-      observation: { from: 'query', id: crypto.randomUUID(), startedAt: runtime.clock.now(), outcome },
-    },
+    observedRefund(
+      {
+        accountId: merchant.ownerId,
+        id: refund,
+        operationId: merchant.operationId,
+        paymentId: charge,
+        reason: 'requested',
+      },
+      'simulator',
+      { from: 'query', id: crypto.randomUUID(), startedAt: runtime.clock.now(), outcome },
+    ),
     runtime.clock.monotonicMs() + 10_000,
   );
 };

@@ -2,8 +2,8 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { incidentsOf, journalsOf, later, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
-import { applyRefund } from '../../src/flow/apply-refund.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
+import { observedRefund } from '../../src/kinds/payment/refund-lines.ts';
 import { type ReturnRule, setReturnRule } from '../../src/operate/accounts/return-rule.ts';
 import type { Action } from '../../src/operate/incidents/endings.ts';
 import {
@@ -161,6 +161,7 @@ describe('a person returns', () => {
         paymentId: charge.id,
         operationId: made.id,
         connection: 'simulator',
+        kind: 'deposit',
         observation: { from: 'webhook', id: crypto.randomUUID(), received: [pix], payouts: [] },
       },
       service.runtime.clock.monotonicMs() + 10_000,
@@ -211,6 +212,7 @@ describe('a person returns', () => {
         paymentId: sent.id,
         operationId,
         connection: 'simulator',
+        kind: 'transfer',
         observation: { from: 'webhook', id: crypto.randomUUID(), received: [], payouts: [payout] },
       },
       service.runtime.clock.monotonicMs() + 10_000,
@@ -310,16 +312,18 @@ describe('a return to the payer', () => {
     expect(await books(made)).toMatchObject({ suspense: 0, reserved: 700, balance: 2_000 });
     expect(await reservedCents(made.merchant)).toBe(0);
     const report = (found: Partial<RefundReport>) =>
-      applyRefund(
+      applyOutcome(
         service.cellOf(made.merchant),
-        {
-          accountId: made.merchant.ownerId,
-          refundId: refund.id,
-          paymentId: made.charge,
-          operationId: made.merchant.operationId,
-          reason: 'odd_money',
-          connection: 'simulator',
-          observation: {
+        observedRefund(
+          {
+            accountId: made.merchant.ownerId,
+            id: refund.id,
+            operationId: made.merchant.operationId,
+            paymentId: made.charge,
+            reason: 'odd_money',
+          },
+          'simulator',
+          {
             from: 'query',
             id: crypto.randomUUID(),
             startedAt: service.runtime.clock.now(),
@@ -336,7 +340,7 @@ describe('a return to the payer', () => {
               },
             },
           },
-        },
+        ),
         service.runtime.clock.monotonicMs() + 10_000,
       );
     await report({ amountCents: 701 });
@@ -410,16 +414,18 @@ describe('a return to the payer', () => {
     const made = await makers.second_payment();
     await resolve(made.incident, 'return');
     const refund = await ended(made, 'completed');
-    await applyRefund(
+    await applyOutcome(
       service.cellOf(made.merchant),
-      {
-        accountId: made.merchant.ownerId,
-        refundId: refund.id,
-        paymentId: made.charge,
-        operationId: made.merchant.operationId,
-        reason: 'odd_money',
-        connection: 'simulator',
-        observation: {
+      observedRefund(
+        {
+          accountId: made.merchant.ownerId,
+          id: refund.id,
+          operationId: made.merchant.operationId,
+          paymentId: made.charge,
+          reason: 'odd_money',
+        },
+        'simulator',
+        {
           from: 'charge',
           cause: { by: 'query', id: crypto.randomUUID() },
           line: {
@@ -430,7 +436,7 @@ describe('a return to the payer', () => {
             status: 'failed',
           },
         },
-      },
+      ),
       service.runtime.clock.monotonicMs() + 10_000,
     );
     const [incident] = await openOf(made.merchant);

@@ -15,12 +15,13 @@ import {
   tillAt,
 } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTransfer } from '../../src/api/transfers/create.ts';
-import { applyOutcome } from '../../src/flow/apply-outcome.ts';
+import { accept } from '../../src/flow/accept.ts';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import { createBreakers } from '../../src/flow/breaker.ts';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
 import { takeAllowedQuery } from '../../src/flow/query.ts';
+import { transfer } from '../../src/kinds/transfer/transfer.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
 import { CommitUnknown, type Sql } from '../../src/ports/sql.ts';
 import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
@@ -115,8 +116,9 @@ describe('an attempt', () => {
       aheadMs = 7_000;
     });
     const runtime = { ...cell, clock, till: createTill({ ...cell, clock, sql: slow }) };
-    const { payment } = await createTransfer(
+    const { row: payment } = await accept(
       runtime,
+      transfer,
       await callerOf(service, merchant),
       orderTo('refuse-in-answer'),
     );
@@ -218,6 +220,7 @@ describe('a word that comes late', () => {
         paymentId: body.id,
         operationId: merchant.operationId,
         connection: 'simulator',
+        kind: 'transfer',
         observation: {
           from: 'send',
           fence: cell.ids.uuid(),
@@ -456,7 +459,7 @@ describe('an open breaker', () => {
        VALUES ('simulator', 'payout', true, now() - interval '1 s', now()) ON CONFLICT DO NOTHING`,
     );
     const api = beside(runtime, { breakers: createBreakers(runtime) });
-    await createTransfer(api, await callerOf(service, merchant), orderTo('complete'));
+    await accept(api, transfer, await callerOf(service, merchant), orderTo('complete'));
     const worker = { ...runtime, breakers: createBreakers(runtime), till: createTill(runtime) };
     await service.database.admin(`UPDATE breaker SET probe_at = now() - interval '1 s'`);
     await work(later(worker, 31_000));
@@ -470,11 +473,11 @@ describe('a repeat', () => {
     const merchant = await withMoney();
     const caller = await callerOf(service, merchant);
     const order = orderTo('complete');
-    const first = await createTransfer(cell, caller, order);
+    const first = await accept(cell, transfer, caller, order);
     const gone = { ...cell, providers: new Map<string, Provider>() };
-    const again = await createTransfer(gone, caller, order);
-    expect(again).toMatchObject({ replayed: true, payment: { id: first.payment.id } });
-    await expect(createTransfer(gone, caller, orderTo('complete'))).rejects.toMatchObject({
+    const again = await accept(gone, transfer, caller, order);
+    expect(again).toMatchObject({ replayed: true, row: { id: first.row.id } });
+    await expect(accept(gone, transfer, caller, orderTo('complete'))).rejects.toMatchObject({
       code: 'provider_not_configured',
     });
   });

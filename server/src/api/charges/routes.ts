@@ -1,10 +1,10 @@
 import type { ApiScope, CellOf } from '../../edge/edge.ts';
-import type { AcceptDeps } from '../../flow/accept.ts';
+import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import { charge } from '../../kinds/charge/charge.ts';
 import { chargeExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
-import { createCharge } from './create.ts';
 import { ChargeBody } from './schema.ts';
 
 export function chargeRoutes(
@@ -32,8 +32,8 @@ export function chargeRoutes(
     },
     async (request, reply) => {
       const { amountCents, payerName, description = '', requestKey, metadata } = request.body;
-      const { payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
-        createCharge(cell, caller, {
+      const { row: payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        accept(cell, charge, caller, {
           amountCents,
           payerName,
           description,

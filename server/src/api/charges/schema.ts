@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, Text, Uuid } from '../../ground/schema.ts';
-import { type Metadata, MetadataBody } from '../../money/metadata.ts';
+import { MetadataBody } from '../../money/metadata.ts';
 
 export const ChargeBody = Body(
   {
@@ -21,11 +21,3 @@ export const ChargeBody = Body(
     ],
   },
 );
-
-export interface ChargeRequest {
-  amountCents: number;
-  payerName: string;
-  description: string;
-  requestKey: string;
-  metadata?: Metadata;
-}

@@ -1,8 +1,8 @@
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
-import type { AcceptDeps } from '../../flow/accept.ts';
-import { acceptRefund } from '../../flow/send-refund.ts';
+import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { RefundSchema, refundViewOf } from '../../kinds/payment/refund-view.ts';
+import { refund } from '../../kinds/refund/refund.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { getRefund, listRefunds, type RefundPageDeps } from './lookup.ts';
 import { RefundBody, RefundListSchema, RefundPageQuery } from './schema.ts';
@@ -30,11 +30,11 @@ export function refundRoutes(api: ApiScope, cellOf: CellOf<RefundDeps>): void {
     async (request, reply) => {
       const { amountCents = null, description = '', requestKey } = request.body;
       const paymentId = request.params.id;
-      const { refund, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
-        acceptRefund(cell, caller, { paymentId, amountCents, description, requestKey }),
+      const { row, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        accept(cell, refund, caller, { paymentId, amountCents, description, requestKey }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(201).send(refundViewOf(refund));
+      return reply.code(201).send(refundViewOf(row));
     },
   );
 

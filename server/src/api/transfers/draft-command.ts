@@ -2,11 +2,11 @@ import { validatorOf } from '../../edge/validation.ts';
 import type { Config } from '../../ground/config.ts';
 import { ApiError, errorBody, refuse, refuseFields } from '../../ground/errors.ts';
 import { createMail } from '../../ground/mail.ts';
+import { normalisePixKey } from '../../kinds/transfer/pix-key.ts';
 import type { PixKeyType } from '../../provider/provider.ts';
 import { createTill } from '../../store/till.ts';
 import { findOwner } from './draft.sql.ts';
 import { createDraft, type DraftDeps } from './draft.ts';
-import { normalisePixKey } from './pix-key.ts';
 import { TransferBody } from './schema.ts';
 
 const validate = validatorOf(TransferBody as Parameters<typeof validatorOf>[0], 'body');

@@ -2,9 +2,9 @@ import { cnpjText } from '../../ground/cnpj.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
 import type { Letter } from '../../ground/mail.ts';
 import { priceOf } from '../../ground/money.ts';
+import { maskedPixKey, pixKeyTypeNames } from '../../kinds/transfer/pix-key.ts';
 import type { Payment } from '../../money/payment.ts';
 import type { ShownMerchant } from '../../store/rows/profile.sql.ts';
-import { maskedPixKey, pixKeyTypeNames } from './pix-key.ts';
 
 /** The mail with the code of a draft. It names amount and recipient, so that no one confirms a transfer that they did not request. */
 export function codeLetter(draft: {

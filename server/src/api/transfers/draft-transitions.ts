@@ -1,19 +1,26 @@
 import { timingSafeEqual } from 'node:crypto';
 import {
-  type Admission,
   admissionReads,
   createSendIntent,
   findEarlier,
+  liveBalance,
   requestKeyReads,
   requireAdmission,
   requireAllowed,
+  type Standing,
   stateReads,
 } from '../../flow/admission.ts';
 import type { DispatchPlan } from '../../flow/dispatch-plan.ts';
-import { lostReads } from '../../flow/lost-payments.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { type ErrorCode, refuse } from '../../ground/errors.ts';
 import { announce } from '../../kinds/payment/payment-events.ts';
+import { existsInDict } from '../../kinds/transfer/pix-key.ts';
+import {
+  requireWithinLimits,
+  type TransferOrder,
+  transfer,
+  withdrawalFeeOf,
+} from '../../kinds/transfer/transfer.ts';
 import { metadataOf } from '../../money/metadata.ts';
 import { type Cause, causeOfCall, newPayment, type Payment } from '../../money/payment.ts';
 import { factsOfDecision, next, type PaymentEvent, type Step } from '../../money/state.ts';
@@ -21,10 +28,7 @@ import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Receiver } from '../../provider/provider.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { type Command, type Decision, put, read, remove, type View, type Write } from '../../store/till.ts';
-import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts } from './draft.sql.ts';
-import { existsInDict } from './pix-key.ts';
-import type { TransferRequest } from './schema.ts';
 
 /** The commands of a draft's life. Pure. */
 
@@ -48,7 +52,7 @@ interface Submission {
 export interface DraftCreation extends Submission {
   caller: Caller;
   /** Normalised. */
-  request: TransferRequest;
+  request: TransferOrder;
   paymentId: string;
   fingerprint: Buffer;
   /** Sealed for this payment. */
@@ -75,9 +79,10 @@ export function buildDraft(input: DraftCreation): Command<{ payment: Payment; fr
     ],
     eventRefs: [],
     decide: (view, now) => {
-      const { balance, earlier } = findEarlier(view, chain, paymentId, requestKey, fingerprint);
+      const { frozen } = liveBalance(view, chain);
+      const earlier = findEarlier(view, payments, { accountId, id: paymentId, requestKey }, fingerprint);
       if (earlier) return { answer: { payment: earlier, fresh: false } };
-      const account = requireAllowed(view, caller, 'transfer', { frozen: balance.frozen }, now);
+      const account = requireAllowed(view, transfer, caller, { frozen }, now);
       const feeCents = withdrawalFeeOf(account, request.amountCents);
       const payment = newDraftPayment(input, feeCents, now);
       const draft = newDraft(input, now);
@@ -206,17 +211,12 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
     token,
     deadlineMs: input.deadlineMs,
     chains: [chain],
-    reads: [
-      read(payments, key),
-      read(drafts, key),
-      ...admissionReads(caller, plan),
-      ...lostReads(plan, accountId, paymentId),
-    ],
+    reads: [read(payments, key), read(drafts, key), ...admissionReads(caller, plan)],
     eventRefs: [],
     decide: (view, now) => {
       const { payment, draft } = draftIn(view, caller, paymentId);
       const frozen = view.balance(chain)?.frozen ?? false;
-      const admission = requireAdmission(view, caller, plan, { frozen, hasProbe }, now);
+      const admission = requireAdmission(view, transfer, { caller, plan, frozen, hasProbe }, now);
       const end = (reason: DraftEnd, cause: Cause): Write[] =>
         endingWrites(idsOf(token), stepOf(payment, { type: 'draftEnded', reason }, cause, now), !caller.test);
       if (draft.expiresAt <= now) {
@@ -241,7 +241,7 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
 function confirmed(
   view: View,
   { caller, paymentId, plan, secrets, token }: DraftConfirmation,
-  admission: Admission,
+  admission: Standing,
   draft: Payment,
   now: number,
 ): Decision<Confirmed> {
@@ -254,10 +254,16 @@ function confirmed(
   if (pixKey === null) return { answer: { unreadable: draft } };
   const known = draft.pixKeyType !== null && existsInDict(draft.pixKeyType, pixKey);
   const refusedAs = known ? null : 'pix_key_not_found';
-  const begun = createSendIntent(view, plan, { payment, refusedAs, token, now, caller });
+  const begun = createSendIntent<Payment>(view, transfer, plan, {
+    row: payment,
+    refusedAs,
+    token,
+    now,
+    caller,
+  });
   const breakerOpen = admission.breaker?.open ?? false;
   return {
-    answer: { payment: begun.payment, fence: begun.fence, breakerOpen },
+    answer: { payment: begun.row, fence: begun.fence, breakerOpen },
     postings: [...postings.map((posting) => ({ ...posting, chain, subject: paymentId })), ...begun.postings],
     writes: [...begun.writes, remove(drafts, paymentKey(caller.accountId, paymentId))],
   };

@@ -1,12 +1,12 @@
 import type { AcceptDeps } from '../../flow/accept.ts';
 import { awaitOutcome } from '../../flow/await-outcome.ts';
 import { type DispatchPlan, planDispatch, probeOf } from '../../flow/dispatch-plan.ts';
-import { withLostLook } from '../../flow/lost-payments.ts';
 import { withProbe } from '../../flow/probe.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { answerWithinMs, before } from '../../ground/deadline.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Mail } from '../../ground/mail.ts';
+import { type TransferOrder, transfer } from '../../kinds/transfer/transfer.ts';
 import { askedMetadata, metadataOf } from '../../money/metadata.ts';
 import type { Payment } from '../../money/payment.ts';
 import { fingerprintOf, paymentIdFor } from '../../store/rows/idempotency.ts';
@@ -26,7 +26,6 @@ import {
   type Confirmed,
 } from './draft-transitions.ts';
 import type { KeyPlaces } from './key-places.ts';
-import type { TransferRequest } from './schema.ts';
 
 /**
  * Transfers that a person asks for, confirmed by a code from their mail.
@@ -62,7 +61,7 @@ type ConfirmDeps = DraftDeps & AcceptDeps;
 export async function createDraft(
   deps: DraftDeps,
   caller: Caller,
-  request: TransferRequest,
+  request: TransferOrder,
   email: string,
   ip?: string,
   session?: string,
@@ -125,7 +124,7 @@ export async function confirmDraft(
   code: string,
   session?: string,
 ): Promise<Payment> {
-  const plan = planDispatch(deps, caller, 'transfer', deps.settings.transferWaitMs);
+  const plan = planDispatch(deps, caller, transfer, deps.settings.transferWaitMs);
   const confirmed = await submitConfirmation(deps, caller, plan, { paymentId, session, code });
   if ('unreadable' in confirmed) {
     await reportUnreadable(deps, unreadableKeyOf(confirmed.unreadable, 'draft'));
@@ -137,7 +136,7 @@ export async function confirmDraft(
     throw refuse(refused, { paymentId, ...(triesLeft !== undefined && { details: [{ triesLeft }] }) });
   }
   deps.breakers.seen(plan.connection, plan.call, confirmed.breakerOpen);
-  return awaitOutcome(deps, plan, confirmed.payment, confirmed.fence);
+  return awaitOutcome(deps, transfer, plan, confirmed.payment, confirmed.fence);
 }
 
 /** The same in a place of its account. @throws ApiError as `confirmDraft`, `rate_limited` */
@@ -174,9 +173,7 @@ async function submitConfirmation(
       deps,
       probeOf(plan),
       (hasProbe) =>
-        withLostLook(plan, (planned) =>
-          deps.till.submit(buildConfirmation({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe })),
-        ),
+        deps.till.submit(buildConfirmation({ ...input, token: deps.ids.uuid(), hasProbe })),
       (answer) => 'fence' in answer && answer.payment.status === 'unknown',
     );
     if (!('salt' in confirmed)) return confirmed;

@@ -5,11 +5,11 @@ import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { draftCancelledExamples, transferExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
+import { normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import type { Payment, PaymentReason } from '../../money/payment.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { sendTransfer, type TransferGuards } from './create.ts';
 import { cancelDraft, type DraftDeps, sendDraft } from './draft.ts';
-import { normalisePixKey, type PixKeyRules } from './pix-key.ts';
 import { CodeBody, TransferBody } from './schema.ts';
 
 /** Drafts exist for people at the panel; integrations send transfers. Since 2026-11-20. */
@@ -46,7 +46,7 @@ export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixK
       const { amountCents, pixKeyType, description, requestKey, metadata } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey, pixKeys);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
-      const { payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
+      const { row: payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
         sendTransfer(cell, caller, {
           amountCents,
           pixKey: pixKey.key,

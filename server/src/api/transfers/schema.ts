@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, OneOf, Text, Uuid } from '../../ground/schema.ts';
-import { type Metadata, MetadataBody } from '../../money/metadata.ts';
-import type { PixKeyType } from '../../provider/provider.ts';
+import { MetadataBody } from '../../money/metadata.ts';
 
 export const TransferBody = Body(
   {
@@ -38,13 +37,3 @@ export const CodeBody = Body(
   },
   { examples: [{ code: '123456' }] },
 );
-
-export interface TransferRequest {
-  amountCents: number;
-  /** Normalised. */
-  pixKey: string;
-  pixKeyType: PixKeyType;
-  description: string;
-  requestKey: string;
-  metadata?: Metadata;
-}

@@ -1,4 +1,4 @@
-import type { PixClaims } from '../../flow/pix-claims.ts';
+import type { PixClaims } from '../../kinds/refund/pix-claims.ts';
 import type { Intent } from '../../money/intent.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Cause, Payment, PaymentStatus } from '../../money/payment.ts';
@@ -66,7 +66,7 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
  * out, taken again where it is not. What was reported with another amount changes the part by nothing.
  *
- * A Pix that its payer disputes is held from the `credit` on (`disputes/hold-of-pix.ts`), and what the provider then takes of it is taken from the
+ * A Pix that its payer disputes is held from the `credit` on (`kinds/payment/hold-of-pix.ts`), and what the provider then takes of it is taken from the
  * operation without asking a person again.
  *
  * `none` is always allowed: a person has looked, and nothing is posted. Money in suspense then stays there, with a resolved incident

@@ -1,7 +1,7 @@
-import { type Adjusted, heldFromNowOn, holdReads } from '../../flow/hold-of-pix.ts';
-import { claimReads, claimsIn } from '../../flow/pix-claims.ts';
-import { chargeAfter, heldLess } from '../../flow/refund-outcome.ts';
+import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
 import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
+import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
+import { claimReads, claimsIn } from '../../kinds/refund/pix-claims.ts';
 import type { Payment } from '../../money/payment.ts';
 import type { Refund } from '../../money/refund.ts';
 import type { OpenedIncident } from '../../money/state.ts';

@@ -1,4 +1,4 @@
-import { claimOn, type PixClaims } from '../../flow/pix-claims.ts';
+import { claimOn, type PixClaims } from '../../kinds/refund/pix-claims.ts';
 import { type Intent, sendPriority } from '../../money/intent.ts';
 import { newRefund, type Refund, refundWindowMs } from '../../money/refund.ts';
 import { OperatorRefused } from '../../store/operator.ts';

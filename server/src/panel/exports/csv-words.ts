@@ -1,7 +1,7 @@
-import { pixKeyTypeNames } from '../../api/transfers/pix-key.ts';
 import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
 import { type Permission, permissionNames } from '../../ground/permissions.ts';
+import { pixKeyTypeNames } from '../../kinds/transfer/pix-key.ts';
 import type { Movement } from '../../money/decide.ts';
 import type { PaymentKind, PaymentReason, PaymentStatus } from '../../money/payment.ts';
 import type { Action } from '../../operate/incidents/endings.ts';

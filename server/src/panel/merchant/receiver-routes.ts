@@ -1,4 +1,4 @@
-import { existsInDict, normalisePixKey, type PixKeyRules } from '../../api/transfers/pix-key.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';

@@ -6,7 +6,7 @@ import {
   resendCode,
   sendDraft,
 } from '../../api/transfers/draft.ts';
-import { existsInDict, normalisePixKey, type PixKeyRules } from '../../api/transfers/pix-key.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import { keyOwnerOf, type ReceiverDeps } from '../../api/transfers/receiver.ts';
 import { TransferBody } from '../../api/transfers/schema.ts';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';

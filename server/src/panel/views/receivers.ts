@@ -1,5 +1,5 @@
-import { maskedPixKey } from '../../api/transfers/pix-key.ts';
 import type { Secrets } from '../../ground/secrets.ts';
+import { maskedPixKey } from '../../kinds/transfer/pix-key.ts';
 import type { Payment } from '../../money/payment.ts';
 import type { Receiver } from '../../provider/provider.ts';
 import { may, type Role } from '../people/roles.ts';

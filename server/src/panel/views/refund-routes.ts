@@ -3,10 +3,11 @@ import { refundPage } from '../../api/refunds/lookup.ts';
 import { RefundBody, RefundPageQuery } from '../../api/refunds/schema.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { AcceptDeps } from '../../flow/accept.ts';
-import { acceptRefund } from '../../flow/send-refund.ts';
+import { accept } from '../../flow/accept.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { refundViewOf } from '../../kinds/payment/refund-view.ts';
+import { refund } from '../../kinds/refund/refund.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
 import { type Refund, receivedCents, refundWindowMs } from '../../money/refund.ts';
@@ -88,13 +89,14 @@ export function refundViewRoutes(
       const deps = cellOf(member);
       const charge = await recordOf(deps, member, params.id);
       const { amountCents = null, description = '', requestKey } = body;
-      const { refund, replayed } = await acceptRefund(
+      const { row, replayed } = await accept(
         deps,
+        refund,
         { ...caller, operationId: charge.operationId, operationNamed: true },
         { paymentId: charge.id, amountCents, description, requestKey },
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      else await note(deps, request, 'refund.created', { paymentId: charge.id, refundId: refund.id });
+      else await note(deps, request, 'refund.created', { paymentId: charge.id, refundId: row.id });
       return reply.code(201).send(await refundsOf(deps, charge));
     },
   );

@@ -97,3 +97,17 @@ export const findOwners = (
   ids: readonly { accountNumber: number; id: string }[],
 ): Promise<PaymentOwner[]> =>
   sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);
+
+const connectionOf: Statement = {
+  name: 'payment_connection',
+  text: `SELECT coalesce(p.connection, a.first_connection, a.connection) AS connection
+    FROM payment p JOIN account a ON a.id = p.account_id WHERE p.account_id = $1 AND p.id = $2`,
+};
+
+/** Over which connection a payment came in or went out; undefined: there is no such payment. */
+export const findConnectionOf = async (
+  sql: Queries,
+  accountId: string,
+  id: string,
+): Promise<string | undefined> =>
+  (await sql.run<{ connection: string }>(connectionOf, [accountId, id]))[0]?.connection;

@@ -1,8 +1,9 @@
-import { providerIdOf } from '../money/payment.ts';
-import type { Refund } from '../money/refund.ts';
-import { isRefundOpen } from '../money/refund.ts';
-import type { KnownReturn } from '../money/returns.ts';
-import type { PixReturn, ReceivedPix } from '../provider/provider.ts';
+import { type Cause, providerIdOf } from '../../money/payment.ts';
+import type { Refund } from '../../money/refund.ts';
+import { isRefundOpen } from '../../money/refund.ts';
+import type { KnownReturn } from '../../money/returns.ts';
+import type { PixReturn, ReceivedPix, RefundReport } from '../../provider/provider.ts';
+import type { Observed, Observation as Seen } from '../kind.ts';
 import type { Observation } from './interpret-report.ts';
 
 /**
@@ -17,6 +18,47 @@ import type { Observation } from './interpret-report.ts';
 export interface RefundLine {
   refund: Refund;
   line: PixReturn;
+}
+
+/** A line in a report of its charge. */
+export interface RefundNews {
+  from: 'charge';
+  cause: Cause;
+  line: PixReturn;
+}
+
+/** What the provider said of a refund. */
+export type RefundObservation = Seen<RefundReport, RefundNews>;
+
+/** The charge and the reason never change: the command for a refund names them before it reads the refund. */
+export type ObservedRefund = Observed<RefundObservation> & { chargeId: string; reason: Refund['reason'] };
+
+/** An observation of a refund over a connection. */
+export const observedRefund = (
+  { accountId, id, operationId, paymentId, reason }: RefundPlace,
+  connection: string,
+  observation: RefundObservation,
+): ObservedRefund => ({
+  accountId,
+  paymentId: id,
+  operationId,
+  connection,
+  kind: 'refund',
+  chargeId: paymentId,
+  reason,
+  observation,
+});
+
+type RefundPlace = Pick<Refund, 'accountId' | 'id' | 'operationId' | 'paymentId' | 'reason'>;
+
+/** What a report of the charge says of a refund of it. @param id of the report, for the refund's history */
+export function observedLine(
+  { refund, line }: RefundLine,
+  { connection, observation }: Observed<Observation>,
+  id: string,
+): ObservedRefund {
+  const cause = { by: observation.from === 'webhook' ? 'webhook' : 'query', id } as const;
+  return observedRefund(refund, connection, { from: 'charge', cause, line });
 }
 
 export interface Sorted {

@@ -1,13 +1,13 @@
-import type { Dispute } from '../money/dispute.ts';
-import type { Refund } from '../money/refund.ts';
-import type { KnownReturn } from '../money/returns.ts';
-import type { Queries } from '../ports/sql.ts';
-import { disputesKey, disputesOfPayment } from '../store/rows/disputes.sql.ts';
-import { refundsReportedGone } from '../store/rows/incidents.sql.ts';
-import { paymentKey } from '../store/rows/payments.sql.ts';
-import { refundsOfPayment } from '../store/rows/refunds.sql.ts';
-import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
-import { type Read, read, type View } from '../store/till.ts';
+import type { Dispute } from '../../money/dispute.ts';
+import type { Refund } from '../../money/refund.ts';
+import type { KnownReturn } from '../../money/returns.ts';
+import type { Queries } from '../../ports/sql.ts';
+import { disputesKey, disputesOfPayment } from '../../store/rows/disputes.sql.ts';
+import { refundsReportedGone } from '../../store/rows/incidents.sql.ts';
+import { paymentKey } from '../../store/rows/payments.sql.ts';
+import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
+import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
+import { type Read, read, type View } from '../../store/till.ts';
 
 /** What took a Pix in suspense already, or may take it: then it must not go back to its payer as well. */
 export interface PixClaims {

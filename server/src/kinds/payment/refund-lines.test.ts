@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { providerIdOf } from '../money/payment.ts';
-import { newRefund, type Refund } from '../money/refund.ts';
-import type { KnownReturn } from '../money/returns.ts';
-import type { ChargeReport, PixReturn } from '../provider/provider.ts';
+import { providerIdOf } from '../../money/payment.ts';
+import { newRefund, type Refund } from '../../money/refund.ts';
+import type { KnownReturn } from '../../money/returns.ts';
+import type { ChargeReport, PixReturn } from '../../provider/provider.ts';
 import type { Observation } from './interpret-report.ts';
 import { sortRefundLines } from './refund-lines.ts';
 

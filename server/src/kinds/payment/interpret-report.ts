@@ -1,39 +1,30 @@
-import { type Ending, failedQuery, type Intent } from '../money/intent.ts';
-import type { EventKind } from '../money/journal.ts';
-import { isTerminal, type Payment } from '../money/payment.ts';
-import { identifyReturns, type KnownReturn, type ReturnedPix } from '../money/returns.ts';
-import { type Facts, next, type PaymentEvent, type Step } from '../money/state.ts';
+import type { Intent } from '../../money/intent.ts';
+import type { EventKind } from '../../money/journal.ts';
+import { isTerminal, type Payment } from '../../money/payment.ts';
+import { identifyReturns, type KnownReturn, type ReturnedPix } from '../../money/returns.ts';
+import { type Facts, next, type PaymentEvent, type Step } from '../../money/state.ts';
 import type {
   Capabilities,
   ChargeReport,
   PayoutReport,
   PixReturn,
-  QueryOutcome,
   ReceivedPix,
-  SendOutcome,
-} from '../provider/provider.ts';
+} from '../../provider/provider.ts';
+import type { Observation as Seen } from '../kind.ts';
+import { type Reading as Read, readQuery, readSend, reported } from '../reading.ts';
 
-/**
- * Interprets an answer, a webhook or a query as events of the state machine. Pure: the service, the search of all states and
- * the tests use the same functions.
- *
- * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
- * was the only attempt ever started: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
- * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
- * refusal final. "Not found" never does.
- */
-export type Observation =
-  | { from: 'send'; fence: string; outcome: SendOutcome<ChargeReport | PayoutReport> }
-  | { from: 'query'; id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> }
-  /** An authenticated delivery, stored under `id`. */
-  | { from: 'webhook'; id: string; received: ReceivedPix[]; payouts: PayoutReport[] };
+/** Interprets an answer, a webhook or a query as events of the state machine of payments, by the rules of `reading.ts`. Pure. */
+export type Observation = Seen<ChargeReport | PayoutReport, PaymentNews>;
 
-export interface Reading {
-  events: PaymentEvent[];
-  /** What it means for the intent; null when the intent stays as it is. */
-  ending: Ending | null;
-  /** It reports a refusal that does not count: a person has to decide. */
-  undecided: boolean;
+/** An authenticated delivery, stored under `id`. */
+export interface PaymentNews {
+  from: 'webhook';
+  id: string;
+  received: ReceivedPix[];
+  payouts: PayoutReport[];
+}
+
+export interface Reading extends Read<PaymentEvent> {
   /** Every return that it reports, with all names that are known now. */
   returns: KnownReturn[];
 }
@@ -71,101 +62,34 @@ function readObservation(
   capabilities: Capabilities,
 ): Reading | null {
   const { payment, intent } = onRecord;
+  const { status } = payment;
+  const standing = { intent, isOpen: !isTerminal(status), isPending: status === 'pending', capabilities };
   const read = createReader(onRecord);
   switch (observation.from) {
     case 'webhook': {
       const { received, payouts } = observation;
       const observed = [...received.flatMap(read.received), ...payouts.flatMap(read.payout)];
-      return { ...reported(observed, onRecord, capabilities), returns: read.returns() };
+      return { ...reported(observed, standing), returns: read.returns() };
     }
     case 'query': {
       const { outcome, startedAt } = observation;
-      if (outcome.outcome === 'found') {
-        const told = reported(read.report(outcome.report, startedAt), onRecord, capabilities);
-        return { ...told, returns: read.returns() };
-      }
-      if (outcome.outcome === 'unclear') {
-        return nothingOf(failedQuery(outcome));
-      }
+      const told = readQuery(observation, standing, (report) => read.report(report, startedAt));
       // A charge whose repeat was refused and that is then not found holds no money, and no payer has its code.
       const refusedForGood =
-        payment.kind === 'deposit' && payment.status === 'unknown' && intent?.refused === true;
-      return {
-        events: refusedForGood ? [{ type: 'refused', reason: 'provider_refused' }] : [],
-        ending: { type: 'notFound', startedAt, repeatIsSafe: capabilities.repeatIsSafe },
-        undecided: false,
-        returns: [],
-      };
+        outcome.outcome === 'notFound' &&
+        payment.kind === 'deposit' &&
+        status === 'unknown' &&
+        intent?.refused === true;
+      const events = refusedForGood
+        ? [{ type: 'refused', reason: 'provider_refused' } as const]
+        : told.events;
+      return { ...told, events, returns: read.returns() };
     }
-    case 'send':
-      return readSend(observation, onRecord, capabilities, read);
-  }
-}
-
-function readSend(
-  { fence, outcome }: Extract<Observation, { from: 'send' }>,
-  onRecord: OnRecord,
-  capabilities: Capabilities,
-  read: Reader,
-): Reading | null {
-  const { intent } = onRecord;
-  if (intent?.state !== 'sending' || intent.fence !== fence) {
-    // The fence guards the intent, not the provider's report: "completed" after a release must not be lost. An owner whose lease another
-    // process took over may not end an attempt or change the intent by its outcome.
-    if (outcome.outcome !== 'accepted') return null;
-    const told = reported(read.report(outcome.report, null), onRecord, capabilities);
-    return { ...told, returns: read.returns() };
-  }
-  switch (outcome.outcome) {
-    case 'accepted': {
-      const observed = read.report(outcome.report, null);
-      const told = believed(observed, onRecord, capabilities.refusalIsFinal || intent.attempt === 1);
-      return { ...told, ending: { type: 'answered' }, returns: read.returns() };
+    case 'send': {
+      const told = readSend(observation, standing, (report) => read.report(report, null));
+      return told && { ...told, returns: read.returns() };
     }
-    case 'refused':
-      return intent.attempt === 1
-        ? {
-            events: [{ type: 'refused', reason: outcome.reason }],
-            ending: null,
-            undecided: false,
-            returns: [],
-          }
-        : nothingOf({ type: 'refused' });
-    case 'duplicate':
-      return nothingOf({ type: 'duplicate' });
-    case 'unclear':
-      return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
-    case 'notSent':
-      return nothingOf({ type: 'notSent' });
   }
-}
-
-const nothingOf = (ending: Ending): Reading => ({ events: [], ending, undecided: false, returns: [] });
-
-/**
- * What the provider reports for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
- * repeated attempt releases nothing: a person decides.
- */
-const reported = (
-  observed: PaymentEvent[],
-  onRecord: OnRecord,
-  { refusalIsFinal }: Capabilities,
-): Omit<Reading, 'returns'> => ({
-  ...believed(
-    observed,
-    onRecord,
-    refusalIsFinal || (onRecord.intent?.attempt === 1 && onRecord.payment.status === 'pending'),
-  ),
-  ending: { type: 'news' },
-});
-
-function believed(
-  observed: PaymentEvent[],
-  { payment }: OnRecord,
-  refusalCounts: boolean,
-): Pick<Reading, 'events' | 'undecided'> {
-  const events = refusalCounts ? observed : observed.filter((event) => event.type !== 'refused');
-  return { events, undecided: events.length < observed.length && !isTerminal(payment.status) };
 }
 
 interface Reader {
@@ -288,13 +212,14 @@ export function runEvents(payment: Payment, observed: readonly PaymentEvent[], f
   const returned = new Set<string>();
   const knowsReturn = (reference: string) => returned.has(reference) || facts.knowsReturn(reference);
   const steps: Step[] = [];
-  let { incidentOpen } = facts;
+  let opened = false;
+  const incidentOpen = () => opened || facts.incidentOpen();
   for (const event of observed) {
     const state = steps.at(-1)?.payment ?? payment;
     const step = next(state, event, { ...facts, posted, knowsReturn, incidentOpen });
     if (!step) continue;
     for (const { reference } of step.returns) returned.add(reference);
-    incidentOpen ||= step.incidents.length > 0;
+    opened ||= step.incidents.length > 0;
     for (const posting of step.postings) booked.add(`${posting.event}/${posting.reference}`);
     steps.push(step);
   }

@@ -1,9 +1,9 @@
-import { type Balance, decide, emptyBalance, type Movement } from '../money/decide.ts';
-import { type Dispute, wantedCents, withTaken } from '../money/dispute.ts';
-import { type EventKind, eventKinds } from '../money/journal.ts';
-import type { Payment } from '../money/payment.ts';
-import { type KnownReturn, postedReturnsOf, returnedOf } from '../money/returns.ts';
-import { disputesKey, disputesOfPayment } from '../store/rows/disputes.sql.ts';
+import { type Balance, decide, emptyBalance, type Movement } from '../../money/decide.ts';
+import { type Dispute, wantedCents, withTaken } from '../../money/dispute.ts';
+import { type EventKind, eventKinds } from '../../money/journal.ts';
+import type { Payment } from '../../money/payment.ts';
+import { type KnownReturn, postedReturnsOf, returnedOf } from '../../money/returns.ts';
+import { disputesKey, disputesOfPayment } from '../../store/rows/disputes.sql.ts';
 import {
   type Hold,
   holds,
@@ -11,10 +11,18 @@ import {
   openHolds,
   openHoldsAfter,
   sharesOf,
-} from '../store/rows/holds.sql.ts';
-import { creditedPix } from '../store/rows/incidents.sql.ts';
-import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
-import { type ChainKey, type Posting, put, type Read, read, type View, type Write } from '../store/till.ts';
+} from '../../store/rows/holds.sql.ts';
+import { creditedPix } from '../../store/rows/incidents.sql.ts';
+import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
+import {
+  type ChainKey,
+  type Posting,
+  put,
+  type Read,
+  read,
+  type View,
+  type Write,
+} from '../../store/till.ts';
 
 /** The hold of a disputed Pix: how it follows its disputes, and what the provider takes out of it. Pure. */
 

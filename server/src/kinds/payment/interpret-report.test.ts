@@ -1,9 +1,9 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../money/intent.ts';
-import { newPayment, type Payment } from '../money/payment.ts';
-import type { Facts } from '../money/state.ts';
-import type { ChargeReport, PayoutReport } from '../provider/provider.ts';
+import type { Intent } from '../../money/intent.ts';
+import { newPayment, type Payment } from '../../money/payment.ts';
+import type { Facts } from '../../money/state.ts';
+import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import { interpret, type Observation, runEvents } from './interpret-report.ts';
 
 const now = Date.UTC(2026, 10, 20, 15);
@@ -65,7 +65,7 @@ const facts: Facts = {
   now,
   cause: { by: 'query', id: 'q' },
   operationDeleted: false,
-  incidentOpen: false,
+  incidentOpen: () => false,
   posted: () => false,
   bookedUnder: () => null,
   knowsReturn: () => false,

@@ -1,0 +1,154 @@
+import { refuse } from '../ground/errors.ts';
+import type { AnyKind, Heard, Observed, Sent } from '../kinds/kind.ts';
+import { type AttemptResult, afterEnding, type Intent, isOverdue } from '../money/intent.ts';
+import type { OpenedIncident } from '../money/state.ts';
+import { type Ids, idsOf } from '../ports/ids.ts';
+import type { Capabilities } from '../provider/provider.ts';
+import type { SubscribedTypes } from '../store/events/subscribed-types.ts';
+import { type Incident, incidentKey, incidents, openIncidents } from '../store/rows/incidents.sql.ts';
+import { intents } from '../store/rows/intents.sql.ts';
+import { type Command, type Decision, put, read, remove, type View, type Write } from '../store/till.ts';
+
+export interface OutcomeInput {
+  observed: Observed;
+  /** Of its connection. */
+  capabilities: Capabilities;
+  /** The event types that this account's log keeps. */
+  subscribed: SubscribedTypes;
+  secrets: { open(sealed: Buffer, context: string): Buffer };
+  token: string;
+  /** 0 to 1, random: spreads the next query. */
+  jitter: number;
+  deadlineMs: number;
+}
+
+/** What was sent after the outcome, the incidents that were opened, and what the report says of others: nothing is done about that here. */
+export interface OutcomeAnswer extends Pick<Heard<Sent>, 'others' | 'unclear'> {
+  row: Sent;
+  opened: readonly Incident[];
+}
+
+/**
+ * The one command for an answer, a report and a query: what the provider said, applied to what was sent together with its intent. Incidents are rare,
+ * so they are read only where one is wanted. Pure.
+ * @throws ApiError from `decide`: `notFound` of the kind
+ */
+export function buildOutcome(kind: AnyKind, input: OutcomeInput): Command<OutcomeAnswer> {
+  const { observed, token, deadlineMs } = input;
+  const { accountId, paymentId, operationId } = observed;
+  const key = accountId + paymentId;
+  const hearing = kind.hear(observed);
+  return {
+    token,
+    deadlineMs,
+    chains: hearing.chains,
+    reads: [read(kind.table, key), read(intents, key), ...hearing.reads],
+    eventRefs: hearing.eventRefs,
+    pix: hearing.pix,
+    decide: (view, now) => {
+      const row: Sent | undefined = view.get(kind.table, key);
+      if (!row || !view.balance({ accountId, chainId: operationId })) throw refuse(kind.notFound);
+      const { capabilities, subscribed, secrets } = input;
+      const ids = idsOf(token);
+      const intent = view.get(intents, key);
+      const stored = { row, intent, capabilities, subscribed, secrets, token, ids };
+      const heard: Heard<Sent> | null = hearing.decide(view, stored, now);
+      if (heard === null) return { answer: { row, opened: [], others: [], unclear: [] } };
+      return decisionOf(view, { kind, input, row, intent, heard, ids }, now);
+    },
+  };
+}
+
+interface Case {
+  kind: AnyKind;
+  input: OutcomeInput;
+  /** As stored. */
+  row: Sent;
+  intent: Intent | undefined;
+  heard: Heard<Sent>;
+  ids: Pick<Ids, 'uuid'>;
+}
+
+function decisionOf(view: View, about: Case, now: number): Decision<OutcomeAnswer> {
+  const { kind, input, row, intent, heard } = about;
+  const { accountId, paymentId, operationId } = input.observed;
+  const { row: after, others, unclear } = heard;
+  const followed = intent && followedOn(intent, about, now);
+  const opened = wantedOf(view, kind, heard, followed)
+    .filter((incident) => !isOpened(incident, accountId, view))
+    .map((incident) => incidentOf(incident, about, now));
+  const writes: Write[] = after === row ? [] : [put(kind.table, after)];
+  if (intent && !kind.isOpen(after)) writes.push(remove(intents, accountId + paymentId));
+  else if (followed && followed !== intent) writes.push(put(intents, followed));
+  const { paymentId: subject } = kind.subjectOf(after);
+  if (opened.length > 0) writes.push(put(openIncidents, { accountId, paymentId: subject }));
+  const operation = { accountId, chainId: operationId };
+  const freezes = opened.some((incident) => incident.freezes);
+  const isLive = view.balance(operation)?.deletedAt === null;
+  return {
+    answer: { row: after, opened, others, unclear },
+    writes: [...writes, ...heard.writes, ...opened.map((incident) => put(incidents, incident))],
+    freeze: freezes && isLive ? [operation] : [],
+    postings: heard.postings,
+  };
+}
+
+/** The intent after the observation; null when what was sent has ended. */
+function followedOn(intent: Intent, { kind, input, row, heard }: Case, now: number): Intent | null {
+  if (!kind.isOpen(heard.row)) return null;
+  const providerRef = intent.providerRef ?? heard.providerRef;
+  const named = providerRef === intent.providerRef ? intent : { ...intent, providerRef };
+  if (heard.ending === null) return named;
+  // Only another state is news: otherwise the schedule continues from the last one.
+  const isNews = heard.ending.type !== 'news' || heard.row.status !== row.status;
+  const ending: AttemptResult = isNews ? heard.ending : { type: 'unchanged' };
+  return afterEnding(named, ending, followedAs(kind, heard.row), now, input.jitter);
+}
+
+const followedAs = ({ name: kind }: AnyKind, { status, createdAt, expiresAt = null }: Sent) => ({
+  kind,
+  status,
+  createdAt,
+  expiresAt,
+});
+
+/** The incidents that are wanted, also where they were opened before. */
+function wantedOf(
+  view: View,
+  kind: AnyKind,
+  { row, undecided, incidents: wanted }: Heard<Sent>,
+  followed: Intent | null | undefined,
+): readonly OpenedIncident[] {
+  if (!followed || !(undecided || isOverdue(followedAs(kind, row), followed))) return wanted;
+  return kind.isLookedAt(view, row) ? wanted : [...wanted, kind.undecided(row)];
+}
+
+/** The references under which the same event may have opened an incident. */
+const referencesOf = ({ reference, formerly = [] }: OpenedIncident): string[] => [reference, ...formerly];
+
+const isOpened = (incident: OpenedIncident, accountId: string, view: View): boolean =>
+  referencesOf(incident).some((reference) => {
+    const found = view.get(incidents, incidentKey(accountId, reference));
+    return found && (reference === incident.reference || found.amountCents === incident.amountCents);
+  });
+
+function incidentOf(
+  { kind, reference, amountCents, freezes, detail }: OpenedIncident,
+  { kind: of, input, row, ids }: Case,
+  openedAt: number,
+): Incident {
+  const { accountId, operationId, observation } = input.observed;
+  const { paymentId, detail: shown } = of.subjectOf(row);
+  return {
+    accountId,
+    id: ids.uuid(),
+    kind,
+    paymentId,
+    operationId,
+    amountCents,
+    reference,
+    freezes,
+    detail: { ...shown, status: row.status, from: observation.from, ...detail },
+    openedAt,
+  };
+}

@@ -1,0 +1,239 @@
+import type { Caller } from '../ground/caller.ts';
+import type { ErrorCode } from '../ground/errors.ts';
+import type { Log } from '../ground/log.ts';
+import type { Permission } from '../ground/permissions.ts';
+import type { AttemptResult, Intent, SentKind } from '../money/intent.ts';
+import type { PaymentReason, PaymentStatus } from '../money/payment.ts';
+import type { OpenedIncident } from '../money/state.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Queries, Sql } from '../ports/sql.ts';
+import type { Capabilities, Provider, QueryOutcome, SendOutcome, UnreadKind } from '../provider/provider.ts';
+import type { Table } from '../store/database/table.ts';
+import type { EventType } from '../store/events/event.ts';
+import type { SubscribedTypes } from '../store/events/subscribed-types.ts';
+import type { EventRef, PixRef } from '../store/ledger.sql.ts';
+import type { AccountState } from '../store/rows/conditions.sql.ts';
+import type { ChainKey, Posting, Read, View, Write } from '../store/till.ts';
+
+/**
+ * What is asked of a provider has one life, whatever it is: admitted under the lock and recorded, sent under one identity, reported, queried, ended
+ * and posted. `flow/` has this life, once. A kind says what is its own: what a request of it is, when it is admitted, which call sends it and
+ * which queries it, and what a report makes of it. Everything that decides is pure.
+ */
+export interface Kind<Row extends Sent, Order, Report, News> {
+  readonly name: SentKind;
+  /** What a key needs to ask for it. */
+  readonly permission: Permission;
+  /** Its name in the breaker. */
+  readonly call: CallKind;
+  /** Where the rows are; keyed by 36 characters of account and 36 of its own id. */
+  readonly table: Table<Row>;
+  /** Money leaves an operation: a pause, a block and a freeze stop it. */
+  readonly isWithdrawal: boolean;
+  /** It counts among the sends that an adapter limits (`maxParallelSends`). */
+  readonly isLimited: boolean;
+  /** Where certainly nothing of it was sent, the next connection of the account's list may take it. */
+  readonly mayMove: boolean;
+  /** Where a worker sends it, its caller waits for the outcome all the same. */
+  readonly isAwaited: boolean;
+  /** The event of its first confirmation, where logs may leave that out; null: nothing is written of it. */
+  readonly createdEvent: EventType | null;
+  /** The error for one that is not there. */
+  readonly notFound: ErrorCode;
+  /** Unread items of this kind are read once a query has found it. */
+  readonly unread: readonly UnreadKind[];
+  /** Whether the connection has its call; one that may be on another connection than its account answers in `admit`. */
+  offers(can: Capabilities): boolean;
+  isOpen(row: Row): boolean;
+  /** What an incident of it names: its payment, and what to show besides. */
+  subjectOf(row: Row): { paymentId: string; detail: object };
+  /** The incident of one whose end a person has to find out. */
+  undecided(row: Row): OpenedIncident;
+  /** A person looks at it already, so that no answers without an end are an incident. */
+  isLookedAt(view: View, row: Row): boolean;
+
+  /** Over which connection it goes; absent: over that of the caller. */
+  connectionOf?(sql: Queries, caller: Caller, order: Order): Promise<string>;
+  /** What a repeat must have in common with the first request, besides the operation. */
+  asked(order: Order): Readonly<Record<string, string | number | boolean | null>>;
+  /** What of the order is stored sealed; null: nothing. */
+  secretOf?(order: Order): string | null;
+  /** How long the caller waits for the provider, in milliseconds. */
+  waitMs(settings: SendSettings): number;
+  admissionReads?(accountId: string, order: Order): Read[];
+  /** The rules of the kind, after those of key, account, platform and provider. @throws ApiError what refuses the order */
+  admit(view: View, admission: Admission<Order>, now: number): Admitted<Row>;
+  /** The same row on the connection that has its id already; absent: no list is searched for it. */
+  adopted?(row: Row, connection: string): Row;
+  /** It ends before anything was sent. */
+  refused?(row: Row, context: RefusalContext): { row: Row; postings: Posting[]; writes: Write[] };
+
+  /** Makes the call, or the outcome of a call that must not be made. */
+  prepare(deps: PrepareDeps, row: Row, sending: Sending): Promise<Prepared<Report>>;
+
+  /** What is read of it before it is queried; null: there is nothing to query. */
+  locate(sql: Sql, asked: Asked): Promise<Located<Report> | null>;
+
+  /** What is observed of it, with what its kind needs to know before the lock. */
+  observed(row: Row, connection: string, observation: Answered<Report>): Observed<Observation<Report, News>>;
+  /** What the command for an observation locks and reads, and what it decides. */
+  hear(observed: Observed<Observation<Report, News>>): Hearing<Row>;
+}
+
+/** A kind as `flow/` sees it, which hands orders and reports from one of its functions to the next: `Kind` binds the types of each. */
+// biome-ignore lint/suspicious/noExplicitAny: what stands here is known inside of the kind alone.
+export type KindOf<Row extends Sent, Order = any> = Kind<Row, Order, any, any>;
+
+// biome-ignore lint/suspicious/noExplicitAny: the same for rows, where kinds of all rows stand together.
+export type AnyKind = KindOf<any>;
+
+export type CallKind = 'charge' | 'payout' | 'refund' | 'query';
+
+/** A row of what was sent. */
+export interface Sent {
+  accountId: string;
+  id: string;
+  operationId: string;
+  status: PaymentStatus;
+  amountCents: number;
+  fingerprint: Buffer;
+  createdAt: number;
+  expiresAt?: number | null;
+}
+
+export interface SendSettings {
+  /** How long `POST /pix/transfers` waits for the provider; 0 leaves the sending to the workers. */
+  transferWaitMs: number;
+  /** Charges always wait: a charge is of use only with its code. */
+  chargeWaitMs: number;
+  /** The life that is asked of the provider for a charge. */
+  chargeExpirySeconds: number;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- accept
+
+export interface Admission<Order> {
+  caller: Caller;
+  order: Order;
+  account: AccountState;
+  connection: string;
+  /** Undefined: this process does not know the connection. */
+  can: Capabilities | undefined;
+  id: string;
+  fingerprint: Buffer;
+  /** The secret of the order, sealed for this id. */
+  sealed: Buffer | null;
+  /** Of the command. */
+  token: string;
+}
+
+export interface Admitted<Row> {
+  row: Row;
+  /** The refusal is known beforehand: it is recorded as ended and never sent. */
+  refusedAs: PaymentReason | null;
+  postings: Posting[];
+  /** Besides the row and its intent. */
+  writes: Write[];
+}
+
+export interface RefusalContext {
+  reason: PaymentReason;
+  caller: Caller;
+  connection: string;
+  token: string;
+  now: number;
+}
+
+// ------------------------------------------------------------------------------------------------------------------ send
+
+export interface PrepareDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  secrets: { open(sealed: Buffer, context: string): Buffer };
+  settings: SendSettings;
+}
+
+export interface Sending {
+  can: Capabilities;
+  /** An earlier attempt was made. */
+  repeat: boolean;
+  /** W3C Trace Context of the waiting caller. */
+  traceparent: string | undefined;
+}
+
+export type Prepared<Report> = SendOutcome<Report> | ((provider: Provider) => Promise<SendOutcome<Report>>);
+
+// ------------------------------------------------------------------------------------------------------------------- ask
+
+/** What of an intent is needed to query for it. */
+export type Asked = Place & Pick<Intent, 'createdAt' | 'providerRef'>;
+
+export interface Located<Report> {
+  query(provider: Provider): Promise<QueryOutcome<Report>>;
+  /** What is observed of it, with what its kind needs to know before the lock. */
+  observed(connection: string, observation: Answered<Report>): Observed;
+}
+
+// ------------------------------------------------------------------------------------------------------------------ hear
+
+/** What was sent, as its intent names it: `paymentId` is its own id. */
+export type Place = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind'>;
+
+/** An observation of the provider, and what it concerns. */
+// biome-ignore lint/suspicious/noExplicitAny: what was seen is known inside of the kind alone.
+export type Observed<Seen = any> = Place & { observation: Seen };
+
+export type Observation<Report, News> = Answered<Report> | News;
+
+/** An answer of the provider to a call of ours. */
+export type Answered<Report> =
+  | { from: 'send'; fence: string; outcome: SendOutcome<Report> }
+  | { from: 'query'; id: string; startedAt: number; outcome: QueryOutcome<Report> };
+
+export interface Hearing<Row> {
+  /** The operation's is among them. */
+  chains: ChainKey[];
+  /** Besides the row and its intent. */
+  reads: Read[];
+  eventRefs: EventRef[];
+  pix: PixRef[];
+  /** @returns null: the observation says nothing of it */
+  decide(view: View, stored: OnRecord<Row>, now: number): Heard<Row> | null;
+}
+
+/** What is stored of it, and what an answer depends on besides. */
+export interface OnRecord<Row> {
+  row: Row;
+  intent: Intent | undefined;
+  /** Of its connection. */
+  capabilities: Capabilities;
+  /** The event types that this account's log keeps. */
+  subscribed: SubscribedTypes;
+  secrets: { open(sealed: Buffer, context: string): Buffer };
+  /** Of the command. */
+  token: string;
+  ids: Pick<Ids, 'uuid'>;
+}
+
+export interface Heard<Row> {
+  /** Itself when nothing changes. */
+  row: Row;
+  /** What it means for the intent; null when the intent stays as it is. */
+  ending: AttemptResult | null;
+  /** It reports a refusal that does not count: a person has to decide. */
+  undecided: boolean;
+  /** How the provider names it, where its queries need that. */
+  providerRef: string | null;
+  /** Those that are wanted, also where they were opened before. */
+  incidents: readonly OpenedIncident[];
+  postings: Posting[];
+  /** Besides the row and its intent. */
+  writes: Write[];
+  /** What the report says of others: it is applied to them afterwards. */
+  others: readonly Observed[];
+  /** What the report may be about: they are queried, and the report is applied again later. */
+  unclear: readonly Pick<Place, 'accountId' | 'paymentId'>[];
+}

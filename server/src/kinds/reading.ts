@@ -1,0 +1,102 @@
+import { type AttemptResult, failedQuery, type Intent } from '../money/intent.ts';
+import type { PaymentReason } from '../money/payment.ts';
+import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provider.ts';
+
+/**
+ * How an answer to a send or to a query is read, for every kind. Pure: the service, the search of all states and the tests use the same
+ * functions.
+ *
+ * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
+ * was the only attempt ever started: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
+ * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
+ * refusal final. "Not found" never does.
+ */
+export interface Reading<Event> {
+  events: Event[];
+  /** What it means for the intent; null when the intent stays as it is. */
+  ending: AttemptResult | null;
+  /** It reports a refusal that does not count: a person has to decide. */
+  undecided: boolean;
+}
+
+export type Refusal = { type: 'refused'; reason: PaymentReason };
+
+/** What a reading depends on besides the observation. */
+export interface Standing {
+  intent: Intent | undefined;
+  /** It has not ended. */
+  isOpen: boolean;
+  /** The provider has confirmed it. */
+  isPending: boolean;
+  capabilities: Pick<Capabilities, 'refusalIsFinal' | 'repeatIsSafe'>;
+}
+
+/** An answer to a send. @param eventsOf what a report says @returns null when it says nothing */
+export function readSend<Report, Event extends { type: string }>(
+  { fence, outcome }: { fence: string; outcome: SendOutcome<Report> },
+  standing: Standing,
+  eventsOf: (report: Report) => Event[],
+): Reading<Event | Refusal> | null {
+  const { intent, capabilities } = standing;
+  if (intent?.state !== 'sending' || intent.fence !== fence) {
+    // The fence guards the intent, not the provider's report: "completed" after a release must not be lost. An owner whose lease another
+    // process took over may not end an attempt or change the intent by its outcome.
+    return outcome.outcome === 'accepted' ? reported(eventsOf(outcome.report), standing) : null;
+  }
+  switch (outcome.outcome) {
+    case 'accepted': {
+      const counts = capabilities.refusalIsFinal || intent.attempt === 1;
+      return { ...believed(eventsOf(outcome.report), standing, counts), ending: { type: 'answered' } };
+    }
+    case 'refused':
+      return intent.attempt === 1
+        ? { events: [{ type: 'refused', reason: outcome.reason }], ending: null, undecided: false }
+        : nothingOf({ type: 'refused' });
+    case 'duplicate':
+      return nothingOf({ type: 'duplicate' });
+    case 'unclear':
+      return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
+    case 'notSent':
+      return nothingOf({ type: 'notSent' });
+  }
+}
+
+/** An answer to a query. @param eventsOf what a report says */
+export function readQuery<Report, Event extends { type: string }>(
+  { startedAt, outcome }: { startedAt: number; outcome: QueryOutcome<Report> },
+  standing: Standing,
+  eventsOf: (report: Report) => Event[],
+): Reading<Event> {
+  switch (outcome.outcome) {
+    case 'found':
+      return reported(eventsOf(outcome.report), standing);
+    case 'unclear':
+      return nothingOf(failedQuery(outcome));
+    case 'notFound':
+      return nothingOf({ type: 'notFound', startedAt, repeatIsSafe: standing.capabilities.repeatIsSafe });
+  }
+}
+
+/**
+ * What the provider reports for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
+ * repeated attempt releases nothing: a person decides.
+ */
+export function reported<Event extends { type: string }>(
+  observed: Event[],
+  standing: Standing,
+): Reading<Event> {
+  const { intent, isPending, capabilities } = standing;
+  const counts = capabilities.refusalIsFinal || (intent?.attempt === 1 && isPending);
+  return { ...believed(observed, standing, counts), ending: { type: 'news' } };
+}
+
+function believed<Event extends { type: string }>(
+  observed: Event[],
+  { isOpen }: Standing,
+  refusalCounts: boolean,
+): Pick<Reading<Event>, 'events' | 'undecided'> {
+  const events = refusalCounts ? observed : observed.filter((event) => event.type !== 'refused');
+  return { events, undecided: events.length < observed.length && isOpen };
+}
+
+const nothingOf = (ending: AttemptResult): Reading<never> => ({ events: [], ending, undecided: false });

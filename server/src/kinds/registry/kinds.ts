@@ -1,0 +1,14 @@
+import type { SentKind } from '../../money/intent.ts';
+import { charge } from '../charge/charge.ts';
+import type { AnyKind } from '../kind.ts';
+import { refund } from '../refund/refund.ts';
+import { transfer } from '../transfer/transfer.ts';
+
+/** Every kind of what is sent to a provider: one line each. */
+const kinds: Readonly<Record<SentKind, AnyKind>> = {
+  deposit: charge,
+  transfer,
+  refund,
+};
+
+export const kindOf = (name: SentKind): AnyKind => kinds[name];
