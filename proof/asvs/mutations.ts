@@ -95,7 +95,7 @@ export const mutations: readonly Mutation[] = [
   ),
   of(
     '2.2.3',
-    'server/src/api/transfers/pix-key.ts',
+    'server/src/kinds/transfer/pix-key.ts',
     ' || !formats[type].test(key)',
     '',
     http,
