@@ -172,8 +172,7 @@ async function submitConfirmation(
     const confirmed = await withProbe(
       deps,
       probeOf(plan),
-      (hasProbe) =>
-        deps.till.submit(buildConfirmation({ ...input, token: deps.ids.uuid(), hasProbe })),
+      (hasProbe) => deps.till.submit(buildConfirmation({ ...input, token: deps.ids.uuid(), hasProbe })),
       (answer) => 'fence' in answer && answer.payment.status === 'unknown',
     );
     if (!('salt' in confirmed)) return confirmed;

@@ -1,9 +1,9 @@
-import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import { note } from '../auth/session.ts';
 import { PanelError } from '../errors.ts';
 import type { SecurityEventDeps } from '../people/security-events.ts';

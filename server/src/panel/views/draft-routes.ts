@@ -6,7 +6,6 @@ import {
   resendCode,
   sendDraft,
 } from '../../api/transfers/draft.ts';
-import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import { keyOwnerOf, type ReceiverDeps } from '../../api/transfers/receiver.ts';
 import { TransferBody } from '../../api/transfers/schema.ts';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
@@ -16,6 +15,7 @@ import { ApiError, refuseFields } from '../../ground/errors.ts';
 import { Body, IdParams } from '../../ground/schema.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
+import { existsInDict, normalisePixKey, type PixKeyRules } from '../../kinds/transfer/pix-key.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { actorOf, type Member, note } from '../auth/session.ts';
 import { recordSecurityEvent } from '../people/security-events.ts';
