@@ -2,6 +2,9 @@ import { newDraft } from '@vintem/testkit/draft.ts';
 import { newPerson, openTab } from '@vintem/testkit/panel.ts';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKeyPlaces } from '../../src/api/transfers/key-places.ts';
+import { refuse } from '../../src/ground/errors.ts';
+import type { Payment } from '../../src/money/payment.ts';
 import { setRates } from '../../src/operate/accounts/rates.ts';
 
 /**
@@ -55,9 +58,9 @@ test('120 transfers at once with three API keys cost thirty look-ups, and a pers
   );
   expect([countOf(answers, 400), countOf(answers, 429)]).toEqual([30, 90]);
   expect(await sentOf(merchant)).toBe(30);
-  const refused = answers.find(({ status }) => status === 429);
-  expect(refused?.body.details).toEqual([{ policy: 'refused-keys' }]);
-  const waitSeconds = Number(refused?.headers.get('retry-after'));
+  const refused = await missing(merchant);
+  expect(refused.body.details).toEqual([{ policy: 'refused-keys' }]);
+  const waitSeconds = Number(refused.headers.get('retry-after'));
   expect(waitSeconds > 3_400 && waitSeconds <= 3_600).toBe(true);
 
   const draft = await newDraft(service, merchant);
@@ -89,6 +92,90 @@ test('A key that exists gives its place back: an account pays sixty new keys one
       async () => (await merchant.call('GET', `/payments/${answer.body.id}`)).body.status === 'completed',
     );
   }
+});
+
+test('A burst to keys that exist waits for places and is never refused: a hundred transfers at once to a hundred new keys are all sent', async () => {
+  const merchant = await rich();
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      merchant.transfer({ amountCents: 1_000, pixKey: `folha-${at}@feira.example` }),
+    ),
+  );
+  expect(countOf(answers, 201)).toBe(100);
+});
+
+const placesOf = (merchant: Merchant, burst: number) =>
+  setRates({ ...service.runtime, actor: 'test' }, merchant.ownerId, {
+    'refused-keys': { perSecond: burst / 3600, burst },
+  });
+
+test('A transfer that waits for a place is sent when one becomes free, and slows no merchant beside it', async () => {
+  const [merchant, beside] = await Promise.all([rich(), rich()]);
+  await placesOf(merchant, 1);
+  const first = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
+  let isAnswered = false;
+  const second = merchant.transfer({ pixKey: 'loja-2@feira.example' }).finally(() => {
+    isAnswered = true;
+  });
+  const other = await beside.transfer({ pixKey: 'loja-3@feira.example' });
+  expect([first.status, other.status, isAnswered]).toEqual([201, 201, false]);
+  await service.database.admin(`UPDATE key_place SET places = '{}' WHERE account_id = $1`, [
+    merchant.ownerId,
+  ]);
+  expect((await second).status).toBe(201);
+});
+
+test('A transfer that finds no place in the time of its request is refused with 429, and nothing of it is sent', async () => {
+  const merchant = await rich();
+  await placesOf(merchant, 1);
+  await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
+  const late = await merchant.transfer({ pixKey: 'loja-2@feira.example' });
+  expect([late.status, late.body.details]).toEqual([429, [{ policy: 'refused-keys' }]]);
+  expect(late.headers.get('retry-after')).toBe('5');
+  expect(await sentOf(merchant)).toBe(1);
+});
+
+test('A transfer without a clear answer counts for two minutes, and an account has no more than twice its places without one', async () => {
+  const merchant = await rich();
+  await placesOf(merchant, 1);
+  const twoMinutesLater = () =>
+    service.database.admin(
+      `UPDATE key_place SET places = (SELECT jsonb_object_agg(key, value::bigint - 121000) FROM jsonb_each(places))
+        WHERE account_id = $1`,
+      [merchant.ownerId],
+    );
+  const unclear = () => merchant.transfer({ pixKey: 'error-500@simulator.example' });
+  expect((await unclear()).body.status).toBe('unknown');
+  await twoMinutesLater();
+  expect((await unclear()).body.status).toBe('unknown');
+  await twoMinutesLater();
+  expect((await merchant.transfer({ pixKey: 'loja@feira.example' })).status).toBe(429);
+});
+
+test('Two processes share the thirty places of an account, and one takes the place that the other gives back', async () => {
+  const merchant = await rich();
+  const processes = [1, 2].map(() => createKeyPlaces({ ...service.runtime, enabled: true, quotas: {} }));
+  const under: (() => void)[] = [];
+  const sends = Array.from({ length: 40 }, (_, at) =>
+    processes[at % 2]
+      ?.send(
+        { accountId: merchant.ownerId, id: crypto.randomUUID(), key: null, arrivedMs: undefined },
+        () =>
+          new Promise<Payment>((_sent, refused) => {
+            under.push(() => refused(refuse('insufficient_balance')));
+          }),
+        (payment) => payment,
+      )
+      .catch(({ code }) => code),
+  );
+  await until(async () => under.length >= 30);
+  await service.runtime.clock.sleep(0);
+  expect(under.length).toBe(30);
+  for (let at = 0; at < 40; at++) {
+    await until(async () => under[at] !== undefined);
+    under[at]?.();
+  }
+  expect(new Set(await Promise.all(sends))).toEqual(new Set(['insufficient_balance']));
 });
 
 test('What is refused before it is sent takes no place', async () => {

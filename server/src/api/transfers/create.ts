@@ -23,7 +23,7 @@ export async function sendTransfer(
   const { accountId, accountNumber } = caller;
   const id = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, order.requestKey);
   const accepted = await deps.keyPlaces.send(
-    { accountId, id, key: order.pixKey },
+    { accountId, id, key: order.pixKey, arrivedMs: caller.arrivedMs },
     () => accept(deps, transfer, caller, order),
     ({ row }) => row,
   );

@@ -148,7 +148,7 @@ export const sendDraft = (
   session?: string,
 ): Promise<Payment> =>
   deps.keyPlaces.send(
-    { accountId: caller.accountId, id: paymentId, key: null },
+    { accountId: caller.accountId, id: paymentId, key: null, arrivedMs: caller.arrivedMs },
     () => confirmDraft(deps, caller, paymentId, code, session),
     (payment) => payment,
   );

@@ -1,16 +1,30 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /**
- * Members of `k.places` that still count. A payment gives its place back by what is stored of it, whoever stored it: once its key is known to exist.
- * One that is unknown may still have missed; a provider that accepts before it looks reports the miss within minutes. A place without a
- * payment behind it is of a request that is under way, or that was refused.
+ * The members of `k.places`: which of them are misses for sure, and whether each takes one of the account's places. `counts` is null for a member
+ * that goes: its hour is over, or its key exists. Whoever stored what is known of a payment gave its place back with that.
+ *
+ * - A miss counts for its hour; a negative time is one of a look-up without a payment.
+ * - A payment that no byte left of yet (its intent is `ready`) counts until it is sent, however long that takes.
+ * - An unknown one counts for two minutes. By then it was queried several times and, where that is safe, repeated after two queries that did
+ *   not find it, ten seconds apart; each of these that shows the key ends it. Then it rests: it counts no more, but its account has no more
+ *   than twice its places, resting ones included, and one that turns out to be a miss counts again. So an hour costs thirty misses, and thirty
+ *   more at most where the provider's answers are lost for minutes.
+ * - A pending one counts for ten minutes: a provider that accepts before it looks reports the miss within minutes.
+ * - A place without a payment is of a request under way, or of one that was refused: 15 s, which is more than a request has.
  */
-const counting = `(SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}'::jsonb)
-  FROM jsonb_each(k.places) e LEFT JOIN payment p ON p.account_id = k.account_id AND p.id = e.key::uuid
-  WHERE abs(e.value::bigint) > $3::bigint - $4::bigint
-    AND (e.value::bigint < 0 OR p.status = 'unknown' OR p.reason_code = 'pix_key_not_found'
-      OR (p.status = 'pending' AND e.value::bigint > $3::bigint - 600000)
-      OR ((p.id IS NULL OR p.status = 'draft') AND e.value::bigint > $3::bigint - 15000)))`;
+const membersAt = (now: string, window: string): string => `(SELECT e.key AS id, e.value,
+    e.value::bigint < 0 OR p.reason_code IS NOT DISTINCT FROM 'pix_key_not_found' AS missed,
+    CASE WHEN abs(e.value::bigint) <= ${now}::bigint - ${window}::bigint THEN NULL
+      WHEN e.value::bigint < 0 OR p.reason_code = 'pix_key_not_found' THEN true
+      WHEN p.status = 'unknown' THEN e.value::bigint > ${now}::bigint - 120000 OR EXISTS (SELECT FROM intent i
+        WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'ready')
+      WHEN p.status = 'pending' THEN nullif(e.value::bigint > ${now}::bigint - 600000, false)
+      WHEN p.id IS NULL OR p.status = 'draft' THEN nullif(e.value::bigint > ${now}::bigint - 15000, false)
+    END AS counts
+  FROM jsonb_each(k.places) e LEFT JOIN payment p ON p.account_id = k.account_id AND p.id = e.key::uuid)`;
+
+const members = membersAt('$3', '$4');
 
 /**
  * One statement counts and decides under the row's lock, for all that the account asks for at once. A payment that has its place already takes no
@@ -19,18 +33,24 @@ const counting = `(SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}'::jsonb
 const take: Statement = {
   name: 'key_place_take',
   text: `INSERT INTO key_place AS k (account_id, places) VALUES ($1, $2::jsonb)
-    ON CONFLICT (account_id) DO UPDATE SET places = (WITH c AS (SELECT ${counting} AS kept)
+    ON CONFLICT (account_id) DO UPDATE SET places = (WITH c AS (
+        SELECT coalesce(jsonb_object_agg(m.id, m.value), '{}'::jsonb) AS kept,
+          least($5::int - count(*) FILTER (WHERE m.counts AND NOT EXCLUDED.places ? m.id),
+            2 * $5::int - count(*) FILTER (WHERE NOT EXCLUDED.places ? m.id)) AS room
+        FROM ${members} m WHERE m.counts IS NOT NULL)
       SELECT c.kept || coalesce((SELECT jsonb_object_agg(n.key, n.value) FROM (
           SELECT e.key, e.value FROM jsonb_each(EXCLUDED.places) e ORDER BY c.kept ? e.key DESC
-          LIMIT greatest(0, $5::int - (SELECT count(*) FROM jsonb_object_keys(c.kept) o (id) WHERE NOT EXCLUDED.places ? o.id))) n),
+          LIMIT greatest(0, c.room)) n),
         '{}'::jsonb)
       FROM c)
-    RETURNING ARRAY(SELECT w.id FROM jsonb_object_keys($2::jsonb) w (id) WHERE k.places ? w.id) AS taken`,
+    RETURNING ARRAY(SELECT w.id FROM jsonb_object_keys($2::jsonb) w (id) WHERE k.places ? w.id) AS taken,
+      NOT k.places ?& ARRAY(SELECT jsonb_object_keys($2::jsonb))
+        AND EXISTS (SELECT FROM ${members} m WHERE m.counts AND NOT m.missed) AS "mayFree"`,
 };
 
 export interface Places {
   accountId: string;
-  /** Of payments, or of look-ups without one. */
+  /** Of payments, or of look-ups without one; no more than `most`. */
   ids: readonly string[];
   nowMs: number;
   windowMs: number;
@@ -38,19 +58,24 @@ export interface Places {
   most: number | null;
 }
 
+export interface Taken {
+  /** The ids that have a place. */
+  taken: readonly string[];
+  /** Some have none, and a place is of a payment whose key may still be shown to exist. */
+  mayFree: boolean;
+}
+
 /** More than an account can have under way. */
 const unbounded = 1_000_000;
 
-/** @returns the ids that have a place */
 export async function takePlaces(
   sql: Queries,
   { accountId, ids, nowMs, windowMs, most }: Places,
-): Promise<readonly string[]> {
-  // An account without a row has its first places without a count.
-  const wanted = Object.fromEntries(ids.slice(0, most ?? unbounded).map((id) => [id, nowMs]));
+): Promise<Taken> {
+  const wanted = Object.fromEntries(ids.map((id) => [id, nowMs]));
   const values = [accountId, JSON.stringify(wanted), nowMs, windowMs, most ?? unbounded];
-  const [row] = await sql.run<{ taken: string[] }>(take, values);
-  return row?.taken ?? [];
+  const [row] = await sql.run<Taken>(take, values);
+  return row ?? { taken: [], mayFree: false };
 }
 
 const give: Statement = {
@@ -72,9 +97,13 @@ export const keepMiss = (sql: Queries, accountId: string, id: string, nowMs: num
 
 const oldest: Statement = {
   name: 'key_place_oldest',
-  text: `SELECT min(abs(e.value::bigint)) AS at FROM key_place k, jsonb_each(k.places) e WHERE k.account_id = $1`,
+  text: `SELECT min(abs(m.value::bigint)) AS at
+    FROM key_place k CROSS JOIN LATERAL ${membersAt('$2', '$3')} m WHERE k.account_id = $1 AND m.counts AND m.missed`,
 };
 
-/** When the first of them was taken. */
-export const oldestPlace = async (sql: Queries, accountId: string): Promise<number | null> =>
-  (await sql.run<{ at: number | null }>(oldest, [accountId]))[0]?.at ?? null;
+/** When the place of the first miss that counts was taken. */
+export const oldestMiss = async (
+  sql: Queries,
+  { accountId, nowMs, windowMs }: Pick<Places, 'accountId' | 'nowMs' | 'windowMs'>,
+): Promise<number | null> =>
+  (await sql.run<{ at: number | null }>(oldest, [accountId, nowMs, windowMs]))[0]?.at ?? null;

@@ -1,3 +1,4 @@
+import { answerWithinMs, before } from '../../ground/deadline.ts';
 import { ApiError, refuse } from '../../ground/errors.ts';
 import { gather } from '../../ground/gather.ts';
 import { defaultQuotas, type Quotas } from '../../ground/quotas.ts';
@@ -6,13 +7,20 @@ import type { Payment } from '../../money/payment.ts';
 import { ratesOf } from '../../operate/accounts/rates.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { givePlace, keepMiss, oldestPlace, takePlaces } from './key-places.sql.ts';
+import { givePlace, keepMiss, oldestMiss, takePlaces } from './key-places.sql.ts';
+import { createPlaceLines, type Looked, type Place } from './place-lines.ts';
 
 /**
  * The look-ups at the central directory that an account may miss in an hour: each miss costs the provider account, which all merchants
  * share, twenty of its thousand tokens. A place is taken in the database before the send, and is free again once what is stored of the
  * payment says that the key exists. So thirty are thirty: over all requests at once, all processes and keys, whether a caller, a person or a worker
- * sends, and also where the miss is reported later.
+ * sends, and also where the miss is reported later. What an unclear answer counts is in `key-places.sql.ts`.
+ *
+ * A burst to keys that exist is slowed, never refused while it has time: a caller that finds no place free, while one of them may still become
+ * free, waits for it until six seconds after its request arrived. That leaves a second for the provider and one for the last read of the eight that
+ * a request has; a provider that takes longer is answered 201 `unknown`, as always. With TRANSFER_WAIT_MS=0 the caller waits
+ * for its place just so, since a worker sends whatever was recorded. Rejected: recording a payment without a place and
+ * having the worker wait for one (its reserve would be held, perhaps for an hour, for a payment that nothing was tried for).
  *
  * A payment to a key that this process has seen exist within ten minutes takes no place, but for a few of an account at once: a
  * merchant that pays many to the same few pays for no statement, and a key that was removed after a success brings no more than these. What many
@@ -25,10 +33,11 @@ export interface KeyPlaces {
   /**
    * Sends a payment in a place of its account.
    * @param key whom it goes to; null: not known before it is sent
-   * @throws ApiError `rate_limited` when there is none left, and what `send` throws
+   * @param arrivedMs when the request came, monotonic; undefined: now
+   * @throws ApiError `rate_limited` when there is none left, or none became free in time, and what `send` throws
    */
   send<Sent>(
-    payment: { accountId: string; id: string; key: string | null },
+    payment: { accountId: string; id: string; key: string | null; arrivedMs: number | undefined },
     send: () => Promise<Sent>,
     sent: (answer: Sent) => Payment,
   ): Promise<Sent>;
@@ -46,13 +55,19 @@ const knownMost = 50_000;
 /** Of an account, to known keys, at once in this process without a place. */
 const freeAtOnce = 10;
 
+/** From the arrival of its request, how long a caller waits for a place. */
+const placeWithinMs = answerWithinMs - 2_000;
+
+/** When a caller that waited in vain may come again: nothing shows when the next place becomes free, so it is most of a wait. */
+const lateRetrySeconds = 5;
+
 interface Asking {
   accountId: string;
-  id: string;
+  ids: readonly string[];
 }
 
-/** In one transaction, which holds the rows of their accounts. */
-const asksMost = 256;
+/** Accounts in one transaction, which holds their rows. */
+const accountsMost = 256;
 
 export function createKeyPlaces(deps: {
   sql: Sql;
@@ -79,29 +94,40 @@ export function createKeyPlaces(deps: {
     return { most: burst, windowMs: Math.round((burst / perSecond) * 1000) };
   }
 
-  /** Of all that ask while others are decided, in one transaction. */
-  const take = gather<Asking, boolean>({ clock, most: asksMost }, async (asks) => {
-    const ofAccounts = [...Map.groupBy(asks, ({ accountId }) => accountId)];
+  /** Of all accounts that ask while others are decided, in one transaction. */
+  const take = gather<Asking, Looked>({ clock, most: accountsMost }, async (asks) => {
     const wanted = await Promise.all(
-      ofAccounts.map(async ([accountId, of]) => ({
-        ...(await limitOf(accountId)),
-        accountId,
-        ids: [...new Set(of.map(({ id }) => id))],
-      })),
+      asks.map(async ({ accountId, ids }) => {
+        const { most, windowMs } = await limitOf(accountId);
+        return { accountId, most, windowMs, ids: [...new Set(ids)].slice(0, most) };
+      }),
     );
     // In the order of the key: two processes that lock the rows of the same accounts wait for each other in one direction alone.
-    wanted.sort((one, other) => (one.accountId < other.accountId ? -1 : 1));
+    const inOrder = wanted.toSorted((one, other) => (one.accountId < other.accountId ? -1 : 1));
     const nowMs = clock.now();
-    const taken = await sql.tx((tx) => Promise.all(wanted.map((of) => takePlaces(tx, { ...of, nowMs }))));
-    const have = new Map(wanted.map(({ accountId }, at) => [accountId, new Set(taken[at])]));
-    return asks.map(({ accountId, id }) => have.get(accountId)?.has(id) ?? false);
+    const taken = await sql.tx((tx) => Promise.all(inOrder.map((of) => takePlaces(tx, { ...of, nowMs }))));
+    const answers = new Map(inOrder.map(({ accountId }, at) => [accountId, taken[at]]));
+    return wanted.map(({ accountId, ids }) => {
+      const answer = answers.get(accountId);
+      return {
+        asked: new Set(ids),
+        taken: new Set(answer?.taken),
+        mayFree: answer?.mayFree ?? false,
+      };
+    });
   });
 
-  async function refusal(accountId: string): Promise<ApiError> {
+  const lines = createPlaceLines(clock, (accountId, ids) => take({ accountId, ids }));
+
+  const placeOf = (accountId: string, id: string, arrivedMs: number): Promise<Place> =>
+    before(clock, arrivedMs + answerWithinMs, lines.place(accountId, id, arrivedMs + placeWithinMs));
+
+  async function refusal(accountId: string, place: Place): Promise<ApiError> {
     const { windowMs } = await limitOf(accountId);
-    const at = await oldestPlace(sql, accountId);
-    const waitMs = at === null ? 0 : at + windowMs - clock.now();
-    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+    const nowMs = clock.now();
+    const at = place === 'late' ? null : await oldestMiss(sql, { accountId, nowMs, windowMs });
+    const retryAfterSeconds =
+      at === null ? lateRetrySeconds : Math.max(1, Math.ceil((at + windowMs - nowMs) / 1000));
     return refuse('rate_limited', { details: [{ policy: 'refused-keys' }], retryAfterSeconds });
   }
 
@@ -137,13 +163,14 @@ export function createKeyPlaces(deps: {
   }
 
   return {
-    async send({ accountId, id, key }, send, sent) {
+    async send({ accountId, id, key, arrivedMs = clock.monotonicMs() }, send, sent) {
       if (!enabled) return send();
       const name = key === null ? null : `${accountId} ${key}`;
       const isKnown = name !== null && (known.get(name) ?? 0) > clock.monotonicMs();
       if (isKnown && (free.get(accountId) ?? 0) < freeAtOnce)
         return sendFree({ accountId, id, name }, send, sent);
-      if (!(await take({ accountId, id }))) throw await refusal(accountId);
+      const place = await placeOf(accountId, id, arrivedMs);
+      if (place !== 'taken') throw await refusal(accountId, place);
       try {
         const answer = await send();
         note(name, sent(answer));
@@ -153,15 +180,21 @@ export function createKeyPlaces(deps: {
         if (error instanceof ApiError && error.status < 500 && error.options.paymentId === undefined)
           await givePlace(sql, accountId, id);
         throw error;
+      } finally {
+        lines.changed(accountId);
       }
     },
     async lookUp(accountId, id, look, isMiss) {
       if (!enabled) return look();
-      if (!(await take({ accountId, id }))) return null;
-      const answer = await look();
-      if (isMiss(answer)) await keepMiss(sql, accountId, id, clock.now());
-      else await givePlace(sql, accountId, id);
-      return answer;
+      if ((await placeOf(accountId, id, clock.monotonicMs())) !== 'taken') return null;
+      try {
+        const answer = await look();
+        if (isMiss(answer)) await keepMiss(sql, accountId, id, clock.now());
+        else await givePlace(sql, accountId, id);
+        return answer;
+      } finally {
+        lines.changed(accountId);
+      }
     },
   };
 }
