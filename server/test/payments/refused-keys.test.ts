@@ -154,7 +154,9 @@ test('A transfer without a clear answer counts for two minutes, and an account h
 
 test('Two processes share the thirty places of an account, and one takes the place that the other gives back', async () => {
   const merchant = await rich();
-  const processes = [1, 2].map(() => createKeyPlaces({ ...service.runtime, enabled: true, quotas: {} }));
+  const processes = [1, 2].map(() =>
+    createKeyPlaces({ ...service.cellOf(merchant), enabled: true, quotas: {} }),
+  );
   const under: (() => void)[] = [];
   const sends = Array.from({ length: 40 }, (_, at) =>
     processes[at % 2]

@@ -252,6 +252,7 @@ async function callerOf(
     userId,
     permissions: new Set(abilitiesOf(role).filter((ability): ability is Permission => isPermission(ability))),
     requestId: request.id,
+    arrivedMs: request.arrivedMs,
     operationId: await directory.resolve(accountId, named),
     operationNamed: named !== null,
   };
