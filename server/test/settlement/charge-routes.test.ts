@@ -312,8 +312,14 @@ describe('a charge that was committed', () => {
   });
 
   test.each<[string, string]>([
-    ['somebody is sending it', `state = 'sending', attempt = 1, lease_until = now() + interval '1 h'`],
-    ['its owner is gone', `state = 'awaiting', attempt = 1, attempt_ended_at = now()`],
+    [
+      'somebody is sending it',
+      `state = 'sending', attempt = 1, lease_until = now() + interval '1 h', identity = 'an account'`,
+    ],
+    [
+      'its owner is gone',
+      `state = 'awaiting', attempt = 1, attempt_ended_at = now(), identity = 'an account'`,
+    ],
     ['the provider knows its id', `known = true`],
     ['a repeat of it was refused', `refused = true`],
     ['it has moved already', `connection = 'segunda'`],
