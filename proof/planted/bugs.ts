@@ -1240,8 +1240,8 @@ export const bugs: Bug[] = [
   {
     name: 'what a provider signed for another of its customers is believed',
     file: 'server/src/provider/woovi/woovi-webhooks.ts',
-    line: 'if (named.length > 0) return named.every((id) => id === own.accountId);',
-    with: 'if (named.length > 0) return true;',
+    line: "if (typeof account?.id === 'string') return false;",
+    with: "if (typeof account?.id === 'string') return true;",
     rig: 'suite',
     test: 'server/test/provider/woovi-foreign.test.ts',
   },

@@ -101,6 +101,7 @@ export async function applyNews(
   const unmatched = news.addressed
     ? [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)]
     : [];
+  const listed = news.addressed ? [] : await listedOf(deps, provider, lines, untilMs);
   if (provider.capabilities.webhookTrust === 'path' || !news.addressed) {
     // Not believed: what is ours is queried, what is not is only reported to a person.
     await Promise.all([
@@ -112,6 +113,7 @@ export async function applyNews(
         ),
       ),
       bookUnbelieved(deps, provider, unmatched, untilMs),
+      bookUnmatched(deps, connection, listed.map(unmatchedLine), true),
     ]);
     return;
   }
@@ -146,6 +148,34 @@ async function bookUnbelieved(
 
 /** The list names the time in whole seconds. */
 const aroundMs = 1_000;
+
+/**
+ * Of returns of Pix without an id of ours, in a delivery that does not name our account, those that our account's own list has: the Pix is in
+ * our account, since the provider answered for it, so the delivery may well be for us.
+ * @throws Error the list does not have it (yet): the delivery is kept, and applied later
+ */
+async function listedOf(
+  deps: TrackingDeps,
+  provider: Provider,
+  lines: readonly StatementLine[],
+  untilMs: number,
+): Promise<StatementLine[]> {
+  const { listReturns } = provider;
+  if (!listReturns) return [];
+  for (const line of lines) {
+    const slot = await nextQuery(deps, provider, untilMs);
+    const listed = await listReturns({ fromMs: line.at - aroundMs, toMs: line.at + aroundMs }).finally(() =>
+      slot.free(),
+    );
+    if (listed.outcome !== 'listed') throw new Error(`the provider does not answer: ${listed.detail}`);
+    const isThere = listed.reports.some(
+      ({ rtrId, amountCents }) => rtrId === line.rtrId && amountCents === line.amountCents,
+    );
+    if (!isThere)
+      throw new Error('a return that does not name our account is not in the list of our account');
+  }
+  return [...lines];
+}
 
 async function listedReturns(
   deps: TrackingDeps,

@@ -543,6 +543,16 @@ describe('a delivery', () => {
       { company: { taxID: own.taxID }, account: { id: 'other' } },
       false,
     ],
+    [
+      'names our account by its number, with an id that is none of ours',
+      { company: { id: 'x' }, account: { id: 'other', branch: '1', account: '000000000000123456' } },
+      true,
+    ],
+    [
+      'names our company and the number of another account',
+      { company: { taxID: own.taxID }, account: { branch: '0001', account: '00000000000000000221' } },
+      false,
+    ],
     ['names another company', { company: { taxID: '11222333000181' }, account: {} }, false],
     ['names no company', { company: undefined, account: undefined }, false],
   ])('that Woovi signed and that %s is believed only where it is for us', async (_, named, addressed) => {

@@ -128,6 +128,8 @@ export interface OwnAccount {
   accountId: string;
   /** CPF or CNPJ of its owner (`plainId`); null: Woovi does not say it to this application. */
   taxId: string | null;
+  /** Branch and account number (`plainNumber`); null: Woovi does not say them to this application. */
+  number: string | null;
 }
 
 export interface Addressing {
@@ -140,16 +142,27 @@ export interface Addressing {
 /** A document without points, strokes and hyphens. */
 export const plainId = (text: string): string => text.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
 
+/** Branch and number without the zeros before them, which Woovi writes in one place and not in another; null: one of them is not there. */
+export const plainNumber = ({ branch, account }: Record<string, unknown>): string | null =>
+  typeof branch === 'string' && typeof account === 'string' && /\d/.test(branch + account)
+    ? [branch, account].map((part) => part.replace(/^0+/, '')).join('/')
+    : null;
+
 /**
  * Whether a delivery names the account, and nothing that contradicts it. Woovi's keys are those of the platform: they say that Woovi
- * sent it, and not to whom. `MOVEMENT_CONFIRMED` names the account in the newer of Woovi's two documents of it, `MOVEMENT_FAILED` in none.
+ * sent it, and not to whom. `MOVEMENT_CONFIRMED` names the account in the newer of Woovi's two documents of it, `MOVEMENT_FAILED` in none: what these name is
+ * queried. Deliveries of refunds have `account.id` beside branch and number, and no document says that it is the `accountId`: where the number is ours,
+ * another id contradicts nothing.
  */
 function isAddressed(body: Record<string, unknown>, { account: own, isTest }: Addressing): boolean {
   if (own === null) return false;
   const account = recordOf(body.account);
   if (account?.environment !== undefined && (account.environment === 'TESTING') !== isTest) return false;
-  const named = [account?.accountId, account?.id].filter((id) => typeof id === 'string');
-  if (named.length > 0) return named.every((id) => id === own.accountId);
+  if (typeof account?.accountId === 'string') return account.accountId === own.accountId;
+  if (account?.id === own.accountId) return true;
+  const number = account && plainNumber(account);
+  if (number !== null && number !== undefined && own.number !== null) return number === own.number;
+  if (typeof account?.id === 'string') return false;
   const taxId = recordOf(body.company)?.taxID;
   return own.taxId !== null && typeof taxId === 'string' && plainId(taxId) === own.taxId;
 }

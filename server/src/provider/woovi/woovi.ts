@@ -79,6 +79,7 @@ import {
   isTestDelivery,
   type OwnAccount,
   plainId,
+  plainNumber,
   readDelivery,
 } from './woovi-webhooks.ts';
 
@@ -795,8 +796,13 @@ function createOwnAccount({ exchange, clock }: Deps, { accountId: wanted }: Woov
     const accountId = one?.accountId;
     if (typeof accountId !== 'string' || accountId === '') return unclear(reply, clock);
     const whole = one?.taxId === undefined ? await exchange(accountCall(accountId)) : reply;
-    const taxId = whole.kind === 'answer' && isSuccess(whole.status) ? accountIn(whole.body)?.taxId : null;
-    account = { accountId, taxId: typeof taxId === 'string' && taxId !== '' ? plainId(taxId) : null };
+    const said = whole.kind === 'answer' && isSuccess(whole.status) ? accountIn(whole.body) : null;
+    const taxId = said?.taxId;
+    account = {
+      accountId,
+      taxId: typeof taxId === 'string' && taxId !== '' ? plainId(taxId) : null,
+      number: said && plainNumber(said),
+    };
     readAt = clock.monotonicMs();
     return { outcome: 'found', account };
   }
