@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const top = fileURLToPath(new URL('../../', import.meta.url));
@@ -44,6 +44,13 @@ export function unpackRelease(revision: string, folder: string): string {
       symlinkSync(own, join(folder, name, 'node_modules'));
   }
   return join(folder, 'server/src/main/cli/launch.js');
+}
+
+/** Makes an unpacked program a newer one: a migration that programs without it work with. @returns its `launch.js` */
+export function addMigration(entry: string): string {
+  const sql = join(dirname(entry), '../../../sql/9999_newer.sql');
+  writeFileSync(sql, '-- compatibleFrom: 0.1.0\n-- cells\nALTER TABLE payment ADD COLUMN newer text;\n');
+  return entry;
 }
 
 function linkAll(from: string, to: string, except: readonly string[]): void {

@@ -9,7 +9,7 @@ import { startEmbedded } from '../../server/src/store/database/embedded.ts';
 import { command, newFolder, type Part, part } from '../chaos/processes.ts';
 import { type Call, callWith, fund, pause, restAndCheck, startClients } from '../processes/clients.ts';
 import { type Entry, longestWithout } from '../processes/history.ts';
-import { lastTag, unpackRelease } from './release.ts';
+import { addMigration, lastTag, unpackRelease } from './release.ts';
 
 /**
  * An update under load, and back: a program of before and this one over one database, each as an api and a worker, behind something that
@@ -17,12 +17,13 @@ import { lastTag, unpackRelease } from './release.ts';
  *
  *   node proof/upgrade/upgrade.ts [--from REVISION] [--seed N]
  *
+ * Without a revision, and without a tag in the history, both are the tree of HEAD, and the newer one has a migration that the rig adds.
+ *
  * `vintem migrate --plan` says which way it goes. When every pending migration works with the program of before: migrate beside it, both
  * together, the new one alone, the old one again on the newer schema and alone, and forward again. Otherwise: the migration must refuse
  * while the old processes work and change nothing; then they end, it runs, and an old program must refuse to start.
  */
 export interface UpgradeFigures {
-  notRun: string | null;
   from: string;
   /** Migrations that were applied, with their locks. */
   plan: { name: string; locks: string[]; concurrent: boolean; compatibleFrom: string | null }[];
@@ -46,8 +47,7 @@ export async function tryUpgrade(options: {
 }): Promise<UpgradeFigures> {
   const { from, seed, say } = options;
   const figures: UpgradeFigures = {
-    notRun: from === null ? 'the history has no tag: name a revision with --from' : null,
-    from: from ?? '',
+    from: from ?? 'HEAD, with a migration of the rig',
     plan: [],
     compatible: false,
     migrateMs: 0,
@@ -58,9 +58,9 @@ export async function tryUpgrade(options: {
     withoutWritesMs: {},
     faults: [],
   };
-  if (from === null) return figures;
   const folder = await newFolder('upgrade');
-  const oldEntry = unpackRelease(from, join(folder, 'before'));
+  const oldEntry = unpackRelease(from ?? 'HEAD', join(folder, 'before'));
+  const nowEntry = from === null ? addMigration(unpackRelease('HEAD', join(folder, 'now'))) : undefined;
   const dataDir = join(folder, 'database');
   // As root the database runs as another user, who has to pass through.
   await mkdir(dataDir, { mode: 0o711 });
@@ -93,7 +93,7 @@ export async function tryUpgrade(options: {
     url: `http://127.0.0.1:${port}`,
   });
   const before = programOf(oldPort, oldEntry);
-  const now = programOf(newPort);
+  const now = programOf(newPort, nowEntry);
 
   /** What the balancer sends requests to. */
   const up: Call[] = [];
@@ -114,7 +114,7 @@ export async function tryUpgrade(options: {
     if (next === undefined) throw new Error('no process is up');
     return next(...asked);
   };
-  const run = async <T>(words: string[], entry?: string): Promise<T> => {
+  const run = async <T>(words: string[], entry = nowEntry): Promise<T> => {
     const { code, json, text } = await command<T>(words, env, entry);
     if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
     return json;
@@ -170,7 +170,7 @@ export async function tryUpgrade(options: {
       });
     } else {
       await step('refused beside it', async () => {
-        const { code, text } = await command(['migrate'], env);
+        const { code, text } = await command(['migrate'], env, nowEntry);
         if (code === 0 || !text.includes('a process of an older vintem works on this database'))
           figures.faults.push(`the migration beside an old process ended with ${code}: ${text}`);
         if ((await planned()).length !== figures.plan.length)
@@ -195,7 +195,7 @@ export async function tryUpgrade(options: {
     Object.assign(figures, clients.counts);
     figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
     figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
-    const verified = await command(['verify', '--full'], env);
+    const verified = await command(['verify', '--full'], env, nowEntry);
     if (verified.code !== 0) figures.faults.push(`verify ended with ${verified.code}: ${verified.text}`);
     const pending = await planned();
     if (pending.length > 0) figures.faults.push(`${pending.length} migrations are still pending`);

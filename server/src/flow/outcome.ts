@@ -123,14 +123,8 @@ function wantedOf(
   return kind.isLookedAt(view, row) ? wanted : [...wanted, kind.undecided(row)];
 }
 
-/** The references under which the same event may have opened an incident. */
-const referencesOf = ({ reference, formerly = [] }: OpenedIncident): string[] => [reference, ...formerly];
-
-const isOpened = (incident: OpenedIncident, accountId: string, view: View): boolean =>
-  referencesOf(incident).some((reference) => {
-    const found = view.get(incidents, incidentKey(accountId, reference));
-    return found && (reference === incident.reference || found.amountCents === incident.amountCents);
-  });
+const isOpened = ({ reference }: OpenedIncident, accountId: string, view: View): boolean =>
+  view.get(incidents, incidentKey(accountId, reference)) !== undefined;
 
 function incidentOf(
   { kind, reference, amountCents, freezes, detail }: OpenedIncident,

@@ -24,7 +24,7 @@ export interface Journal {
   postedAt: number;
   /** The token of the command that posted it. */
   command: string;
-  /** Of the clearing line; null where there is none, and in version 1. */
+  /** Of the clearing line; null where there is none. */
   connection: string | null;
   /**
    * The end-to-end id of the received Pix that it books; null: it books none. A connection's Pix is booked once. Not hashed: what is hashed says
@@ -72,14 +72,13 @@ export const chainStart: Buffer = Buffer.alloc(32);
  * template (length 2, UTF-8) · subject (16) · event (2) · reference (length 2, UTF-8) · the nine lines in the order of
  * `accounts` (8 each, two's complement) · available, reserved, held, receivable after (8 each) · effective at, posted at
  * (8 each, ms) · command (16) · connection of the clearing line (length 2, UTF-8; empty: there is none) · hash of the journal
- * before (32). Version 1 is the same without the connection.
+ * before (32).
  */
 export function hashOf(journal: Omit<Journal, 'hash' | 'pix'>): Buffer {
   const template = Buffer.from(journal.template);
   const reference = Buffer.from(journal.reference);
-  const connection = journal.version === 1 ? null : Buffer.from(journal.connection ?? '');
-  const ofConnection = connection === null ? 0 : 2 + connection.length;
-  const form = Buffer.allocUnsafe(231 + template.length + reference.length + ofConnection);
+  const connection = Buffer.from(journal.connection ?? '');
+  const form = Buffer.allocUnsafe(233 + template.length + reference.length + connection.length);
   let at = form.writeUInt8(journal.version, 0);
   at = writeUuid(form, journal.accountId, at);
   at = writeUuid(form, journal.chainId, at);
@@ -96,7 +95,7 @@ export function hashOf(journal: Omit<Journal, 'hash' | 'pix'>): Buffer {
   at = writeInteger(form, journal.effectiveAt, at);
   at = writeInteger(form, journal.postedAt, at);
   at = writeUuid(form, journal.command, at);
-  if (connection !== null) at = writeText(form, connection, at);
+  at = writeText(form, connection, at);
   at += journal.previous.copy(form, at);
   if (at !== form.length)
     throw new Error('the canonical form of a journal has another length than it should');

@@ -130,8 +130,6 @@ export interface OpenedIncident {
   reference: string;
   amountCents: number;
   freezes: boolean;
-  /** References that earlier versions gave to the same event. An incident of one of them with this amount is the same. */
-  formerly?: readonly string[];
   /** What a person needs to know besides. */
   detail?: object;
 }
@@ -496,7 +494,6 @@ function mismatch(payment: Payment, amountCents: number): Step {
     reference: `mismatch:${payment.id}:${what}`,
     amountCents,
     freezes: payment.kind === 'transfer',
-    formerly: [`mismatch:${payment.id}`],
   });
   return step;
 }
@@ -507,20 +504,14 @@ const reportedFor = ({ kind, amountCents, feeCents }: Payment): number =>
 
 function contradiction(payment: Payment, reported: string, amountCents: number): Step {
   const step = quiet(payment);
-  const reference = contradictionOf(payment, reported);
+  const reference = `contradiction:${payment.id}:${reported}`;
   step.incidents.push({ kind: 'contradiction', reference, amountCents, freezes: true });
   return step;
 }
 
-const contradictionOf = ({ id }: Payment, reported: string): string => `contradiction:${id}:${reported}`;
-
 /** A return of a cancelled transfer. It is known from now on: its other names must not open a second incident. */
 function contradictedReturn(payment: Payment, back: KnownReturn): Step {
   const step = contradiction(payment, `returned:${back.reference}`, back.amountCents);
-  const formerly = [back.id, back.rtrId]
-    .filter((name) => name !== null)
-    .map((name) => contradictionOf(payment, `returned:${name}`));
-  step.incidents = step.incidents.map((one) => ({ ...one, formerly }));
   step.returns.push(back);
   return step;
 }

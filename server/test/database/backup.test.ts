@@ -1,8 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
 import { endPrograms, finish, run } from '@vintem/testkit/command.ts';
 import { type Program, programOn } from '@vintem/testkit/program.ts';
 import {
@@ -20,7 +19,7 @@ import { createSecrets } from '../../src/ground/secrets.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { leftOut } from '../../src/store/database/backup.ts';
-import { type Block, openBackupFile, purposeOfBackup } from '../../src/store/database/backup-file.ts';
+import { openBackupFile, purposeOfBackup } from '../../src/store/database/backup-file.ts';
 import { findEmbedded } from '../../src/store/database/embedded.ts';
 import { migrate, readMigrations } from '../../src/store/database/migrate.ts';
 
@@ -131,21 +130,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As format 1 has it: kind, length, content. */
-function blockOfFormat1(block: Block): Buffer[] {
-  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-  const [kind, content] = {
-    header: () => ['H', json(block.kind === 'header' && block.header)] as const,
-    table: () => ['T', json(block.kind === 'table' && block.table)] as const,
-    rows: () => ['D', block.kind === 'rows' ? Buffer.from(block.rows) : Buffer.alloc(0)] as const,
-    tableEnd: () => ['E', json(block.kind === 'tableEnd' && block.end)] as const,
-    end: () => ['F', Buffer.alloc(0)] as const,
-  }[block.kind]();
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(content.length);
-  return [Buffer.from(kind), length, content];
-}
-
 // ------------------------------------------------------------------------------------------------------- on PostgreSQL
 
 interface Empty {
@@ -255,7 +239,7 @@ describe('a backup', () => {
 
   test('holds no secret of ours, and what was sealed stays so', async () => {
     const copy = await openBackupFile(file);
-    const { secretId, salt } = copy.sealedUnder as { secretId: string; salt: Buffer };
+    const { secretId, salt } = copy.sealedUnder;
     const secrets = createSecrets(systemIds(systemClock), secret);
     expect(secretId).toBe(secrets.id);
     const all: Buffer[] = [];
@@ -275,7 +259,6 @@ describe('a backup', () => {
     const copy = await openBackupFile(file);
     const first = (key: Buffer) => copy.blocks(key).next();
     await expect(first(randomBytes(32))).rejects.toThrow();
-    await expect(copy.blocks(null).next()).rejects.toThrow('its secret is needed');
     await copy.close();
   });
 
@@ -465,23 +448,6 @@ describe('a restore', () => {
     const copy = join(folder, 'by-login');
     expect((await finish(['backup', copy], commandEnv(empty.dataDir, url.href))).code).toBe(0);
     logins.push(login);
-  });
-
-  test('takes a copy of format 1, which earlier versions wrote without encryption', async () => {
-    const copy = await openBackupFile(file);
-    const key = createSecrets(systemIds(systemClock), secret).derive(
-      purposeOfBackup((copy.sealedUnder as { salt: Buffer }).salt),
-    );
-    const parts: Buffer[] = [];
-    for await (const block of copy.blocks(key)) parts.push(...blockOfFormat1(block));
-    await copy.close();
-    const content = Buffer.concat([Buffer.from('vintem backup 1\n'), zstdCompressSync(Buffer.concat(parts))]);
-    const old = join(folder, 'format-1');
-    await writeFile(old, Buffer.concat([content, createHash('sha256').update(content).digest()]));
-    const empty = await emptyDatabase();
-    expect(await empty.restore(old)).toMatchObject({ code: 0, stderr: '' });
-    const [accounts] = await empty.look<{ n: number }>('SELECT count(*)::integer AS n FROM account');
-    expect(accounts?.n).toBe(2);
   });
 
   test('names every key and person that is valid again, freezes people and ends all sessions', async () => {

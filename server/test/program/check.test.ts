@@ -90,7 +90,7 @@ describe('check', () => {
     const { code, checks } = await check({ DATABASE_URL: empty.url });
     expect(code).toBe(1);
     expect(checks.database?.ok).toBe(true);
-    expect(checks.migrations?.message).toContain('run `vintem migrate`: 0001_core');
+    expect(checks.migrations?.message).toContain('run `vintem migrate`: 0001_schema');
     expect(checks.rights).toEqual({
       ok: false,
       message: 'the roles of the service are made by `vintem migrate`',

@@ -36,7 +36,7 @@ async function json(...words: string[]) {
 describe('the command line', () => {
   it('migrates once', async () => {
     const { applied } = await json('migrate');
-    expect(applied[0]).toBe('0001_core');
+    expect(applied[0]).toBe('0001_schema');
     expect(await json('migrate')).toEqual({ applied: [] });
     expect(await json('migrate', '--plan')).toEqual({ pending: [] });
   });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   deliver,
@@ -128,36 +127,6 @@ describe('one return of a payout', () => {
     expect(await merchant.balanceCents()).toBe(before + 600);
     expect(await journals(id, 'return')).toHaveLength(2);
   });
-
-  // An older database has no Citus, which has no triggers to switch off.
-  test.skipIf(process.env.TEST_CITUS_URL !== undefined).each(['7', rtr(1)])(
-    'that was posted as %s before returns were stored by themselves is not posted again',
-    async (reference) => {
-      const merchant = await service.newMerchant();
-      const id = await completes(merchant);
-      const before = await merchant.balanceCents();
-      await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms.both] })]);
-      // As the version before left it: the reference is `id` or else `rtrId`, and nothing else is stored.
-      await service.database.admin('DELETE FROM known_return WHERE payment = $1', [id]);
-      await service.database.admin(
-        `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '${reference}' WHERE reference = '${rtr(1)}' AND subject = '${id}';
-        ALTER TABLE journal ENABLE TRIGGER USER`,
-      );
-      // The update brings it to the others.
-      const update = new URL('../../sql/0058_returns_of_before.sql', import.meta.url);
-      // Without its comments, so that it begins with the table that it changes, in every cell.
-      await service.database.admin(readFileSync(update, 'utf8').replaceAll(/^--.*\n/gm, ''));
-      for (const form of ['both', 'rtrId', 'id'] as const)
-        await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms[form]] })]);
-      expect(await merchant.balanceCents()).toBe(before + 400);
-      // The chain of hashes is of the reference as it was.
-      await service.database.admin(
-        `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '${rtr(1)}' WHERE reference = '${reference}' AND subject = '${id}';
-        ALTER TABLE journal ENABLE TRIGGER USER`,
-      );
-      await service.database.admin(`UPDATE known_return SET reference = $1 WHERE payment = $2`, [rtr(1), id]);
-    },
-  );
 });
 
 describe('different returns with the same id', () => {

@@ -83,7 +83,7 @@ export interface StoredJournal extends Journal {
   paymentOperationId: string | null;
   /** Of the payment that the journal is about; null when it is about none. */
   paymentConnection: string | null;
-  /** Whose clearing account it moves, also where a journal of version 1 does not name it. */
+  /** Whose clearing account it moves. */
   clearingOf: string;
   /** The payment that the journal is about; of a refund its charge. Null when it is about none. */
   paymentId: string | null;
@@ -875,8 +875,8 @@ export const invariants: readonly Invariant[] = [
   {
     number: 52,
     name: 'money moves on the connection of its payment',
-    journal: ({ seq, version, connection, lines, paymentConnection }) => {
-      const names = version > 1 && lines.clearing !== 0;
+    journal: ({ seq, connection, lines, paymentConnection }) => {
+      const names = lines.clearing !== 0;
       if ((connection !== null) !== names)
         return names
           ? `journal ${seq} names no connection`

@@ -15,8 +15,6 @@ import { exists, syncFolder } from '../../ground/durable-files.ts';
  * AES-256-GCM of at most 64 KiB of the stream with its tag. Its nonce counts the chunks, and its last byte is 1 for the last
  * chunk, so that none can be left out, moved or cut off (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
  *
- * Format 1, which earlier versions wrote and `restore` still reads, has the Zstandard stream right behind the line.
- *
  * A block is its kind (one byte), its length (four bytes, big-endian) and its content. In this order: `H` the header; for each
  * table `T` its name and columns, `D` its rows as PostgreSQL's COPY writes them (text, so that the copy of one version is read
  * by the next), `E` its rows counted and their SHA-256; at the end `F`.
@@ -59,7 +57,6 @@ export interface WrittenFile {
 }
 
 const title = 'vintem backup 2\n';
-const plainTitle = 'vintem backup 1\n';
 const idBytes = 4;
 const saltBytes = 32;
 const startBytes = title.length + idBytes + saltBytes;
@@ -140,13 +137,10 @@ export const purposeOfBackup = (salt: Buffer): string => `backup ${salt.toString
 /** A file that is whole. */
 export interface BackupFile {
   sha256: string;
-  /** Null: of format 1, which is not encrypted. */
-  sealedUnder: { secretId: string; salt: Buffer } | null;
-  /**
-   * From the beginning, each time.
-   * @param key of a file that is encrypted
-   */
-  blocks(key: Buffer | null): AsyncGenerator<Block>;
+  /** Under what it is encrypted. */
+  sealedUnder: { secretId: string; salt: Buffer };
+  /** From the beginning, each time. */
+  blocks(key: Buffer): AsyncGenerator<Block>;
   close(): Promise<void>;
 }
 
@@ -192,10 +186,9 @@ async function readStart(handle: FileHandle, file: string): Promise<Start> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(startBytes), 0, startBytes, 0);
   const found = /^vintem backup (\d{1,9})\n/.exec(buffer.toString('latin1', 0, bytesRead));
   if (!found) throw new Error(`${file} is no backup of vintem`);
-  if (found[0] === plainTitle) return { bytes: Buffer.from(plainTitle), sealedUnder: null };
   if (found[0] !== title) {
     throw new Error(
-      `${file} is a backup of format ${found[1]}, which this vintem does not read (it reads 1 and 2)`,
+      `${file} is a backup of format ${found[1]}, which this vintem does not read (it reads 2)`,
     );
   }
   const salt = buffer.subarray(title.length + idBytes);
@@ -234,13 +227,11 @@ async function* encrypted(source: AsyncIterable<Buffer>, key: Buffer, start: Buf
 /** The Zstandard stream of a file. @throws Error when a chunk was changed, moved or left out */
 async function* compressedOf(
   handle: FileHandle,
-  { bytes: start, sealedUnder }: Start,
+  { bytes: start }: Start,
   contentEnd: number,
-  key: Buffer | null,
+  key: Buffer,
 ): AsyncGenerator<Buffer> {
   const content = reading(handle, start.length, contentEnd);
-  if (sealedUnder === null) return yield* content;
-  if (key === null) throw new Error('the backup is encrypted: its secret is needed');
   let place = 0;
   let left = contentEnd - start.length;
   let kept: Buffer = Buffer.alloc(0);

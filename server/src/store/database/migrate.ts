@@ -153,9 +153,9 @@ async function migrateOver(
   if (!owns) throw missingRights(serviceLogin, serviceLogin);
   await client.query('BEGIN');
   await client.query(
-    'CREATE TABLE IF NOT EXISTS vintem.migration (name text PRIMARY KEY, applied_at timestamptz NOT NULL, sha256 text NOT NULL)',
+    `CREATE TABLE IF NOT EXISTS vintem.migration
+      (name text PRIMARY KEY, applied_at timestamptz NOT NULL, sha256 text NOT NULL, compatible_from text)`,
   );
-  await client.query('ALTER TABLE vintem.migration ADD COLUMN IF NOT EXISTS compatible_from text');
   await client.query(`GRANT SELECT ON vintem.migration TO ${APP}`);
   await client.query('COMMIT');
   const applied: string[] = [];
@@ -355,9 +355,8 @@ async function readApplied(client: pg.Client): Promise<Map<string, Applied>> {
         WHERE n.nspname = 'vintem' AND c.relname = 'migration') AS present`,
   );
   if (!tables[0]?.present) return new Map();
-  // The column is missing in databases that an older program migrated.
   const { rows } = await client.query<Applied & { name: string }>(
-    `SELECT name, sha256, to_jsonb(m) ->> 'compatible_from' AS "compatibleFrom" FROM vintem.migration m ORDER BY name`,
+    'SELECT name, sha256, compatible_from AS "compatibleFrom" FROM vintem.migration ORDER BY name',
   );
   return new Map(rows.map((row) => [row.name, row]));
 }

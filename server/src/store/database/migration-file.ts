@@ -14,8 +14,8 @@ import { createHash } from 'node:crypto';
  * transaction, so that a large table stays writable meanwhile. The file itself omits the word, so that it also runs unchanged inside a
  * transaction on a schema that is not in use yet.
  *
- * `cells` marks a file about tables of accounts: it runs in the first cell with all others, and then in every other cell. From 0041 on a file is
- * either about such tables or about the directory.
+ * `cells` marks a file about tables of accounts: it runs in the first cell with all others, and then in every other cell. After the baseline,
+ * `0001_schema.sql`, a file is either about such tables or about the directory.
  */
 export interface Migration {
   /** The file's name without `.sql`. */
@@ -130,7 +130,10 @@ export function locksOf(migration: Migration, tableOfIndex: (index: string) => s
     const created = table(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/);
     if (created) made.add(created);
     const altered = table(/^ALTER TABLE (?:ONLY )?(\w+)/);
-    lock(altered, 'ACCESS EXCLUSIVE');
+    lock(
+      altered,
+      / VALIDATE CONSTRAINT \w+$/.test(statement) ? 'SHARE UPDATE EXCLUSIVE' : 'ACCESS EXCLUSIVE',
+    );
     if (altered && checksRows(statement)) read.add(altered);
     lock(table(/^DROP TABLE (?:IF EXISTS )?(\w+)/), 'ACCESS EXCLUSIVE');
     lock(table(/^TRUNCATE (?:TABLE )?(\w+)/), 'ACCESS EXCLUSIVE');

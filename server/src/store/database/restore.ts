@@ -105,9 +105,7 @@ interface OpenedCopy {
 
 /** @throws SettingFault when it is encrypted under a secret that is not configured */
 function readerOf(copy: BackupFile, secrets: Secrets | null): OpenedCopy['blocks'] {
-  const { sealedUnder } = copy;
-  if (sealedUnder === null) return () => copy.blocks(null);
-  const { secretId, salt } = sealedUnder;
+  const { secretId, salt } = copy.sealedUnder;
   const secret = secrets?.known.find(({ id }) => id === secretId);
   if (!secret) throw anotherSecret(secrets);
   const key = secret.derive(purposeOfBackup(salt));

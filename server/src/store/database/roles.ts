@@ -44,7 +44,7 @@ export async function prepareRoles(client: pg.Client, serviceLogin: string): Pro
     for (const role of [OWNER, APP]) {
       if (!(await roleExists(client, role))) await client.query(`CREATE ROLE ${role} NOLOGIN`);
     }
-    // For `replication_lag()` and `replaying_standbys()` (server/sql/0048_monitored.sql, 0055_standbys.sql). Only a superuser may give it.
+    // For `replication_lag()` and `replaying_standbys()` (server/sql/0002_standbys.sql). Only a superuser may give it.
     if (rights.superuser && !(await mayWorkAs(client, rights, OWNER, STATISTICS)))
       await client.query(`GRANT ${STATISTICS} TO ${OWNER}`);
     await join(client, rights, rights.login, OWNER);
