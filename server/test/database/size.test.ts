@@ -164,7 +164,7 @@ test('home reads a day from its close, and each journal since then once', async 
   // A credit of 3 with a fee of 1 each minute since the day before yesterday.
   await db.admin(
     `INSERT INTO journal SELECT $1, $2, n, 'credit', gen_random_uuid(), 4, '', 2, 0, 0, 0, -3, 1, 0, 0, 0, 2 * n, 0, 0, 0, at, at,
-        gen_random_uuid(), 1, $3, $3
+        gen_random_uuid(), 2, $3, $3, 'simulator'
       FROM generate_series(1, ${long}) n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 minute' AS at) t`,
     [scope.accountId, scope.operationId, Buffer.alloc(32)],
   );
@@ -266,7 +266,7 @@ test('a page of a statement reads no more of a long history than the page, where
   const long = 20_000;
   await db.admin(
     `INSERT INTO journal SELECT $1, $2, n, 'credit', gen_random_uuid(), 4, '', 1, 0, 0, 0, -1, 0, 0, 0, 0, n, 0, 0, 0, at, at,
-        gen_random_uuid(), 1, $3, $3
+        gen_random_uuid(), 2, $3, $3, 'simulator'
       FROM generate_series(1, ${long}) n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 minute' AS at) t`,
     [scope.accountId, scope.operationId, Buffer.alloc(32)],
   );

@@ -212,6 +212,10 @@ test('a journal that is attributed to another connection is found', async () => 
     '4 journal 1 is not what was hashed',
     '52 journal 1 moves another, its payment is on simulator',
   ]);
+  await change(`connection = 'simulator'`);
+  const balances = new Map([['simulator', (await truthOf(service.simulator)).balanceCents]]);
+  const truth = { payouts: [], charges: [], balanceCents: null, balances };
+  expect(faults(await verified(true, { provider: truth }))).toEqual([]);
 });
 
 test('a deletion that finds a difference opens the incident by itself', async () => {
