@@ -225,7 +225,9 @@ async function run(
     await new Promise((done) => setTimeout(done, 100));
   if (child.exitCode === null && (await isOpen(port))) await tryProxy(name, port, asks);
   else faults.push(`${name} did not start: ${said.slice(-1000)}`);
-  child.kill('SIGKILL');
+  // nginx's workers would outlive a master that is killed.
+  child.kill('SIGTERM');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
 const isOpen = (port: number): Promise<boolean> =>

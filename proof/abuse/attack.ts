@@ -7,6 +7,8 @@ import { Agent, fetch, type RequestInit } from 'undici';
 export interface Targets {
   /** Where everybody calls: the service, or the proxy in front of it. */
   url: string;
+  /** As browsers name it: the proxy has TLS, of which the rig plays only what it says. */
+  origin: string;
   /** The service's own port, past the proxy. */
   direct: string;
   /** Whether callers' addresses are those that `x-rig-address` says. */
@@ -51,10 +53,10 @@ export const asOwner = {
   ...json,
   cookie: targets.cookie,
   'x-csrf-token': targets.csrf,
-  origin: targets.url,
+  origin: targets.origin,
 };
 export const asViewer = { cookie: targets.viewerCookie };
-export const asStranger = { ...json, origin: targets.url };
+export const asStranger = { ...json, origin: targets.origin };
 
 let stopping = false;
 export const stop = (): void => {

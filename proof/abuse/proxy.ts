@@ -15,7 +15,7 @@ const server = createServer((incoming, answer) => {
   const caller = typeof said === 'string' ? said : (incoming.socket.remoteAddress ?? '');
   delete headers['x-rig-address'];
   headers['x-forwarded-for'] = caller;
-  headers['x-forwarded-proto'] = 'http';
+  headers['x-forwarded-proto'] = 'https';
   headers['x-ssl-client-verify'] = 'NONE';
   const outgoing = request(
     {

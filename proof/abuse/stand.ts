@@ -57,13 +57,14 @@ export async function openStand(shape: Shape): Promise<Stand> {
           proxy.once('message', resolve);
           proxy.once('error', reject);
         });
+  const origin = proxy === null ? url : url.replace('http:', 'https:');
   const env = {
     DATA_DIR: dataDir,
     PORT: `${port}`,
     SIMULATOR_PORT: `${simulatorPort}`,
     LOG_LEVEL: 'error',
     WEBHOOK_ALLOW_INSECURE_LOCAL: 'true',
-    ...(proxy ? { PUBLIC_URL: url, TRUSTED_PROXIES: proxyAddress } : {}),
+    ...(proxy ? { PUBLIC_URL: origin, TRUSTED_PROXIES: proxyAddress } : {}),
   };
   const start = run(['start'], env);
   const programs: Running[] = [start];
@@ -90,8 +91,16 @@ export async function openStand(shape: Shape): Promise<Stand> {
     const paying: Paying[] = [];
     for (const n of [0, 1]) paying.push(await newAccount(`Loja ${n}`, cells[(n + 1) % cells.length], env));
     const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-    const targets = await attackersOf({ url, direct, dataDir, env, simulatorUrl, printed: start.stdout() });
-    // Nine of them are nowhere, one fails with a kilobyte.
+    const targets = await attackersOf({
+      url,
+      origin,
+      direct,
+      dataDir,
+      env,
+      simulatorUrl,
+      printed: start.stdout(),
+    });
+    // Each fails with a kilobyte.
     const receiver = await openReceiver();
     receivers.push(receiver);
     receiver.answer((response) => response.writeHead(500).end('x'.repeat(1024)));
@@ -168,10 +177,19 @@ interface Place {
   env: Record<string, string>;
   simulatorUrl: string;
   printed: string;
+  origin: string;
 }
 
 /** The merchant that attacks: the first test account, with its owner, a viewer, keys and a paid charge. */
-async function attackersOf({ url, direct, dataDir, env, simulatorUrl, printed }: Place): Promise<Targets> {
+async function attackersOf({
+  url,
+  origin,
+  direct,
+  dataDir,
+  env,
+  simulatorUrl,
+  printed,
+}: Place): Promise<Targets> {
   const key = /vintem test key (\S+)/.exec(printed)?.[1] ?? '';
   const { ownerId, operations } = await call<{ ownerId: string; operations: { id: string }[] }>(
     `${url}/api/v1/public/operations`,
@@ -180,8 +198,8 @@ async function attackersOf({ url, direct, dataDir, env, simulatorUrl, printed }:
     'GET',
   );
   const [, email = '', password = ''] = /e-mail (\S+) password (\S+)/.exec(printed) ?? [];
-  const owner = await signIn(url, email, password);
-  const viewer = await inviteViewer(url, dataDir, ownerId, owner);
+  const owner = await signIn({ url, origin }, email, password);
+  const viewer = await inviteViewer({ url, origin, dataDir }, ownerId, owner);
   const names = ['searching', 'missing1', 'missing2', 'missing3', 'refunding', 'polling'] as const;
   const keys = {} as Targets['keys'];
   for (const name of names) keys[name] = await newKey(ownerId, name, everything, env);
@@ -196,6 +214,7 @@ async function attackersOf({ url, direct, dataDir, env, simulatorUrl, printed }:
   const other = await command<{ ownerId: string }>(['account', 'create', '--name', 'Teste', '--test'], env);
   return {
     url,
+    origin,
     direct,
     proxied: false,
     key,
@@ -214,10 +233,14 @@ interface Session {
   csrf: string;
 }
 
-async function signIn(url: string, email: string, password: string): Promise<Session> {
+async function signIn(
+  { url, origin }: Pick<Place, 'url' | 'origin'>,
+  email: string,
+  password: string,
+): Promise<Session> {
   const answer = await fetch(`${url}/panel/api/auth/sign-in/email`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url },
+    headers: { 'content-type': 'application/json', origin },
     body: JSON.stringify({ email, password }),
   });
   if (!answer.ok) throw new Error(`${email} cannot sign in: ${answer.status}`);
@@ -231,16 +254,16 @@ async function signIn(url: string, email: string, password: string): Promise<Ses
 
 /** By the mail that the panel sends, which a trial installation keeps in its folder. */
 async function inviteViewer(
-  url: string,
-  dataDir: string,
+  place: Pick<Place, 'url' | 'origin' | 'dataDir'>,
   accountId: string,
   owner: Session,
 ): Promise<Session> {
+  const { url, origin, dataDir } = place;
   const [email, password] = ['leitora@loja.example', 'girafa azul de patins'];
   const panel = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${url}/panel/api${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin: url, ...headers },
+      headers: { 'content-type': 'application/json', origin, ...headers },
       body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
@@ -257,5 +280,5 @@ async function inviteViewer(
   const mail = mails.find((one) => one.includes(`To: ${email}`)) ?? '';
   const token = /convite#([\w-]+)/.exec(mail.replaceAll('=\r\n', ''))?.[1] ?? '';
   await panel('/invitations/accept', { token, name: 'Leitora', password });
-  return signIn(url, email, password);
+  return signIn(place, email, password);
 }

@@ -1348,4 +1348,56 @@ export const bugs: Bug[] = [
     rig: 'suite',
     test: 'server/test/settlement/lost-time.test.ts',
   },
+  {
+    name: 'a look-up that may miss takes its place after it was made',
+    file: 'server/src/api/transfers/key-places.ts',
+    line: `      if (!(await take({ accountId, id }))) throw await refusal(accountId);
+      try {
+        const answer = await send();`,
+    with: `      try {
+        const answer = await send();
+        if (!(await take({ accountId, id }))) throw await refusal(accountId);`,
+    rig: 'suite',
+    test: 'server/test/payments/refused-keys.test.ts',
+  },
+  {
+    name: 'a key that exists keeps its place among those that do not',
+    file: 'server/src/api/transfers/key-places.sql.ts',
+    line: "p.status = 'unknown' OR p.reason_code = 'pix_key_not_found'",
+    with: 'true',
+    rig: 'suite',
+    test: 'server/test/payments/refused-keys.test.ts',
+  },
+  {
+    name: 'a caller is counted by its whole IPv6 address',
+    file: 'server/src/edge/caller-address.ts',
+    line: '.slice(0, 4).join',
+    with: '.slice(0, 8).join',
+    rig: 'suite',
+    test: 'server/src/edge/caller-address.test.ts',
+  },
+  {
+    name: 'a budget of storage grants what is asked for',
+    file: 'server/src/store/database/storage-budget.ts',
+    line: 'least(excluded.granted, floor(',
+    with: 'greatest(excluded.granted, floor(',
+    rig: 'suite',
+    test: 'server/test/database/retention.test.ts',
+  },
+  {
+    name: 'an answer beyond the budget of its account is stored whole',
+    file: 'server/src/events/webhooks/delivery-outcomes.ts',
+    line: 'return after >= 0 ? one',
+    with: 'return after >= -1024 ? one',
+    rig: 'suite',
+    test: 'server/test/webhooks/webhooks-delivery.test.ts',
+  },
+  {
+    name: 'requests beyond the budget of their account are stored',
+    file: 'server/src/edge/request-log/request-log.ts',
+    line: 'return after >= 0;',
+    with: 'return true;',
+    rig: 'suite',
+    test: 'server/test/http/request-log.test.ts',
+  },
 ];
