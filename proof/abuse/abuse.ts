@@ -16,8 +16,7 @@ import { openStand, type Shape } from './stand.ts';
  *
  * Rules. (1) The p99 of the paying merchants is at most three times that of the same run without attack, measured before and after it. (2) No
  * answer to them is an error but one that asks to come back, which counts in their time; what was acknowledged to them comes to its end. (3) No attack gets
- * through more often
- * than its limit (`limits.ts`), and what it stores stays in its budget. (4) The largest memory of the service during the attack is at most
+ * through more often than its limit (`limits.ts`), and what it stores stays in its budget. (4) The largest memory of the service during the attack is at most
  * 1.5 times the largest before it. (5) Some time after the attack, with the attackers' connections still open on their side, the service has no more
  * descriptors than before it, apart from the client pools. (6) No attack causes an unexpected error. (7) `verify --full` is clean.
  */

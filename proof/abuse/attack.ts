@@ -1,4 +1,4 @@
-import { Agent, fetch, type RequestInit } from 'undici';
+import { Agent, fetch, getGlobalDispatcher, type RequestInit } from 'undici';
 
 /**
  * What every attack is made of: bounded loops, and counts of what was answered. The attackers are a process of their own with a lower
@@ -83,6 +83,10 @@ function agentOf(from: string): Agent {
   agents.set(from, made);
   return made;
 }
+
+/** Ends the connections of the attackers' own pools: what is left open then is what the service has to let go. */
+export const closePools = (): Promise<unknown> =>
+  Promise.all([...agents.values(), getGlobalDispatcher()].map((one) => one.close()));
 
 export interface Sent extends RequestInit {
   /** Whose address the call comes from; default: 127.0.0.1. */

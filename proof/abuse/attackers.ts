@@ -4,6 +4,7 @@ import {
   asMerchant,
   asOwner,
   asStranger,
+  closePools,
   count,
   counted,
   type FromAttackers,
@@ -277,6 +278,7 @@ process.on('message', async (message: 'stop' | 'close') => {
   if (message === 'stop') {
     stop();
     await all;
+    await closePools();
     for (const [attack, one] of counted) tell({ attack, counted: one });
     // What is open stays open: the service has to let it go by itself.
     tell({ stopped: true });
