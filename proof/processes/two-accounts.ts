@@ -32,6 +32,8 @@ export interface TwoAccountsFigures {
   requests: number;
   repeats: number;
   restores: number;
+  /** Payments that a restore lost together with the move of their account, and the connection that they were made on. */
+  lostMoved: number;
   paidTwice: number;
   faults: string[];
 }
@@ -45,13 +47,23 @@ interface Options {
 
 export async function twoAccounts(options: Options): Promise<TwoAccountsFigures> {
   const figures: TwoAccountsFigures = {
-    ...{ rounds: 0, acts: {}, refusedCommands: 0, accounts: 0, requests: 0, repeats: 0, restores: 0 },
+    ...{
+      rounds: 0,
+      acts: {},
+      refusedCommands: 0,
+      accounts: 0,
+      requests: 0,
+      repeats: 0,
+      restores: 0,
+      lostMoved: 0,
+    },
     ...{ paidTwice: 0, faults: [] },
   };
   for (let round = 0; round < options.rounds; round++) {
     const seed = options.seed + round;
     const town = await openTown(seed, figures);
     try {
+      await lostMove(town, random(seed * 10_000 - 1), seed % 2 === 0 ? 'before' : 'after');
       for (let step = 0; step < options.acts; step++)
         await act(town, random(seed * 10_000 + step), options.say);
       await comeToRest(town);
@@ -113,6 +125,7 @@ interface Town {
   merchants: Merchant[];
   asked: Asked[];
   made: number;
+  restores: number;
   fault(what: string): void;
   close(): Promise<void>;
 }
@@ -130,7 +143,7 @@ async function openTown(seed: number, figures: TwoAccountsFigures): Promise<Town
   const [url = ''] = banks.urls;
   const first: Behind = { url, holder: 'e1' };
   const town: Town = {
-    ...{ seed, figures, banks, folder, merchants: [], asked: [], copies: [], made: 0 },
+    ...{ seed, figures, banks, folder, merchants: [], asked: [], copies: [], made: 0, restores: 0 },
     env: {
       ...environmentOf(first),
       DATA_DIR: newDataDir(folder, 0),
@@ -328,15 +341,17 @@ async function backup(town: Town): Promise<void> {
 }
 
 /**
- * The machine is lost. The operator restores a copy on a new one, and makes a connection again for each account at a bank that was used since, as the manual asks;
- * accounts are moved and routed again by chance, before the comparison or after it.
+ * The machine is lost. The operator restores a copy on a new one, and makes a connection again for each account at a bank that was used since, as the manual asks.
+ * @param name of the first connection that is made again; null: another one than it had
+ * @param moved the account that is moved there before the comparison
  */
-async function restore(town: Town, chance: Random): Promise<void> {
-  const copy = town.copies.at(-1 - chance.below(Math.min(2, town.copies.length)));
-  if (!copy || town.figures.restores >= restoresMost * (town.figures.rounds + 1)) return;
+async function restore(town: Town, name: string | null, moved: Merchant | null, back = 0): Promise<void> {
+  const copy = town.copies.at(-1 - back);
+  if (!copy) return;
   town.figures.restores++;
+  town.restores++;
   await stop(town, 'SIGTERM');
-  town.env.DATA_DIR = newDataDir(town.folder, town.figures.restores);
+  town.env.DATA_DIR = newDataDir(town.folder, town.restores);
   Object.assign(town.env, environmentOf(copy.environment));
   const restored = await run(town, ['restore', copy.file]);
   if (restored.code !== 0) town.fault(`restore: ${restored.text.slice(0, 500)}`);
@@ -344,13 +359,21 @@ async function restore(town: Town, chance: Random): Promise<void> {
   // What was answered is worth nothing now: merchants repeat all that they asked for.
   for (const one of town.asked) one.status = null;
   await start(town);
-  const since = town.used.slice(copy.usedBefore);
-  for (const behind of since) {
+  let wanted = name;
+  for (const behind of town.used.slice(copy.usedBefore)) {
     const isThere = [...town.known.connections.values()].some(
-      ({ url, holder }) => url === behind.url && holder === behind.holder,
+      (other) => other.url === behind.url && other.holder === behind.holder,
     );
-    if (!isThere) await makeConnection(town, `r${++town.made}`, behind);
+    if (isThere) continue;
+    await makeConnection(town, wanted ?? `r${++town.made}`, behind);
+    wanted = null;
   }
+  if (moved && name !== null) await run(town, ['account', 'move', moved.ownerId, '--connection', name]);
+}
+
+async function restoreOfSome(town: Town, chance: Random): Promise<void> {
+  if (town.restores >= restoresMost) return;
+  await restore(town, null, null, chance.below(Math.min(2, town.copies.length)));
   if (chance.chance(0.5)) await move(town, chance);
   if (chance.chance(0.3)) await someRequests(town, chance);
 }
@@ -442,12 +465,46 @@ async function chargeOfSome(town: Town, chance: Random): Promise<void> {
 
 // --------------------------------------------------------------------------------------------------------- acts
 
+/**
+ * Each round begins with what chance would seldom put together: a copy is made, then a merchant pays and is paid, its account moves to a connection that was made
+ * since, and it pays and is paid there. The copy knows neither the connection nor the move. The operator makes the connection again and does the move again before
+ * the comparison, or never; the merchant repeats everything in both cases.
+ */
+async function lostMove(town: Town, chance: Random, moves: 'before' | 'after'): Promise<void> {
+  const merchant = town.merchants[1] as Merchant;
+  const [, url = ''] = town.banks.urls;
+  const work = async () => {
+    await ask(town, merchant, 'transfer', 10_000 + chance.below(10_000), 'complete@simulator.example');
+    await pay(town, await ask(town, merchant, 'charge', 20_000, ''));
+  };
+  await backup(town);
+  await work();
+  await makeConnection(town, 'later', { url, holder: 'a2' });
+  await untilMoved(town, merchant, 'later');
+  const before = town.asked.length;
+  await work();
+  await restore(town, 'later', moves === 'before' ? merchant : null);
+  await reconcile(town);
+  town.figures.lostMoved += town.asked.length - before;
+  await Promise.all(town.asked.map((one) => send(town, one)));
+}
+
+/** Moves an account once nothing of it is open. */
+async function untilMoved(town: Town, { ownerId }: Merchant, name: string): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    const { code } = await run(town, ['account', 'move', ownerId, '--connection', name]);
+    if (code === 0) return void town.known.bindings.set(ownerId, name);
+    await pause(1_000);
+  }
+  town.fault(`an account was not moved to ${name}`);
+}
+
 const acts: Record<string, { weight: number; of(town: Town, chance: Random): Promise<unknown> }> = {
   transfers: { weight: 8, of: someRequests },
   repeats: { weight: 5, of: repeatSome },
   charge: { weight: 4, of: chargeOfSome },
   backup: { weight: 2, of: backup },
-  restore: { weight: 2, of: restore },
+  restore: { weight: 2, of: restoreOfSome },
   move: { weight: 3, of: move },
   route: { weight: 1, of: route },
   change: { weight: 3, of: changeConnection },
