@@ -10,7 +10,7 @@ const pure = [
   'proof/planted/bugs.test.ts',
 ];
 
-/** What `npm test` runs beside them: the till, each kind of payment, each way in, one program and one browser. */
+/** The tests that `npm test` runs beside them: the till, each kind of payment, each way in, one program and one browser. */
 const first = [
   'server/test/ledger/*.test.ts',
   'server/test/payments/{account,charges,holds,lookup,refunds,service-rules,statement-api,transfers}.test.ts',

@@ -47,7 +47,7 @@ const { values: given } = parseArgs({
     fixed: { type: 'boolean', default: false },
   },
 });
-/** What gives the same verdict on a busy machine. The gate of the simulation is not among them: it takes some three hours of one core. */
+/** Rigs that give the same verdict on a busy machine. The gate of the simulation is not among them: it takes some three hours of one core. */
 const fixedRigs = [
   'state-space search',
   "the database's own defences",
@@ -231,7 +231,7 @@ await rig(
     faults: done.faults,
   }),
 );
-// What needs more programs than a developer has, and a long time: in long runs, or by its name.
+// Rigs that need more programs than a developer has, and a long time: in long runs, or by their names.
 const isLong = minutes >= 60 || given.only !== undefined;
 const leftOut = 'from 60 minutes on, or by its name';
 await rig(
@@ -395,7 +395,7 @@ for (const dialect of ['woovi', 'inter'])
     isLong ? null : leftOut,
   );
 
-// By itself at full size; among the others with what tells a plan that reads history from one that reads a page.
+// By itself at full size; among the others with the rows that distinguish a plan that reads history from one that reads a page.
 const sizes =
   given.only === 'size'
     ? { settled: 2_000_000, open: 2_000_000, operations: 10_000 }

@@ -108,7 +108,7 @@ async function freePort(): Promise<number> {
 
 interface Reached {
   status: number;
-  /** What stood behind the proxy saw; null: nothing did. */
+  /** The request as the server behind the proxy saw it; null: it saw none. */
   headers: Record<string, string> | null;
 }
 
@@ -178,7 +178,7 @@ async function tryProxy(name: string, port: number, asks: boolean): Promise<void
     "a caller's own word about its certificate does not pass",
     plain?.headers?.['x-ssl-client-verify'] !== 'SUCCESS',
   );
-  // What counts is the last entry that no trusted proxy wrote: a caller's own may stand before it.
+  // The last entry that no trusted proxy wrote counts: a caller's own may stand before it.
   law(
     "the caller's address is the one that the proxy saw",
     plain?.headers?.['x-forwarded-for']?.split(/,\s*/).at(-1) === '127.0.0.1',

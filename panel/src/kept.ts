@@ -1,4 +1,4 @@
-/** What this browser keeps between two visits, by its name in the local storage. */
+/** The values that this browser keeps between two visits, by its name in the local storage. */
 export const keptUnder = {
   language: 'vintem.language',
   account: 'vintem.account',

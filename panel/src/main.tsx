@@ -37,7 +37,7 @@ const program = (
 const mostMs = 1_500;
 
 /**
- * What the first page shows is read before it is rendered, so that it is rendered once. Rendered first as an empty page and then again with
+ * The data of the first page is read before it is rendered, so that it is rendered once. Rendered first as an empty page and then again with
  * each answer, it kept a slow telephone busy for two thirds of a second.
  */
 async function firstReading(): Promise<void> {

@@ -22,7 +22,7 @@ const sessionQuery = queryOptions({
 /** The current session, or null without one. */
 export const useSession = () => useQuery(sessionQuery);
 
-/** What a route's loader has asked for. The page does not wait for it, the very first render does. */
+/** The queries of a route's loader. The page does not wait for it, the very first render does. */
 export interface Reading {
   read: Promise<unknown>;
 }

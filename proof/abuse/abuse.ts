@@ -71,7 +71,7 @@ export async function abuse({
   try {
     const merchants = payingMerchants(stand);
     const watched = watch(stand.pid);
-    // What is compiled, cached and reserved for the first requests is no growth: the calls of the attack, in their right form and at full speed.
+    // Compiled code, caches and reserves of the first requests are no growth: the calls of the attack, in their right form and at full speed.
     await warmUp(stand.targets, 15_000);
     await merchants.begin();
     await merchants.run(5_000);
@@ -180,7 +180,7 @@ const endAttack = (child: ChildProcess): Promise<Record<string, Counted>> =>
     child.send('stop');
   });
 
-/** What the attacking account has stored that has a budget, as far as the columns that callers decide go. */
+/** The attacking account's stored rows that have a budget, by the columns that callers decide. */
 async function storedBy(dataDir: string, accountId: string): Promise<Abused['stored']> {
   const client = new pg.Client({ connectionString: (await findEmbedded(dataDir)) ?? '' });
   await client.connect();

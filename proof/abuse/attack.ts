@@ -1,7 +1,7 @@
 import { Agent, fetch, getGlobalDispatcher, type RequestInit } from 'undici';
 
 /**
- * What every attack is made of: bounded loops, and counts of what was answered. The attackers are a process of their own with a lower
+ * The parts of every attack: bounded loops, and counts of what was answered. The attackers are a process of their own with a lower
  * priority, as if they had their own machines: what they cost the client that measures is what the service does for them.
  */
 export interface Targets {

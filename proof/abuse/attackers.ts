@@ -280,7 +280,7 @@ process.on('message', async (message: 'stop' | 'close') => {
     await all;
     await closePools();
     for (const [attack, one] of counted) tell({ attack, counted: one });
-    // What is open stays open: the service has to let it go by itself.
+    // Open connections stay open: the service has to let it go by itself.
     tell({ stopped: true });
   } else {
     for (const socket of sockets) socket.destroy();

@@ -115,7 +115,7 @@ const emptySearches = () =>
     }),
   );
 
-/** Charges that nobody pays, each of which goes to ten endpoints that fail with a kilobyte. */
+/** Charges that no payer pays, each of which goes to ten endpoints that fail with a kilobyte. */
 const unpaidCharges = () =>
   flood(4, 20, () =>
     post('events for failing endpoints', `${api}/pix/charges`, asMerchant, {

@@ -11,7 +11,7 @@ interface Allowed {
   most(seconds: number): number;
 }
 
-/** What time gives back beside the burst, and what is under way at the ends of the measured time. */
+/** The amount that time gives back beside the burst, and calls under way at the ends of the measured time. */
 const bucket =
   ({ burst, perSecond }: { burst: number; perSecond: number }, units = 1) =>
   (seconds: number) =>

@@ -13,7 +13,7 @@ import type { Targets } from './attack.ts';
  */
 export type Shape = 'one' | 'apart';
 
-/** A merchant that pays and is paid, and attacks nobody. */
+/** A merchant that pays and is paid, and attacks no one. */
 export interface Paying {
   ownerId: string;
   key: string;
@@ -27,7 +27,7 @@ export interface Stand {
   env: Record<string, string>;
   /** The process that answers callers. */
   pid: number;
-  /** What the processes wrote on standard error. */
+  /** The standard error of the processes. */
   complaints(): string[];
   /** Ends the processes; `verify` can look at their data until `remove`. */
   end(): Promise<void>;

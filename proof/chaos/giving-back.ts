@@ -1,7 +1,7 @@
 import { type Answer, sleep } from './processes.ts';
 
 /**
- * What goes back on bad days: merchants refund what was paid to them, in whole and in parts, and repeat what had no answer; payers contest
+ * Money that goes back on bad days: merchants refund what was paid to them, in whole and in parts, and repeat what had no answer; payers contest
  * what they paid, and the provider decides; the provider takes money back by itself. At the end each refund, each dispute and each
  * merchant's money is compared with what the provider holds true.
  */
@@ -11,7 +11,7 @@ export interface Merchant {
   key: string;
 }
 
-/** What the rig reads of `GET /control/state` of the simulator. */
+/** The part of `GET /control/state` of the simulator that the rig reads. */
 export interface Truth {
   charges: ChargeTruth[];
   payouts: {
@@ -53,7 +53,7 @@ interface Asked {
   paymentId: string;
   body: { requestKey: string; amountCents?: number; description: string };
   id: string | null;
-  /** What a second answer said that contradicts the first. */
+  /** The contradiction between a second answer and the first. */
   otherId: string | null;
   attempts: number;
   /** The service refused it: nothing was made. */
@@ -86,7 +86,7 @@ export interface Surroundings {
   untold: Untold;
 }
 
-/** What a protocol cannot say, so that nothing can be known of it. */
+/** States that a protocol cannot report, so that nothing can be known of them. */
 export interface Untold {
   /** That a charge was deleted: it is answered as one that never was, which proves nothing, and stays open. */
   deletedCharge: boolean;
@@ -130,7 +130,7 @@ export function createGivingBack(around: Surroundings) {
   const acts = new Map<string, number>();
   const count = (act: string): void => void acts.set(act, (acts.get(act) ?? 0) + 1);
 
-  /** Asks once; a caller that hears nothing, or 5xx, knows nothing and asks again with the same key. */
+  /** Asks once; a caller without an answer, or with 5xx, knows nothing and asks again with the same key. */
   async function ask(one: Asked): Promise<boolean> {
     one.attempts++;
     const { status, body } = await call(one.merchant, 'POST', `/payments/${one.paymentId}/refunds`, one.body);
@@ -265,7 +265,7 @@ export function createGivingBack(around: Surroundings) {
     /** Resolves when all of it has ended. */
     ended: (): Promise<unknown> => Promise.all(underWay),
 
-    /** What was not answered is asked for until it is; then everything once more: the same refund must come back. */
+    /** Repeats unanswered requests until they are answered; then everything once more: the same refund must come back. */
     async repeat(): Promise<void> {
       const unanswered = () => asked.filter(({ id, refused }) => id === null && refused === null);
       for (let tries = 0; tries < 30 && unanswered().length > 0; tries++) {
@@ -295,7 +295,7 @@ export function createGivingBack(around: Surroundings) {
       shown = (await Promise.all(merchants.map(shownOf))).flat();
     },
 
-    /** What the provider has decided or may still accept, and the service does not say so. */
+    /** Refunds that the provider has decided or may still accept, and that the service does not show so. */
     undecided(truth: Truth): number {
       const held = refundsIn(truth);
       const refundsLeft = made().filter((one) => {
@@ -377,7 +377,7 @@ function faultOf(one: Asked, row: RefundTruth | undefined): string | null {
   return expected.includes(status) ? null : `the refund ${id} is ${status}, the provider says ${row?.status}`;
 }
 
-/** What the provider was asked to give back, by its id. */
+/** The refunds that the provider was asked for, by their ids. */
 const refundsIn = ({ charges }: Truth): Map<string, RefundTruth> =>
   new Map(charges.flatMap(({ refunds = [] }) => refunds.map((one) => [one.id, one] as const)));
 
@@ -392,14 +392,14 @@ const sum = (of: readonly { amountCents: number }[]): number =>
 const receivedIn = ({ payments, paidAt, amountCents }: ChargeTruth): number =>
   payments ? sum(payments) : paidAt === undefined ? 0 : amountCents;
 
-/** What the provider could still give back of a Pix that a refund names. */
+/** The rest that the provider could still give back of a Pix that a refund names. */
 function leftOf(charge: ChargeTruth | undefined, endToEnd: string | undefined): number {
   if (!charge) return 0;
   const pix = charge.payments?.find((one) => one.endToEnd === (endToEnd ?? charge.endToEnd));
   return (pix?.amountCents ?? charge.amountCents) - sum(charge.returns ?? []);
 }
 
-/** What the provider can say of what it holds true: without the payouts that were given back, where it has no word for these. */
+/** The part of its truth that the provider can report: without the payouts that were given back, where it has no word for these. */
 export function sayable(truth: Truth, { returnedPayout }: Pick<Untold, 'returnedPayout'>): Truth {
   if (!returnedPayout) return truth;
   const backCents = truth.payouts.reduce((cents, { returnedCents = 0 }) => cents + returnedCents, 0);
@@ -410,7 +410,7 @@ export function sayable(truth: Truth, { returnedPayout }: Pick<Untold, 'returned
   return { ...truth, payouts, balanceCents: truth.balanceCents - backCents };
 }
 
-/** What the provider holds of each owner, from its own records alone; without an owner under `''`. */
+/** The provider's balance of each owner, from its own records alone; without an owner under `''`. */
 export function heldByOwner(truth: Truth, ownerOf: (providerId: string) => string): Map<string, number> {
   const held = new Map<string, number>();
   const add = (id: string, cents: number): void => {

@@ -35,7 +35,7 @@ export interface Part {
 export interface Launch {
   words: string[];
   env: Record<string, string>;
-  /** What its standard output says when it is ready. */
+  /** The line of its standard output when it is ready. */
   ready: string;
   logFile: string;
   /** Before the program, for example `faketime`. */

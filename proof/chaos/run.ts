@@ -119,7 +119,7 @@ interface Asked {
   body: { requestKey: string; amountCents: number; [name: string]: unknown };
   /** The payment's id, once an answer named it. */
   id: string | null;
-  /** What a second answer said that contradicts the first. */
+  /** The contradiction between a second answer and the first. */
   otherId: string | null;
   attempts: number;
   /** The service refused it for a reason of the merchant's own: nothing was made. */
@@ -185,7 +185,7 @@ const call = (merchant: Merchant, method: string, path: string, body?: unknown):
 
 const note = (label: string): void => void answers.set(label, (answers.get(label) ?? 0) + 1);
 
-/** Asks once; a caller that hears nothing, or 5xx, knows nothing and asks again with the same key. */
+/** Asks once; a caller without an answer, or with 5xx, knows nothing and asks again with the same key. */
 async function ask(one: Asked): Promise<boolean> {
   one.attempts++;
   const wasMade = one.id !== null;
@@ -292,10 +292,10 @@ const givingBack = createGivingBack({
   untold,
 });
 
-/** Charges that somebody paid with another amount. */
+/** Charges that a payer paid with another amount. */
 const odd = new Set<string>();
 
-/** What the payer's side of a charge does. */
+/** The acts of a charge's payer. */
 async function payer(id: string, amountCents: number): Promise<void> {
   const path = `/control/charges/${providerId(id)}`;
   const fate = random();
@@ -322,7 +322,7 @@ async function payer(id: string, amountCents: number): Promise<void> {
   } else if (fate < 0.98) await until(() => control('POST', `${path}/remove`));
 }
 
-/** Somebody at the provider decides or returns a payout. */
+/** The provider decides or returns a payout. */
 async function meddle(id: string): Promise<void> {
   await sleep(2_000 + random() * 5_000);
   const path = `/control/payouts/${providerId(id)}`;
@@ -610,7 +610,7 @@ function disagreement(
 /** Refused to a repeat as well: a person decides. */
 const isLostRefusal = (row: Truth['payouts'][number] | undefined): boolean =>
   untold.lostRefusal && row?.status === 'refused' && row.timesAccepted === 0 && row.timesReceived > 1;
-/** To these keys the provider never accepts anything: their reserve stays, for ever. */
+/** To these keys the provider never accepts anything: their reserve stays, without an end. */
 const never = /^(lose-request|error-500)@/;
 let wrong: [Asked, string][] = [];
 let truth = await truthNow();
@@ -692,7 +692,7 @@ wrong = disagreements();
 
 // ------------------------------------------------------------------------------------------------------------- costs
 
-/** What the provider charged, by its own word. */
+/** The provider's charges, by its own word. */
 const chargedCents = [...truth.charges, ...truth.payouts].reduce(
   (sum, one) => sum + ((one as { feeCents?: number }).feeCents ?? 0),
   0,
@@ -772,7 +772,7 @@ const merchantsApart = [
   })
   .filter(({ ours, provider }) => ours !== provider);
 const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
-// What the ledger says stands at the provider is what the provider itself says.
+// The ledger's balance at the provider equals the provider's own.
 const clearingAgrees = -books.clearing === truth.balanceCents + untoldCents;
 
 const agrees =

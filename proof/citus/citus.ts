@@ -327,7 +327,7 @@ async function positionsOf({ nodes }: CitusDatabase): Promise<Map<string, string
   return positions;
 }
 
-/** What each node's log holds since then. */
+/** The lines of each node's log since then. */
 async function preparedSince(
   { nodes }: CitusDatabase,
   positions: Map<string, string>,

@@ -145,7 +145,7 @@ export function prepareCluster(options: {
       let timesWhole = 0;
       for (const until = performance.now() + withinMs; performance.now() < until; await sleep(500)) {
         seen = await members();
-        // What follows says "running" before version 3.1 of Patroni and "streaming" since.
+        // A follower is "running" before version 3.1 of Patroni and "streaming" since.
         const follow = seen.filter(
           ({ role, state, lag }) =>
             role !== 'leader' &&

@@ -24,7 +24,7 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
     );
     idOfKey.set(requestKey, paymentId);
   }
-  // What was acknowledged is there.
+  // Acknowledged payments are there.
   for (const { paymentId, result } of history)
     if (result === 'ok' && paymentId !== null)
       must(payments.has(paymentId.replaceAll('-', '')), `${paymentId} was acknowledged and is gone`);

@@ -12,7 +12,7 @@ export interface Entry {
   amountCents: number | null;
   result: 'ok' | 'fail' | 'info';
   status: number | null;
-  /** What the answer said: a payment's state, or an error's code. */
+  /** The content of the answer: a payment's state, or an error's code. */
   says: string | null;
   balanceCents: number | null;
 }
@@ -34,7 +34,7 @@ export function historyIn(path: string): History {
   return history;
 }
 
-/** What the service says when everything has come to rest. */
+/** The service's state when everything has come to rest. */
 export interface Final {
   operations: { id: string; balanceCents: number; reservedCents: number }[];
   payments: {
@@ -47,7 +47,7 @@ export interface Final {
   }[];
 }
 
-/** What the provider holds true. */
+/** The provider's truth. */
 export interface Truth {
   charges: { txid: string; amountCents: number; status: string; paidAt?: string }[];
   payouts: {

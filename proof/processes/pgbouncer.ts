@@ -164,7 +164,7 @@ export async function tryPgbouncer(options: {
       },
     );
     await bouncer.kill();
-    // What transaction mode left open is ended without it.
+    // Sessions that transaction mode left open are ended without it.
     await serving(env, async () => {
       await clients?.stop();
       await rest('transaction');

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 /** One address of a database whose server changes or cannot be reached for a while, as a proxy before it would be. */
 export interface Relay {
   port: number;
-  /** The connections of before end; those from now on go to `port`. */
+  /** The earlier connections end; those from now on go to `port`. */
   switchTo(port: number): void;
   /** The connections end, and new ones are closed at once, until `switchTo`. */
   cut(): void;

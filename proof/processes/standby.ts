@@ -192,7 +192,7 @@ async function promoteOnce(
     const died = performance.now();
     run('pg_ctl', ['-D', standby, '-w', '-t', '60', 'promote']);
     relay.switchTo(standbyPort);
-    // What came back over the old connections is no sign of the new ones.
+    // Answers over the old connections are no sign of the new ones.
     const atSwitch = clients.counts.acknowledged;
     while (clients.counts.acknowledged === atSwitch) {
       if (performance.now() - died > 60_000)

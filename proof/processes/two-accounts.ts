@@ -87,7 +87,7 @@ interface Behind {
   holder: string;
 }
 
-/** What an operator keeps in their head and in their configuration; a copy of the database is as old as this was when it was made. */
+/** The operator's knowledge and configuration; a copy of the database is as old as this was when it was made. */
 interface Known {
   connections: Map<string, Behind>;
   /** By merchant: its connection. */
@@ -356,7 +356,7 @@ async function restore(town: Town, name: string | null, moved: Merchant | null, 
   const restored = await run(town, ['restore', copy.file]);
   if (restored.code !== 0) town.fault(`restore: ${restored.text.slice(0, 500)}`);
   town.known = { connections: new Map(copy.known.connections), bindings: new Map(copy.known.bindings) };
-  // What was answered is worth nothing now: merchants repeat all that they asked for.
+  // Earlier answers are worth nothing now: merchants repeat all their requests.
   for (const one of town.asked) one.status = null;
   await start(town);
   let wanted = name;
@@ -418,7 +418,7 @@ async function send(town: Town, one: Asked): Promise<void> {
   if (answer.status === 500) town.fault(`${path} was answered 500: ${JSON.stringify(answer.body)}`);
 }
 
-/** What the service says of it now. */
+/** The service's current state of it. */
 async function look(one: Asked): Promise<void> {
   const answer = await one.merchant.call('GET', `/payments/${one.id}`).catch(() => null);
   one.status = answer?.status === 200 ? (answer.body?.status as string) : null;
@@ -584,7 +584,7 @@ async function comeToRest(town: Town): Promise<void> {
   const deadline = Date.now() + restWithinMs;
   for (let times = 0; ; times++) {
     await completePending(town);
-    // What a connection settled at the account that was behind it before is in no list of the one that is behind it now: a person knows that.
+    // Payments that a connection settled at its earlier account are in no list of its current one: a person knows that.
     const compared = await reconcile(town, times < 2 ? [] : ['absent']);
     if (compared.text.includes('held, so that nothing')) await putEnvironmentBack(town);
     const left = await repeatOpen(town);
@@ -628,7 +628,7 @@ interface Incident {
   detail: Record<string, unknown>;
 }
 
-/** What each kind of incident is resolved with once every request was repeated. */
+/** The act that resolves each kind of incident once every request was repeated. */
 const resolutions: Record<string, string> = { lost_payout: 'none', lost_time: 'none', unmatched: 'credit' };
 
 /** @returns those that are left */

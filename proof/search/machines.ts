@@ -1,7 +1,7 @@
 import * as payments from './model.ts';
 import * as refunds from './refund-model.ts';
 
-/** What a search explores: one payment, or a paid charge whose money goes back. */
+/** The object of a search: one payment, or a paid charge whose money goes back. */
 export type Local = payments.Local | refunds.RefundLocal;
 export type World = payments.World<Local>;
 

@@ -31,7 +31,7 @@ export interface Columns extends Balance {
   deleted: boolean;
 }
 
-/** What is stored of one payment. */
+/** The stored rows of one payment. */
 export interface Stored {
   payment: Payment | null;
   intent: Intent | null;
@@ -52,11 +52,11 @@ export interface Stored {
   /** Sums of its lines on the platform's accounts. */
   clearing: number;
   suspense: number;
-  /** What decisions of a person credited out of suspense to the operation, and what decisions cost it. */
+  /** The amount that a person's decisions credited out of suspense to the operation, and their cost for it. */
   credited: number;
   borne: number;
   feeRevenue: number;
-  /** What of the account's own chain is reserved for returns to payers. */
+  /** The amount of the account's own chain that is reserved for returns to payers. */
   ownReserved: number;
   /** Sum of its lines on the operation's own columns after the operation was deleted: must stay zero. */
   afterDeletion: number;
@@ -91,7 +91,7 @@ export const connection = 'simulator';
 export const identity = Buffer.alloc(32, 7);
 export const receiver = 'maria@loja.example';
 
-/** What a wrong ledger or a wrong rule looks like from here. */
+/** The error of a wrong ledger or a wrong rule. */
 export class Violation extends Error {
   override name = 'Violation';
 }
@@ -170,7 +170,7 @@ export class Memory {
     };
   }
 
-  /** What is read beside the till: before a return to a payer is sent, what else may have taken its Pix. */
+  /** Reads beside the till: before a return to a payer is sent, other claims on its Pix. */
   #rows(statement: string): unknown[] {
     const { payment, refunds, returns } = this.stored;
     if (statement === 'refund_of_payment') return [...refunds];

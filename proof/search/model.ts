@@ -45,7 +45,7 @@ import {
  */
 export type Kind = 'transfer' | 'charge';
 
-/** Somebody who began an attempt and is still alive; without one, its process died. */
+/** A process that began an attempt and is still alive; without one, its process died. */
 export interface Owner {
   fence: string;
   phase: 'toSend' | 'sent' | 'silent' | 'accepted' | 'completed' | 'refused' | 'duplicate';
@@ -53,7 +53,7 @@ export interface Owner {
 
 interface Query {
   startedAt: number;
-  /** What the provider would have said as it began: an answer may be that old. */
+  /** The provider's state when it began: an answer may be that old. */
   saw: Truth;
 }
 
@@ -88,7 +88,7 @@ export interface Local {
   /** An owner whose lease ended and who does not know it yet. */
   zombie: Owner | null;
   query: Query | null;
-  /** What was reported once can be delivered again at any time. */
+  /** A report can be delivered again at any time. */
   hooks: ReadonlySet<Hook>;
 }
 
@@ -104,11 +104,11 @@ export interface Rules {
   /** The provider may complete what it refused. */
   contradictions: boolean;
   /**
-   * For products of several payments: queries are one step, one request at most is on its way without somebody who waits,
+   * For products of several payments: queries are one step, one request at most is on its way without a caller who waits,
    * nothing comes back, and a charge is paid once.
    */
   lean: boolean;
-  /** What was paid comes back, up to twice, and is reported under changing names. */
+  /** A payment comes back, up to twice, and is reported under changing names. */
   returns: boolean;
   /** A planted mistake: what a wrong reading would make of an observation. */
   planted?: (observation: Observation, intent: Intent | null) => Observation;
@@ -286,7 +286,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
             outcome.outcome === 'found' &&
             outcome.report.amountCents === otherCents &&
             'providerId' in outcome.report;
-          // What came back of a transfer that had ended is booked all the same.
+          // A return of a transfer that had ended is booked all the same.
           if (odd && world.local.stored.payment?.status !== before?.status)
             throw new Violation('a report with another amount settled the payment (19)');
         },
@@ -373,7 +373,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
       ({ local: one }) => {
         one.now += 20_000;
       },
-      // Somebody slept over his lease.
+      // A process slept over its lease.
       owner !== null,
     );
   if (waits.some((mark) => mark > now + 20_000))
@@ -538,7 +538,7 @@ const allowed: Record<PaymentStatus, readonly PaymentStatus[]> = {
 
 type Arrival = [name: string, fault: boolean, arrive: (world: World) => Owner['phase']];
 
-/** What the provider makes of a request that reaches it. */
+/** The provider's handling of a request that reaches it. */
 function arrivals({ truth }: Local, rules: Rules): Arrival[] {
   if (truth.row !== 'none' && rules.providerIsIdempotent) return [['a duplicate', false, () => 'duplicate']];
   return [
@@ -718,7 +718,7 @@ export function check({ local }: World): void {
   }
 }
 
-/** What the provider's account moved by it, as clearing lines show it. */
+/** The movement of the provider's account by it, as clearing lines show it. */
 function clearingOf({ truth, kind }: Local): number {
   if (kind === 'charge') return -truth.paid.slice(truth.returned).reduce((sum, cents) => sum + cents, 0);
   return (truth.row === 'completed' ? netCents : 0) - truth.returned * backCents;

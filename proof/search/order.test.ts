@@ -11,7 +11,7 @@ import { accountId, type Columns, connection, Memory, nothingStored, operationId
 import { start } from './model.ts';
 
 /**
- * News has the same end in every order: each set of news is told in all of its orders to the commands of the service, and the books are
+ * News has the same end in every order: each set of news reaches the commands of the service in all of its orders, and the books are
  * compared at the end. What is compared does not depend on which of two debts of one merchant came first: what it owns, what holds want, what
  * stands in suspense, and what is known of each dispute.
  */
@@ -23,7 +23,7 @@ const pixCents = 1_000;
 const otherCents = 5_000;
 
 type News = (memory: Memory) => Promise<unknown>;
-/** `after`: news of the same thing that a source never tells after this. */
+/** `after`: news of the same thing that a source never reports after this. */
 type Told = { name: string; after?: string; tell: News };
 
 const charge = {
@@ -233,7 +233,7 @@ function orders(news: readonly Told[]): Told[][] {
   if (news.length === 0) return [[]];
   return news.flatMap((one, at) => {
     const rest = news.toSpliced(at, 1);
-    // What a source told after it is not among what is told later.
+    // Later news of the same source is not repeated after it.
     return rest.some(({ name }) => name === one.after) ? [] : orders(rest).map((order) => [one, ...order]);
   });
 }

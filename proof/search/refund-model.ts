@@ -81,7 +81,7 @@ const pixCents = 1_000;
 /** Of the charge whose refunds are asked for; its parts are no whole cents. */
 const feeCents = 3;
 const fees = { depositFeeCents: feeCents, refundFees: 'returned' } as const;
-/** As much as a part that is refunded: under a name that says nothing, nobody can tell the two apart. */
+/** As much as a part that is refunded: under a name that says nothing, the two cannot be distinguished. */
 const takenCents = 400;
 const otherCents = 650;
 /** Refunds of one charge. */
@@ -142,7 +142,7 @@ const begins = {
   'payer return': await paidCharge(2),
 } as const;
 
-/** What each refund that is begun asks for: two parts that fit, the same part twice, or more than there is. */
+/** The amount of each refund that is begun: two parts that fit, the same part twice, or more than there is. */
 export type Parts = readonly number[];
 
 export const newRefundLocal = (kind: RefundKind, parts: Parts): RefundLocal => ({
@@ -197,7 +197,7 @@ const intentAt = (local: RefundLocal, lane: number): Intent | undefined => {
 
 const amountAt = (local: RefundLocal, lane: number): number => refundAt(local, lane)?.amountCents ?? 0;
 
-/** What of the Pix the provider still could give back. */
+/** The rest of the Pix that the provider could still give back. */
 const providerHas = (local: RefundLocal): number =>
   local.lanes.reduce(
     (left, { row }, at) => (row === 'open' || row === 'completed' ? left - amountAt(local, at) : left),
@@ -326,7 +326,7 @@ function answerOf(local: RefundLocal, at: number, phase: Owner['phase']): SendOu
 
 type Arrival = readonly [name: string, fault: boolean, arrive: (local: RefundLocal) => Owner['phase']];
 
-/** What the provider makes of a request that reaches it. */
+/** The provider's handling of a request that reaches it. */
 function arrivals(local: RefundLocal, at: number, rules: Rules): Arrival[] {
   const { row, accepted } = local.lanes[at] as Lane;
   if (row !== 'none' && rules.providerIsIdempotent) return [['a duplicate', false, () => 'duplicate']];
@@ -413,7 +413,7 @@ function queryActions(
     end('with another amount', { outcome: 'found', report: { ...report, amountCents: otherCents } }, true);
 }
 
-/** What a person can decide about the Pix in suspense, or about what became of its return. */
+/** A person's decisions about the Pix in suspense, or about its return. */
 function decisions(local: RefundLocal, rules: Rules, can: Can): void {
   for (const at of local.lanes.keys()) {
     const reference = references[at] as string;
@@ -593,7 +593,7 @@ async function observe(
   store(world, memory);
 }
 
-/** What the provider reports of the charge: its Pix, each with its refunds and with what was taken of it. */
+/** The provider's report of the charge: its Pix, each with its refunds and debits. */
 async function reportCharge(
   world: World,
   rules: Rules,
@@ -773,7 +773,7 @@ export function hasEnded(local: RefundLocal): boolean {
 const waitsForPerson = (local: RefundLocal, at: number): boolean =>
   intentAt(local, at)?.state === 'ready' && local.stored.incidents.some(({ freezes }) => freezes);
 
-/** What of the operation's balance is reserved for it. */
+/** The part of the operation's balance that is reserved for it. */
 export const reservedFor = ({ kind, stored: { refunds } }: RefundLocal): number =>
   kind === 'refunds' ? sumOf(refunds.filter(isRefundOpen)) : 0;
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { explore, type Found, type Setting } from './explore.ts';
 import { long, planted, quick } from './settings.ts';
 
-/** What one exploration found, in a line; a counterexample step by step below it. */
+/** The result of one exploration, in a line; a counterexample step by step below it. */
 export function told(setting: Setting, found: Found): string {
   const faults = Number.isFinite(setting.faults)
     ? `at most ${setting.faults} faults`

@@ -51,7 +51,7 @@ const goingBack = (back: 'refunds' | 'payer return', ...parts: number[]): Settin
 ];
 const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
 
-/** What `npm run proof` explores, however few its minutes are. */
+/** The settings that `npm run proof` explores, however few its minutes are. */
 export const quick: Setting[] = [
   { name: 'one transfer', rules: rules.efi, operations: alone('transfer'), ...unbounded },
   { name: 'one charge', rules: rules.efi, operations: alone('charge'), ...unbounded },
@@ -157,10 +157,10 @@ const ofTheSuite = [
   'one transfer, refusals not final',
   'a Pix in suspense goes back to its payer',
 ];
-/** What `npm test` explores. */
+/** The settings that `npm test` explores. */
 export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(name));
 
-/** What the long run explores besides. Two refunds of one amount are not among it: with a fault they took 6 GB in twenty minutes without an end. */
+/** Further settings of the long run. Two refunds of one amount are not among it: with a fault they took 6 GB in twenty minutes without an end. */
 export const long: Setting[] = [
   {
     name: 'two refunds of a charge, more than there is',

@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 import type { Service } from './service.ts';
 import type { World } from './world.ts';
 
-/** What reaches the service from outside: calls of the merchant, and deliveries of the provider. A process that is dead answers nothing. */
+/** Input of the service from outside: calls of the merchant, and deliveries of the provider. A process that is dead answers nothing. */
 
 const hookPath = '/hooks/providers/simulator/';
 

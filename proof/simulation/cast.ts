@@ -192,7 +192,7 @@ export async function createCast(
   };
 }
 
-/** Requests to the merchant's endpoint reach it; what goes to the provider is told to what waits for it. */
+/** Requests to the merchant's endpoint reach it; requests to the provider reach the ones that wait for them. */
 function listen(world: Scene['world'], receiver: Receiver, { told }: Absences): void {
   const toProvider = world.outside;
   world.outside = (request, answered) => {

@@ -16,7 +16,7 @@ export interface Catches {
   };
 }
 
-/** What no storm of the gate reaches, by what is logged there or where it stands, and why. */
+/** Catches that no storm of the gate reaches, by their log line or their place, and why. */
 const tooRare: Readonly<Record<string, string>> = {
   'breaker state was not stored': 'the database fails in the moment in which the provider counts as down',
   'a refresh failed': 'it fails between the two reads of one look-up',
@@ -63,7 +63,7 @@ export function countCatches(): Catches {
           const source = readFileSync(url, 'utf8');
           for (const match of source.matchAll(/catch(?: \(\w+\))? \{|\.catch\(\((?:\w+: \w+)?\) =>\s*\{?/g)) {
             const inside = match.index + match[0].length + 1;
-            // The smallest block around it tells how often it ran.
+            // The smallest block around it shows how often it ran.
             let smallest: { length: number; count: number } | null = null;
             for (const { ranges } of script.functions)
               for (const { startOffset, endOffset, count } of ranges)

@@ -23,7 +23,7 @@ export interface Finding {
 /** How often each invariant was evaluated. */
 export type Examined = Map<number, number>;
 
-/** What must hold after every step: each invariant that can be seen from rows, compared with what the bank holds true. */
+/** The laws after every step: each invariant that rows can show, compared with the bank's truth. */
 export async function checkStep(
   db: Database,
   mirror: Mirror,
@@ -112,11 +112,11 @@ function judge(
   const waiting = new Set(incidents.map(({ payment }) => payment));
   const unposted = incidents.some(isUnposted);
   for (const check of checks) {
-    // What the provider has decided and not yet told is no fault before the end.
+    // A decision that the provider has not reported yet is no fault before the end.
     if (!healed && onlyAtTheEnd.has(check.number)) continue;
     examined.set(check.number, (examined.get(check.number) ?? 0) + check.examined);
     for (const { fault, paymentId, operationId } of check.violations) {
-      // What a person has to look at is not decided before.
+      // A payment that a person has to look at is not decided before.
       if (onlyAtTheEnd.has(check.number) && (paymentId === null ? unposted : waiting.has(paymentId)))
         continue;
       findings.push({
@@ -186,7 +186,7 @@ export function readRows(db: Database): Rows {
   };
 }
 
-/** What must hold besides when everything is well again and time enough has passed. */
+/** Further laws once everything is well again and time enough has passed. */
 export function checkEnd(rows: Rows, bank: Bank): Finding[] {
   const findings: Finding[] = [];
   const must = (holds: boolean, invariant: number, what: string) => {

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import type { Life } from './service.ts';
 import type { World } from './world.ts';
 
-/** Days end while everything goes wrong, and the service closes them: each once, in their order, whoever dies meanwhile. */
+/** Days end while everything goes wrong, and the service closes them: each once, in their order, whichever process dies meanwhile. */
 export interface Closes {
   /** Plans what happens during the storm. */
   plan(): void;
@@ -98,6 +98,6 @@ export function createCloses(parts: {
 interface Close {
   day: string;
   difference: number | null;
-  /** What the provider said, cents. */
+  /** The provider's figure, cents. */
   provided: number | null;
 }

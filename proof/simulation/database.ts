@@ -62,7 +62,7 @@ export async function openDatabase({ cells: count = 1 } = {}): Promise<Database>
       [],
     )
     .map(({ name }) => name);
-  // What others refer to goes last.
+  // Tables that others refer to go last.
   const last = ['account', 'connection', 'installation'];
   const order = [
     ...tables.filter((name) => ![...last, 'publisher', 'migration', 'cell', 'cell_migration'].includes(name)),
@@ -80,7 +80,7 @@ export async function openDatabase({ cells: count = 1 } = {}): Promise<Database>
     for (const name of names) versions.set(name, (versions.get(name) ?? 0) + 1);
     if (names.length > 0) changes++;
   };
-  /** What the open transaction wrote to. */
+  /** The tables that the open transaction wrote to. */
   let written: string[] = [];
   /** Null: a transaction that was taken back may have changed it. */
   let path: string | null = homeCell;

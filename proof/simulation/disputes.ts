@@ -16,7 +16,7 @@ export interface Disputes {
   plan(): void;
   /** The provider ends what is open; resolves when the service has read it. */
   settle(): Promise<void>;
-  /** What the provider says of each dispute is on record, and what it has of each defence. */
+  /** The provider's word on each dispute is on record, and its part of each defence. */
   check(): Finding[];
 }
 
@@ -113,7 +113,7 @@ export function createDisputes(parts: {
     }
   }
 
-  /** What was decided may be opened again, and then ends once more. */
+  /** A decided dispute may be opened again, and then ends once more. */
   function endings() {
     const end = () => chance.pick(['accept', 'accept', 'reject', 'cancel'] as const);
     return chance.chance(0.2) ? [end(), 'open' as const, end()] : [end()];

@@ -64,7 +64,7 @@ function settled({ db, bank, delivers, scene: { world } }: Cast): Promise<boolea
       db.run('SELECT 1 FROM intent UNION ALL SELECT 1 FROM draft LIMIT 1', []).length === 0 &&
       bank.outbox.waiting.size === 0 &&
       bank.due.items.length === 0 &&
-      // What looks at the end has transactions of its own.
+      // The looks at the end have transactions of their own.
       !db.isBusy() &&
       (!delivers || db.run(waitingEvents, []).length === 0)
     );
@@ -75,8 +75,8 @@ const waitingEvents = `SELECT 1 FROM event_fresh UNION ALL
   SELECT 1 FROM webhook_delivery WHERE status = 'pending' LIMIT 1`;
 
 /**
- * Of money that moved after a payment had ended the provider tells by webhook alone, and gives up after an hour; what it
- * never tells only a reconciliation finds. Here it tells once more.
+ * The provider reports money that moved after a payment had ended by webhook alone, and gives up after an hour; news that it
+ * never reports only a reconciliation finds. Here it reports once more.
  */
 function tellAgain(db: Database, bank: Bank, now: number): void {
   const ended = new Set(
@@ -105,7 +105,7 @@ function tellAgain(db: Database, bank: Bank, now: number): void {
       });
 }
 
-/** What the service says, compared with what the provider knows and with what the endpoint got. The process ends. */
+/** The service's state, compared with the provider's truth and the endpoint's deliveries. The process ends. */
 export async function outcomeOf(
   cast: Cast,
   mirror: Mirror,
@@ -115,7 +115,7 @@ export async function outcomeOf(
   const { world, living, say } = scene;
   const rows = readRows(db);
   await Promise.all(cast.looks);
-  // `verify` reads with fifty statements what the mirror has at hand: often enough is enough.
+  // `verify` reads with fifty statements rows that the mirror has in memory: often enough is enough.
   const byItself = run.closes || (run.crash?.point ?? 0) % 10 === 0;
   const found = await (byItself
     ? checkAtEnd(db, world.now(), bank, examined)

@@ -212,7 +212,7 @@ export function createMirror(db: Database): Mirror {
           credited: creditedOf(one),
         };
       };
-      /** What the reserve behind these intents should be. */
+      /** The expected reserve behind these intents. */
       const openCentsOf = (of: readonly IntentRow[]): number =>
         of.reduce((sum, { payment_id }) => {
           const refund = refundOf.get(payment_id);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { invariants } from '../../server/src/operate/verify/invariants.ts';
 import type { SimulationFigures } from './simulate.ts';
 
-/** What one process of the simulation printed, with the catches that it never entered. */
+/** The output of one process of the simulation, with the catches that it never entered. */
 export interface Part extends SimulationFigures {
   missed: string[];
 }
@@ -42,7 +42,7 @@ async function runPart({ from, seeds, cells = 1 }: Seeds): Promise<Part> {
     String(cells),
     '--json',
   ];
-  // The channel carries nothing: its end tells the process that this one is gone.
+  // The channel carries nothing: its end shows the process that this one is gone.
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   let printed = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -56,7 +56,7 @@ async function runPart({ from, seeds, cells = 1 }: Seeds): Promise<Part> {
   return JSON.parse(lines.at(-1) ?? '') as Part;
 }
 
-/** What a part must show by itself, whatever its seeds are. */
+/** The marks that a part must show by itself, whatever its seeds are. */
 export function faultsOfPart(part: Part): string[] {
   return [
     ...part.failures.map(({ run }) => `seed ${run.seed}: ${JSON.stringify(run)}`),
@@ -65,7 +65,7 @@ export function faultsOfPart(part: Part): string[] {
   ];
 }
 
-/** What the whole gate must show: every fault and transition seen, every invariant examined, every catch entered. */
+/** The marks that the whole gate must show: every fault and transition seen, every invariant examined, every catch entered. */
 export function faultsOfGate(parts: readonly Part[]): string[] {
   const [first] = parts;
   const lacking = (of: (part: Part) => readonly string[]): string[] =>

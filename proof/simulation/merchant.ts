@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 export interface Merchant {
   /** Chooses what is done next; the answer does it. */
   plan(): () => Promise<void>;
-  /** What was not answered is asked for again. */
+  /** Repeats unanswered requests. */
   again(): void;
   /** Payments of which an answer came. */
   acknowledged(): string[];
@@ -29,7 +29,7 @@ interface Made {
   id: string | null;
 }
 
-/** What the merchant and his payers do. */
+/** The acts of the merchant and his payers. */
 export function createMerchant(parts: {
   world: World;
   service: Service;

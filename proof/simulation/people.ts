@@ -8,11 +8,11 @@ import type { Random } from './random.ts';
 import type { Life } from './service.ts';
 import type { World } from './world.ts';
 
-/** People at the panel and at the command line: transfers confirmed by a mailed code, and incidents that somebody ends. */
+/** People at the panel and at the command line: transfers confirmed by a mailed code, and incidents that a person ends. */
 export interface People {
   /** Plans what they do during the storm. */
   plan(): void;
-  /** Somebody looks at every open incident. */
+  /** A person looks at every open incident. */
   resolveAll(): Promise<void>;
   /** A code that was mailed belongs to a draft that was committed. */
   check(rows: Rows): Finding[];
@@ -79,7 +79,7 @@ export function createPeople(parts: {
     const fate = chance.pick(['confirm', 'confirm', 'twice', 'wrong', 'lock', 'cancel', 'expire'] as const);
     const begins = world.now() + chance.below(10_000);
     const again = chance.chance(0.3);
-    // Somebody reads the mail after a while, and does the same once more when nothing seems to have come of it.
+    // A person reads the mail after a while, and does the same once more when nothing seems to have come of it.
     const reads = begins + chance.pick([500, 20_000, 5 * 60_000]);
     let about: string | null = null;
     const read = (): void => {

@@ -24,7 +24,7 @@ const hour = 3_600_000;
 /** The company's receiving key. */
 export const pixKey = 'vintem@simulator.example';
 
-/** What every run begins with. */
+/** The start of every run. */
 export interface Base {
   bank: Bank;
   key: string;

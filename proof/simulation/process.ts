@@ -34,7 +34,7 @@ export interface Process {
   whenDead(told: () => void): void;
 }
 
-/** What a process has of its world. */
+/** A process's view of its world. */
 export interface Kernel {
   world: World;
   db: Database;
@@ -56,10 +56,10 @@ export interface Task {
   carryOut(): void;
 }
 
-/** What one process is made of: its ports ask it whether it lives. */
+/** One process: its ports ask it whether it lives. */
 interface Body {
   process: Process;
-  /** What gives a connection up that is in use when the process dies. */
+  /** Gives a connection up that is in use when the process dies. */
   open: Set<() => void>;
   /** A port call, carried out when its turn comes; of a process that is dead by then nothing is heard. */
   task<T>(what: string, lane: object | null, carry: () => T): Promise<T>;

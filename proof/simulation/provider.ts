@@ -231,7 +231,7 @@ export function createProvider(
     return null;
   }
 
-  /** What the bank makes of a request, and how its answer is bent on the way. */
+  /** The bank's handling of a request, and the bending of its answer on the way. */
   function handle(request: NetRequest, fault: keyof Faults | null = null): NetAnswer {
     const url = new URL(request.url);
     const settled = random.next();
@@ -302,7 +302,7 @@ export function createProvider(
     const seconds = Math.floor(world.now() / 1000);
     if (random.chance(faults.hookForged)) {
       world.count('hook forged');
-      // Somebody else says that everything was refused, and signs with a secret of his own.
+      // A stranger says that everything was refused, and signs with a secret of his own.
       const body = JSON.stringify({ pix })
         .replaceAll('REALIZADO', 'NAO_REALIZADO')
         .replaceAll('NAO_NAO_', 'NAO_');

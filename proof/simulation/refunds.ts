@@ -6,9 +6,9 @@ import type { World } from './world.ts';
 export interface Refunds {
   /** Plans what is asked for during the storm. */
   plan(): void;
-  /** What had no answer is asked for again, under its request key. */
+  /** Repeats unanswered requests under their request keys. */
   again(): void;
-  /** What was answered is on record. */
+  /** Answered refunds are on record. */
   check(rows: Rows): Finding[];
 }
 

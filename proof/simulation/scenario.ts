@@ -23,9 +23,9 @@ export interface Run {
   short?: boolean;
   /** People act as well: drafts are made and confirmed, incidents are resolved. */
   people?: boolean;
-  /** What was paid is refunded, and what stands in suspense may go back to its payer. */
+  /** Paid charges are refunded, and money in suspense may go back to its payer. */
   refunds?: boolean;
-  /** What was paid is contested, and the provider decides. */
+  /** Paid charges are contested, and the provider decides. */
   disputes?: boolean;
   /** Days end, and are closed. */
   closes?: boolean;
@@ -59,7 +59,7 @@ export async function openStage(db: Database): Promise<Stage> {
   const scryptBack = scryptAtOnce();
   const service = createService(db);
   const base = await prelude(db, service);
-  // What is made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
+  // Objects made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
   const mirror = createMirror(db);
   db.restore();
   await play(db, service, mirror, base, { seed: 0, crash: null, people: true });
@@ -96,7 +96,7 @@ function stormMsOf({ chance }: Cast, { deaths, short, disputes }: Run): number {
   return disputes ? shortStormMs : chance.pick(shortStorms);
 }
 
-/** What the merchant does, and what becomes of the process meanwhile. @returns when the last act is */
+/** The merchant's acts, and the process's troubles meanwhile. @returns when the last act is */
 function planActs({ scene, merchant, chance }: Cast, run: Run): number {
   const { world } = scene;
   const acts = run.short ? 1 + chance.below(2) : 2 + chance.below(4);

@@ -40,7 +40,7 @@ export interface Habits {
   transferWaitMs: number;
   /** Events are published and delivered to the merchant's endpoint. */
   delivers: boolean;
-  /** What is accepted is handed to the worker's senders and not left to its next look. */
+  /** Hands accepted payments to the worker's senders instead of leaving them to its next look. */
   handsOver: boolean;
   /** Where its mails go; null: nowhere. */
   letters: Letters | null;
@@ -68,7 +68,7 @@ export const secrets = (ids: { uuid(): string; bytes(length: number): Buffer }):
 
 const log = createLog(process.env.PROOF_LOG ?? 'silent');
 
-/** The edge lives on when a process dies: what it waits for fails then, or it would wait for ever. */
+/** The edge lives on when a process dies: its awaited calls fail then, or it would wait without an end. */
 const outlived = <T>({ process, runtime }: Life, work: (sql: Runtime['sql']) => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     process.whenDead(() => reject(new ConnectionLost('the process died')));
@@ -198,7 +198,7 @@ export function createService(db: Database): Service {
     return cell as Runtime & typeof beside;
   }
 
-  /** What the worker's loops do, without their polling: it sleeps until something in the database falls due. */
+  /** The worker's loops without their polling: it sleeps until something in the database falls due. */
   async function work(
     world: World,
     life: Life,

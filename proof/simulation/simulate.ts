@@ -24,14 +24,14 @@ export interface SimulationFigures {
   sometimes: Record<string, number>;
   /** Evaluations of each invariant. */
   examined: Record<number, number>;
-  /** What must happen at least once and did not. */
+  /** The marks that must appear at least once and did not. */
   never: string[];
 }
 
 /** Of each seed where there is a budget, however slow the machine is: with fewer, not every kind of death would be among them. */
 const deathsAtLeast = 5;
 
-/** What recovers from a death is itself in the middle of something when the next one comes. */
+/** The recovery from a death is itself in the middle of its work when the next one comes. */
 const deathsInChain = 32;
 
 /** Chains of one seed are stories of their own. */
@@ -223,7 +223,7 @@ async function report({ say, cells, keepIn }: SimulationOptions, run: Run, outco
   await writeFile(new URL(`${flags.replaceAll(/ (?:--)?/g, '-')}.json`, keepIn), `${JSON.stringify(run)}\n`);
 }
 
-/** What there is in the stories of a seed beside payments. */
+/** The content of a seed's stories beside payments. */
 const kindsOf = (seed: number) => ({
   people: seed % 2 === 0,
   refunds: seed % 3 === 0,
@@ -277,7 +277,7 @@ async function keptRuns(): Promise<Run[]> {
   );
 }
 
-/** What repeats it. */
+/** The command that repeats it. */
 const flagsOf = ({ seed, short, people, refunds, disputes, closes, deaths, crash }: Run): string =>
   `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');

@@ -6,7 +6,7 @@ import { type Random, random } from './random.ts';
 import type { Life } from './service.ts';
 import type { SqlFaults, World } from './world.ts';
 
-/** What goes wrong in a run beside the faults of single calls. */
+/** Troubles of a run beside the faults of single calls. */
 
 export interface Scene {
   world: World;
@@ -42,7 +42,7 @@ export function weather(chance: Random): {
   };
 }
 
-/** The database goes away for a while, at once or when a thing happens that is told. */
+/** The database goes away for a while, at once or at a reported moment. */
 export interface Absences {
   begin(kind: string, lastsMs: number): void;
   beginAt(kind: string, lastsMs: number): void;
@@ -103,7 +103,7 @@ export function planClockJump({ world, began, living, say }: Scene, chance: Rand
   });
 }
 
-/** The process is stopped for a while and goes on. */
+/** The process is stopped for a while and continues. */
 export function planFreeze({ world, began, living, say }: Scene, chance: Random): void {
   world.at(began + chance.below(10_000), () => {
     say('the process stands still');

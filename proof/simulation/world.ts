@@ -29,7 +29,7 @@ export interface World {
   readonly seen: Map<string, number>;
   count(what: string): void;
   faults: SqlFaults;
-  /** What the outside makes of a request; the answer goes to `answered` when it comes, if ever. */
+  /** The outside's handling of a request; the answer goes to `answered` when it comes, if ever. */
   outside(request: NetRequest, answered: (answer: NetAnswer | Error) => void): void;
 }
 

@@ -12,14 +12,14 @@ import { type Entry, longestWithout } from '../processes/history.ts';
 import { addMigration, lastTag, unpackRelease } from './release.ts';
 
 /**
- * An update under load, and back: a program of before and this one over one database, each as an api and a worker, behind something that
+ * An update under load, and back: an earlier program and this one over one database, each as an api and a worker, behind something that
  * balances between those that are up. What is acknowledged by either must be there at the end.
  *
  *   node proof/upgrade/upgrade.ts [--from REVISION] [--seed N]
  *
  * Without a revision, and without a tag in the history, both are the tree of HEAD, and the newer one has a migration that the rig adds.
  *
- * `vintem migrate --plan` says which way it goes. When every pending migration works with the program of before: migrate beside it, both
+ * `vintem migrate --plan` says which way it goes. When every pending migration works with the earlier program: migrate beside it, both
  * together, the new one alone, the old one again on the newer schema and alone, and forward again. Otherwise: the migration must refuse
  * while the old processes work and change nothing; then they end, it runs, and an old program must refuse to start.
  */
@@ -95,7 +95,7 @@ export async function tryUpgrade(options: {
   const before = programOf(oldPort, oldEntry);
   const now = programOf(newPort, nowEntry);
 
-  /** What the balancer sends requests to. */
+  /** The targets of the balancer. */
   const up: Call[] = [];
   const calls = new Map<string, Call>();
   const begin = async ({ api, worker, url }: typeof now) => {

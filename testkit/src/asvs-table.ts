@@ -706,7 +706,7 @@ export const asvsTable: readonly Requirement[] = [
   }),
   met('12.3.4', 2, 'Internal connections trust only the certificate authorities that were configured', {
     'server/test/database/certificate.test.ts': [
-      'a PostgreSQL whose certificate nobody vouches for gets no login',
+      'a PostgreSQL whose certificate no authority vouches for gets no login',
       'sslrootcert names the one authority that is trusted',
     ],
   }),

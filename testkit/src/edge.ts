@@ -23,7 +23,7 @@ export interface Edge {
   app: FastifyInstance;
   /** For a second server over the same database. */
   parts: EdgeParts;
-  /** What its calls work with. */
+  /** The dependencies of its calls. */
   cell: PublicCell;
   database: TestDatabase;
   /** A test account with its main operation. */

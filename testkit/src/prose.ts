@@ -43,10 +43,29 @@ const english: Rule[] = [
     'blazingly fast': 'give the figure',
     'state-of-the-art': 'say what it does',
     'asked after': 'write "queried"',
+    whoever: 'name the person or the process',
+    nobody: 'name who does not: "no person", "no process"',
+    somebody: 'name who does: "a person", "another process"',
+    told: 'write "reported", "notified" or "shown"',
+    tells: 'write "reports", "shows" or "names"',
+    hears: 'write "learns" or "receives"',
+    'goes on': 'write "continues"',
+    'for ever': 'write "without an end"',
+    'at hand': 'write "configured", "cached" or "current"',
+    'of before': 'write "earlier"',
   }),
   {
     name: 'a word twice',
     pattern: /(?<![\p{L}\d_'’`-])(the|a|an|of|to|in|is|and|for|with|by) \1(?![\p{L}\d_'’`-])/giu,
+  },
+];
+
+/** A comment names its thing, and does not begin with a clause about it. */
+const openings: Rule[] = [
+  {
+    name: 'a comment that begins with "What" or "Whoever": begin with a noun or a verb',
+    pattern:
+      /(?<=^[^\S\n]*\/\*\*[^\S\n]*(?:\n[^\S\n]*\*[^\S\n]*)?|^(?![^\S\n]*\/\/)[^\n]*\n[^\S\n]*\/\/ |\S[^\n]* \/\/ )Wh(?:at|oever)\b/gmu,
   },
 ];
 
@@ -111,7 +130,8 @@ export function findingsIn(path: string, text: string): Finding[] {
   if (/\.md$/.test(path)) return found(withoutCode(text), [...english, ...unfinished]);
   if (!/\.(?:[cm]?[jt]s|tsx)$/.test(path)) return [];
   return [
-    ...found(comments(text), [...english, ...unfinished]),
+    ...found(withoutCode(comments(text)), [...english, ...unfinished]),
+    ...found(text, openings),
     ...found(text, logLines),
     ...(isPortuguese(path) ? found(text, accents) : []),
   ];

@@ -2,16 +2,16 @@ import { changeHeaders, Problem } from './client.ts';
 
 /**
  * Sends a file as the body of a call. `fetch` does not tell how much of a body has gone out.
- * @param told called with the share that has gone out, 0 to 1
+ * @param progress called with the share that has gone out, 0 to 1
  * @throws Problem
  */
-export function upload(path: string, file: Blob, told: (share: number) => void): Promise<void> {
+export function upload(path: string, file: Blob, progress: (share: number) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
     for (const [name, value] of Object.entries({ ...changeHeaders(), 'content-type': file.type }))
       request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded, total }) => told(total === 0 ? 0 : loaded / total);
+    request.upload.onprogress = ({ loaded, total }) => progress(total === 0 ? 0 : loaded / total);
     request.onerror = () => reject(new Problem(0, undefined));
     request.onload = () => {
       if (request.status >= 200 && request.status < 300) resolve();

@@ -14,7 +14,7 @@ import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When 
 /** Days that the address asks for. */
 const dayCount = (dias: string | undefined): number => periods.find((one) => String(one) === dias) ?? 30;
 
-/** What the start page shows. */
+/** The queries of the start page. */
 export const readHome = (view: View, dias: string | undefined): Promise<unknown> =>
   Promise.all([
     queries.prefetchQuery(overviewQuery(view, true)),

@@ -32,7 +32,7 @@ function statementQuery({ api, account }: View, operationId: string, search: Per
   });
 }
 
-/** What the statement shows. */
+/** The queries of the statement. */
 export async function readStatement(view: View, search: PeriodSearch & { operacao?: string }): Promise<void> {
   const overview = overviewQuery(view, true);
   await queries.prefetchQuery(overview);

@@ -57,7 +57,7 @@ function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: Filters
   });
 }
 
-/** What a list of charges or transfers shows. */
+/** The query of a list of charges or transfers. */
 export const readRecords = (view: View, kind: 'deposit' | 'transfer', filters: Filters): Promise<unknown> =>
   Promise.all([
     queries.prefetchQuery(overviewQuery(view, true)),

@@ -14,7 +14,7 @@ export interface DescribedRoute {
   facts: RouteFacts;
 }
 
-/** What is sent to merchants' endpoints. */
+/** The bodies that are sent to merchants' endpoints. */
 export interface DescribedEvent {
   type: string;
   description: string;
@@ -144,7 +144,7 @@ function webhookOf({ type, description, schema, example }: DescribedEvent, schem
     tags: ['Notifications'],
     summary: type,
     description,
-    // What comes from us carries a signature and no API key.
+    // Our deliveries carry a signature and no API key.
     security: [],
     parameters: [
       webhookHeader(
@@ -175,7 +175,7 @@ function webhookOf({ type, description, schema, example }: DescribedEvent, schem
   };
 }
 
-/** The event of the log: one of the bodies that are sent, told apart by `type`. */
+/** The event of the log: one of the bodies that are sent, distinguished by `type`. */
 function unionOf(events: readonly DescribedEvent[]): Json {
   const refs = events.map(({ type, schema }) => [type, `#/components/schemas/${schema.title}`] as const);
   return {

@@ -16,7 +16,7 @@ interface AnswerDeps {
   measures?: Pick<Measures, 'shed'>;
 }
 
-/** What every answer of the edge has in common, and how what went wrong becomes one. */
+/** The common form of the edge's answers, and the answers to errors. */
 export interface Answers {
   /** Headers of every answer, and what the request says of itself. */
   greet(request: FastifyRequest, reply: FastifyReply): void;
@@ -52,7 +52,7 @@ export function createAnswers({ config, log, measures }: AnswerDeps): Answers {
       .send(JSON.stringify(errorBody(error, request.language, request.id)));
   }
 
-  /** What somebody is told of an error. */
+  /** The answer to an error. */
   function refusalOf(error: FastifyError | ApiError, request: FastifyRequest): ApiError {
     if (error instanceof ApiError) return error;
     const code = frameworkCodes[error.code];
@@ -90,7 +90,7 @@ const rawSecurityHeaders = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
-/** What is no HTTP request gets an answer of the same form, as far as the connection still takes one. */
+/** Bytes that are no HTTP request get an answer of the same form, as far as the connection still takes one. */
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -114,7 +114,7 @@ export function answerBrokenRequest(
     `HTTP/1.1 ${body.statusCode} ${body.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${rawSecurityHeaders}Connection: close\r\n\r\n${text}`,
   );
-  // `end` closes our half only: a client that keeps the other half open would hold the descriptor for ever.
+  // `end` closes our half only: a client that keeps the other half open would hold the descriptor without an end.
   socket.destroySoon();
   void linger().then(() => socket.destroy());
 }

@@ -2,7 +2,7 @@ import type { Permission } from '../ground/permissions.ts';
 import type { Policy } from './rate-limit.ts';
 
 /**
- * What the dearest call of each route costs, in one table. A route without a row fails `test/http/edge-limits.test.ts`, which also measures the
+ * The cost of the dearest call of each route, in one table. A route without a row fails `test/http/edge-limits.test.ts`, which also measures the
  * dearest call of each kind.
  *
  * - `memory`: no statement; answered from what the process has.
@@ -96,7 +96,7 @@ const publicCalls: Readonly<Record<string, Cost>> = {
   'GET /openapi.json': memory,
 };
 
-/** What the simulator plays for a test account, of the API and in the panel. */
+/** The simulator's acts for a test account, of the API and in the panel. */
 const testCalls: Readonly<Record<string, Cost>> = {
   ...Object.fromEntries(
     ['pay', 'expire', 'remove', 'refuse', 'return', 'complete', 'dispute'].map((act) => [
@@ -113,7 +113,7 @@ const testCalls: Readonly<Record<string, Cost>> = {
   'POST /reset': change('resets'),
 };
 
-/** What only people have. */
+/** Routes that only people have. */
 const peopleCalls: Readonly<Record<string, Cost>> = {
   ...shared,
   'GET /overview': rows,

@@ -12,7 +12,7 @@ import type { Permission } from '../ground/permissions.ts';
 import type { Policy } from './rate-limit.ts';
 import type { ClientTrace } from './trace.ts';
 
-/** What every route of the public API says of itself beside its schema. */
+/** The declaration of a route of the public API beside its schema. */
 export interface RouteFacts {
   /** One of these is enough. */
   permissions: readonly Permission[];
@@ -38,16 +38,16 @@ declare module 'fastify' {
     /** The cell of the caller's account, set with `caller`. */
     cell: string;
     language: Language;
-    /** What the caller says of its own request. */
+    /** The caller's own ids of its request. */
     trace: ClientTrace;
     /** Monotonic. */
     arrivedMs: number;
     /** Whose key it came with, once that is known; null before. */
     holder: Holder | null;
-    /** What it was refused with. */
+    /** The error code of its refusal. */
     refusal: ApiError | null;
   }
-  // What `config` of a route carries; absent outside of the public API.
+  // The content of a route's `config`; absent outside of the public API.
   interface FastifyContextConfig {
     api?: RouteFacts;
     /** It answers other methods than a call has, before anything is looked at. */
@@ -67,7 +67,7 @@ export type ApiScope = FastifyInstance<
 /** Parts that belong to one cell, by the name of the cell: a call takes those of its caller's account. */
 export type CellOf<Parts> = (holder: { cell: string }) => Parts;
 
-/** What is made once for each cell, with its first call. */
+/** Made once for each cell, with its first call. */
 export function onceForCell<Parts, Made>(cellOf: CellOf<Parts>, make: (parts: Parts) => Made): CellOf<Made> {
   const made = new Map<string, Made>();
   return (holder) => {

@@ -30,7 +30,7 @@ declare module 'fastify' {
 const maxDeliveryBytes = 1024 * 1024;
 /** Of all deliveries that are being read or stored at once in a process. Beyond it the provider gets 503 and sends again. */
 const maxBytesAtOnce = 32 * 1024 * 1024;
-/** What a delivery counts for at least, so that their number is bounded too. */
+/** The least that a delivery counts for, so that their number is bounded too. */
 const leastBytes = 4 * 1024;
 
 /**
@@ -100,7 +100,7 @@ export function hookRoutes(
 }
 
 /**
- * What nginx has in `$ssl_client_verify`, under the name that most examples give it. It counts from a trusted proxy only: Fastify then
+ * The value of nginx's `$ssl_client_verify`, under the name that most examples give it. It counts from a trusted proxy only: Fastify then
  * lists the forwarded address behind the peer's own. Anyone else can send the header as well, and through a host on which the proxy asks
  * for no certificate it would pass a trusted proxy: with a host of their own, deliveries count there alone. The host is the one that the
  * proxy chose its rules by, not a forwarded one.

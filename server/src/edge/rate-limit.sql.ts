@@ -1,6 +1,6 @@
 import type { Queries, Statement } from '../ports/sql.ts';
 
-/** Ordered, since two processes that lock the same rows in two orders wait for each other for ever. */
+/** Ordered, since two processes that lock the same rows in two orders wait for each other without an end. */
 const spend: Statement = {
   name: 'rate_bucket_spend',
   text: `INSERT INTO rate_bucket AS b (id, spent_until)
@@ -10,7 +10,7 @@ const spend: Statement = {
     RETURNING b.id, b.spent_until AS "spentUntil"`,
 };
 
-/** What this process took of a bucket, in milliseconds of it. */
+/** The part of a bucket that this process took, in milliseconds of it. */
 export interface Taken {
   ms: number;
   /** How far ahead of now the bucket may be spent at most. */

@@ -32,7 +32,7 @@ const debtMostMs = 5_000;
 export interface LimitedKey {
   id: string;
   accountId: string;
-  /** What of the limits is the account's own. */
+  /** The limits of the account's own. */
   quotas?: Quotas;
 }
 
@@ -73,7 +73,7 @@ export function rateLimiter(options: {
   enabled: boolean;
   /** False: what is taken is counted in this process alone. */
   mayShare(): boolean;
-  /** What of the limits is the installation's own. */
+  /** The limits of the installation's own. */
   quotas: Quotas;
   /** Addresses come from forwarded headers of proxies that are trusted. */
   behindProxy: boolean;
@@ -86,7 +86,7 @@ export function rateLimiter(options: {
   const spentUntil = new Map<string, number>();
   const inFlight = new Map<string, number>();
 
-  /** What was taken and not shared yet, of each bucket, and since when. */
+  /** The amount of each bucket that was taken and is not shared yet, and since when. */
   let untold = new Map<string, Taken>();
   let untoldSince = 0;
   let telling = false;
@@ -208,7 +208,7 @@ interface Bucket {
   name: QuotaName;
   id: string;
   quota: Quota;
-  /** What this call takes. */
+  /** The part that this call takes. */
   ms: number;
   now: number;
   spentUntil: number;
@@ -229,7 +229,7 @@ function afterOne(
 }
 
 /**
- * What one call takes of a bucket, in whole parts of 1/1024 ms: added to a time since 1970, a double holds these exactly (until the year
+ * The part of a bucket that one call takes, in whole parts of 1/1024 ms: added to a time since 1970, a double holds these exactly (until the year
  * 2248), in PostgreSQL too. With 1000 / 300 ms each sum was rounded, two processes' sums differently, and a burst ended a call early.
  */
 const costMs = ({ perSecond }: Quota): number => Math.max(1, Math.round(1024_000 / perSecond)) / 1024;

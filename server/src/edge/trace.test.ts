@@ -10,7 +10,7 @@ test.each([
   [{ 'x-request-id': 'x'.repeat(129) }, {}],
   [{ 'x-request-id': '' }, {}],
   [{ 'x-request-id': 'a b' }, {}],
-  // What two headers of that name become.
+  // Node joins two headers of that name into this.
   [{ 'x-request-id': 'a, b' }, {}],
   [{ 'x-request-id': 'é' }, {}],
   [{ traceparent }, { traceparent }],

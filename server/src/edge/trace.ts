@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a caller says of its own request, to find it again. Never ours: our id is made here. */
+/** The caller's own id of its request, to find it again. Never ours: our id is made here. */
 export interface ClientTrace {
   /** Its own `X-Request-Id`: up to 128 of letters, digits, `.`, `_` and `-`. */
   clientRequestId?: string;
@@ -10,7 +10,7 @@ export interface ClientTrace {
 
 const nothing: ClientTrace = {};
 
-/** What does not fit is left out, not refused: it is a help for people, and nothing depends on it. */
+/** A value that does not fit is left out, not refused: it is a help for people, and nothing depends on it. */
 export function clientTraceOf(headers: IncomingHttpHeaders): ClientTrace {
   const { traceparent, 'x-request-id': id } = headers;
   if (traceparent === undefined && id === undefined) return nothing;

@@ -79,7 +79,7 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
   };
 }
 
-/** What the pattern of a text cannot say. */
+/** The rules that the pattern of a text cannot state. */
 const isReadableText = (value: unknown): boolean => typeof value !== 'string' || isReadable(value);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

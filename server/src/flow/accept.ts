@@ -7,7 +7,7 @@ import { type AwaitDeps, awaitOutcome } from './await-outcome.ts';
 import { planDispatch, probeOf } from './dispatch-plan.ts';
 import { withProbe } from './probe.ts';
 
-/** What accepting something that is to be sent needs. */
+/** The dependencies of an acceptance. */
 export interface AcceptDeps extends AwaitDeps {
   /** The installation's identity secret: ids and fingerprints. */
   identity: Buffer;

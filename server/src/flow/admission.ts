@@ -58,7 +58,7 @@ export interface AdmissionInput<Order> {
   hasProbe: boolean;
 }
 
-/** What was asked for, as it is stored. */
+/** The order, as it is stored. */
 export interface Begun<Row> {
   row: Row;
   /** An earlier request with this key made it. */
@@ -121,14 +121,14 @@ export function liveBalance(view: View, chain: ChainKey): Readonly<BalanceRow> {
   return balance;
 }
 
-/** What `findEarlier` reads, besides the row itself. */
+/** The reads of `findEarlier`, besides the row itself. */
 export const requestKeyReads = (accountId: string, id: string, requestKey: string): Read[] => [
   read(payments, paymentKey(accountId, id)),
   read(takenKeys, accountId + requestKey),
 ];
 
 /**
- * What an earlier request with this key made.
+ * The row that an earlier request with this key made.
  * @throws ApiError `idempotency_conflict` when the key was used for something else
  */
 export function findEarlier<Row extends Sent>(
@@ -145,13 +145,13 @@ export function findEarlier<Row extends Sent>(
   return undefined;
 }
 
-/** What `requireAdmission` and `createSendIntent` read. */
+/** The reads of `requireAdmission` and `createSendIntent`. */
 export const admissionReads = (caller: Caller, plan: DispatchPlan): Read[] => [
   ...stateReads(caller),
   read(breakerRows, breakerKey(plan.connection, plan.call)),
 ];
 
-/** What `requireAllowed` reads. */
+/** The reads of `requireAllowed`. */
 export const stateReads = (caller: Caller): Read[] => [
   ...(caller.keyId === null ? [] : [read(keyStates, caller.keyId)]),
   read(conditions, caller.accountId),
@@ -247,7 +247,7 @@ export interface CreatedIntent<Row> {
 }
 
 /**
- * What the command writes for what becomes `unknown`: its row and the intent to send it. What a provider has already is queried there and never
+ * The writes for a row that becomes `unknown`: the row and the intent to send it. A payment that a provider has already is queried there and never
  * sent; what is known to be refused ends in the same transaction.
  */
 export function createSendIntent<Row extends Sent>(

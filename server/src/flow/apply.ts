@@ -16,7 +16,7 @@ import type { Till } from '../store/till.ts';
 import { buildOutcome, type OutcomeAnswer } from './outcome.ts';
 import type { OutcomeWatch } from './outcome-watch.ts';
 
-/** What applying an observation needs. */
+/** The dependencies of applying an observation. */
 export interface ApplyDeps {
   sql: Sql;
   till: Till;
@@ -28,7 +28,7 @@ export interface ApplyDeps {
   providers: ReadonlyMap<string, Provider>;
   /** Which events are written for an account. */
   subscribed: RefreshingCache<SubscribedTypes>;
-  /** What was sent and whose `pending` is deferred for a moment: a final outcome removes the entry, and `pending` is never written. */
+  /** Sent payments and refunds whose `pending` is deferred for a moment: a final outcome removes the entry, and `pending` is never written. */
   deferredPending: Set<string>;
   eventsWritten: Signal;
   /** Callers that wait for the outcome of a payment. */

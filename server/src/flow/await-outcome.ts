@@ -4,7 +4,7 @@ import type { KindOf, Sent } from '../kinds/kind.ts';
 import { type DispatchPlan, waitLeftMs } from './dispatch-plan.ts';
 import { type Attempt, type SendDeps, type Sender, send } from './send.ts';
 
-/** What sending something committed and waiting for its outcome needs. */
+/** The dependencies of sending a committed row and waiting for its outcome. */
 export interface AwaitDeps extends SendDeps {
   /** Senders of this process, by connection; empty without a worker. */
   senders: ReadonlyMap<string, Sender>;
@@ -43,7 +43,7 @@ export async function awaitOutcome<Row extends Sent>(
   return answered(deps, { kind, row, plan }, send(deps, { ...attempt, traceparent: plan.traceparent }));
 }
 
-/** What was committed, and how its caller waits. */
+/** The committed row, and how its caller waits. */
 interface Waiting<Row extends Sent> {
   kind: KindOf<Row>;
   row: Row;
@@ -86,7 +86,7 @@ async function watched<Row extends Sent>(
   return known ?? (await stored(deps, { kind, row, plan }));
 }
 
-/** What is stored now, or what was committed when that cannot be read in time: what was accepted never becomes an error. */
+/** The row as stored now, or as committed when it cannot be read in time: an accepted request never becomes an error. */
 async function stored<Row extends Sent>(
   { sql, clock, log }: Pick<AwaitDeps, 'sql' | 'clock' | 'log'>,
   { kind, row, plan }: Waiting<Row>,

@@ -39,7 +39,7 @@ export interface Breakers {
    * @throws what `make` throws, and then nothing is counted
    */
   counted<Outcome extends CallOutcome>(call: CountedCall, make: () => Promise<Outcome>): Promise<Outcome>;
-  /** What a flush read of the row: keeps this process's counting in step with the others. */
+  /** A row as a flush read it: keeps this process's counting in step with the others. */
   seen(connection: string, call: CallKind, open: boolean): void;
   /** For calls outside the till: whether this one may go out. An open breaker lets one through when its probe is due. */
   allows(connection: string, call: CallKind): Promise<boolean>;

@@ -1,5 +1,5 @@
 /**
- * What comes from a provider names payments of any account of the connection, and accounts live in cells. A payment's id begins with the
+ * Reports of a provider name payments of any account of the connection, and accounts live in cells. A payment's id begins with the
  * number of its account, and the directory knows the account's cell: nothing is searched.
  */
 export interface CellsOf<Deps> {

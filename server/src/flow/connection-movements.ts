@@ -20,7 +20,7 @@ import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
- * What moves in a provider's account and belongs to no merchant: costs of the provider, money of the company itself.
+ * Movements in a provider's account that belong to no merchant: costs of the provider, money of the company itself.
  *
  * It is kept in two steps. First each movement is stored under what it is known by, once, whichever source names it: a delivery, a report, a
  * list, a person. Then what is not posted yet is posted on the installation's chain, many in one journal: a journal for each fee would double the
@@ -151,7 +151,7 @@ export async function stepConnectionMovements(deps: TrackingDeps, provider: Prov
 }
 
 /**
- * What the provider's account was charged up to this moment, as far as it says so: read and posted. For the daily close, which compares just then.
+ * Reads and posts the provider's charges up to this moment, as far as it reports them. For the daily close, which compares just then.
  * @returns false: the list could not be read
  */
 export async function bringCostsUpToDate(deps: TrackingDeps, provider: Provider): Promise<boolean> {
@@ -193,7 +193,7 @@ async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWi
   // The daily close shows what these were: the list is read on.
   if (outcome.unread.length > 0)
     deps.log.error({ connection, unread: outcome.unread.length }, 'costs of the provider cannot be read');
-  // What was read of a part that is too long is kept: each cost is kept once.
+  // The read items of a part that is too long are kept: each cost is kept once.
   await keepMovements(deps, connection, movementsOfCosts(outcome.reports, 'statement'));
   if (outcome.complete) return true;
   const lengthMs = window.toMs - window.fromMs;

@@ -10,7 +10,7 @@ import type { Scope } from '../store/rows/disputes.sql.ts';
 import { findFiles, lockFiles } from '../store/rows/files.sql.ts';
 import { type GivenFile, keepFile, removeFile } from './files.ts';
 
-/** What the calls do with defences. */
+/** The calls about defences. */
 export interface Defences {
   of(scope: Scope, disputeId: string): Promise<DefenceOf>;
   defend(scope: Scope, disputeId: string, given: GivenDefence): Promise<MadeDefence>;
@@ -29,7 +29,7 @@ export const defencesOf = (deps: DefendDeps): Defences => ({
   removeFile: (scope, disputeId, fileId) => removeFile(deps, scope, disputeId, fileId),
 });
 
-/** What the merchant says and shows. */
+/** The merchant's text and files. */
 export interface GivenDefence {
   text?: string | undefined;
   fileIds?: readonly string[] | undefined;
@@ -47,7 +47,7 @@ export interface OpenedDefence extends Omit<Defence, 'body' | 'fileIds'> {
   files: DisputeFile[];
 }
 
-/** What a dispute can still be answered with, and what it was answered with. */
+/** The possible defence of a dispute, and the one that was given. */
 export interface DefenceOf {
   /** Null: no defence is taken, or no further one. */
   offer: DefenceOffer | null;

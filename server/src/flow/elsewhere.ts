@@ -11,7 +11,7 @@ import { paymentKey } from '../store/rows/payments.sql.ts';
 import { type Command, put, read, type Till, type View } from '../store/till.ts';
 
 /**
- * What was sent to an account at a provider that is not behind its connection now (`isElsewhere`). It is not asked for and not repeated there: that
+ * A payment that was sent to an account at a provider that is not behind its connection now (`isElsewhere`). It is not queried and not repeated there: that
  * account would not know the id, and would pay it a second time. It waits, and a person decides: the old credentials come back, or the incident is
  * resolved by what the provider's own statement says.
  */

@@ -9,7 +9,7 @@ import { byCell } from './in-cells.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** What a provider lists under an id of our form for which it was looked in vain among the payments of its connection. */
+/** A payment that a provider lists under an id of our form, and that is not among the payments of its connection. */
 export interface Stray {
   paymentId: string;
   kind: LostPayment['kind'];

@@ -11,7 +11,7 @@ import type { TrackingDeps } from './tracking-deps.ts';
 import { createUnderWay } from './under-way.ts';
 
 /**
- * What happens with no client active: due sends go out, ended leases are taken over, and payments without news are queried
+ * The work with no client active: due sends go out, ended leases are taken over, and payments without news are queried
  * until the provider's report ends them, without a last try, within the query limit that all processes share.
  *
  * Any number of processes run this over one database. A claim moves the time at which a row is due and holds no lock, so a process

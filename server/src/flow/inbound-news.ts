@@ -193,7 +193,7 @@ async function listedReturns(
   );
 }
 
-/** What of a delivery cannot be read is kept, and the payments that it names are queried: the provider's own answer may be readable. */
+/** Keeps the unreadable parts of a delivery, and the payments that it names are queried: the provider's own answer may be readable. */
 async function askForUnread(
   deps: TrackingDeps,
   ownersOf: OwnersOf,

@@ -28,7 +28,7 @@ export interface HookDelivery {
 }
 
 /**
- * What a provider delivers at our address.
+ * The deliveries of a provider at our address.
  *
  * A delivery is stored, sealed, before anything else is done with it, and then answered; many deliveries share one insert. What it reports
  * is applied afterwards: when its process dies in between, another process finds the delivery. Duplicates, other
@@ -69,7 +69,7 @@ const paceMs = 20;
 /** Deliveries in one insert: at a few kB each it stays below a MB. */
 const storesMost = 256;
 
-/** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
+/** The number of deliveries applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
 const appliesMost = 1_000;
 
 export interface InboundDeps extends TrackingDeps {

@@ -8,7 +8,7 @@ import type { UnreadItem, UnreadKind } from '../provider/provider.ts';
 import { keepRows, removeRead, type UnreadRow } from '../store/rows/unread-items.sql.ts';
 
 /**
- * What a provider sent and no reader could read: an item of a list, of a delivery, the answer to a query. Each is kept sealed, once, counted, and
+ * Unread items of a provider: an item of a list, of a delivery, the answer to a query. Each is kept sealed, once, counted, and
  * asked for again where it names what can be queried. After an hour it is an incident, one for each kind and connection: a provider that
  * writes one field in a new form does so in thousands of items. The incident ends by itself when everything of it can be read.
  *
@@ -71,7 +71,7 @@ function rowOf(
   };
 }
 
-/** What was read under these names is not unread any more. */
+/** Ends the unread items of these names: they were read. */
 export const endUnread = (
   { sql }: Pick<UnreadDeps, 'sql'>,
   connection: string,

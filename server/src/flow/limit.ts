@@ -85,7 +85,7 @@ export interface Slot {
 }
 
 /**
- * What `work` brings. When it fails, the slot is given back at once: until the end of its lease no process could take it. Where that fails too, the
+ * The result of `work`. When it fails, the slot is given back at once: until the end of its lease no process could take it. Where that fails too, the
  * slot is left to its lease, and what is thrown is the failure of `work`.
  */
 export async function freedOnFailure<Result>(slot: Slot, work: Promise<Result>): Promise<Result> {

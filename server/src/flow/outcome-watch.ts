@@ -18,7 +18,7 @@ export interface OutcomeWatch {
     sent: Pick<Sent, 'accountId' | 'id'>,
     signal: AbortSignal,
   ): Promise<Row | null>;
-  /** What was sent, as this process has just committed it. */
+  /** The sent row, as this process has just committed it. */
   committed(sent: Sent): void;
 }
 

@@ -22,7 +22,7 @@ export interface OutcomeInput {
   deadlineMs: number;
 }
 
-/** What was sent after the outcome, the incidents that were opened, and what the report says of others: nothing is done about that here. */
+/** The row after the outcome, the opened incidents, and the report's news of others, which the caller applies. */
 export interface OutcomeAnswer extends Pick<Heard<Sent>, 'others' | 'unclear'> {
   row: Sent;
   opened: readonly Incident[];

@@ -30,7 +30,7 @@ export interface ReportInput {
   deadlineMs: number;
 }
 
-/** What the provider says of a dispute becomes its state, its hold and its event. Pure. @returns whether it said something new */
+/** Turns the provider's report of a dispute into its state, its hold and its event. Pure. @returns whether it was new */
 export function buildDisputeReport(input: ReportInput): Command<boolean> {
   const { accountId, paymentId, operationId, connection, report, token, deadlineMs } = input;
   const chain: ChainKey = { accountId, chainId: operationId };

@@ -32,7 +32,7 @@ export async function stepDefences(deps: TrackingDeps, provider: Provider): Prom
   return true;
 }
 
-/** What cannot be sent at this moment is due again when its lease ends. */
+/** A defence that cannot be sent at this moment is due again when its lease ends. */
 async function attempt(
   deps: TrackingDeps,
   provider: Provider,
@@ -125,7 +125,7 @@ function opened(
   return openOrReport(deps, sealed, context, { accountId, paymentId, operationId, amountCents, need });
 }
 
-/** One that failed is told. One that was sent is soon shown by the provider as being defended: its list is read at once. */
+/** Notifies the account of a failed defence. After a sent one, reads the provider's dispute list again at once. */
 async function turn(
   { sql, clock, ids, eventsWritten }: TrackingDeps,
   { capabilities }: Provider,

@@ -17,7 +17,7 @@ import {
   type StartInput,
 } from './send-commands.ts';
 
-/** What a send needs, its outcome included. */
+/** The dependencies of a send, its outcome included. */
 export interface SendDeps extends ApplyDeps {
   breakers: Breakers;
   /** Aborted when the process drains: waits are cut, nothing new is begun. */
@@ -25,7 +25,7 @@ export interface SendDeps extends ApplyDeps {
   settings: SendSettings;
 }
 
-/** What a started attempt may do: write to the provider until its lease ends, and report under its fence. */
+/** A started attempt: it may write to the provider until its lease ends, and report under its fence. */
 export interface Attempt<Row extends Sent = Sent> {
   kind: KindOf<Row>;
   row: Row;
@@ -52,7 +52,7 @@ export interface Sender {
 export const applyWithinMs = 15_000;
 
 /**
- * Sends what was committed as `sending`, and applies the outcome. A charge of which nothing was sent goes on over the next connection of its
+ * Sends a row committed as `sending`, and applies the outcome. A charge of which nothing was sent moves to the next connection of its
  * account's list. @returns it as it is afterwards
  */
 export async function send<Row extends Sent>(deps: SendDeps, attempt: Attempt<Row>): Promise<Row> {

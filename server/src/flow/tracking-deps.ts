@@ -3,7 +3,7 @@ import type { Provider } from '../provider/provider.ts';
 import type { CellsOf } from './cells-of.ts';
 import type { SendDeps } from './send.ts';
 
-/** What following payments needs: queries, deliveries of the provider, its statement, the comparison after a restore. */
+/** The dependencies of following payments: queries, deliveries of the provider, its statement, the comparison after a restore. */
 export interface TrackingDeps extends SendDeps {
   wake: Signal;
   cells: CellsOf<TrackingDeps>;

@@ -251,7 +251,7 @@ export const ownReferencesOf = ({ kind, endToEnd, id, rtrId }: StatementLine): s
 /** The Pix, return or payment that a reference names, whatever the connection. */
 export const pixOf = (reference: string): string => reference.slice(reference.indexOf(':') + 1);
 
-/** What is on record under the names of one connection. */
+/** The records under the names of one connection. */
 interface Records {
   posted(reference: string): boolean;
   incident(reference: string): Incident | undefined;

@@ -97,7 +97,7 @@ const recentLongest = 77;
 const recentMost = 8_192;
 
 /**
- * What this process sealed a moment ago: the Pix key of a transfer is opened twice within its life, 15 µs each, where this takes 0.5. The whole
+ * Values that this process sealed a moment ago: the Pix key of a transfer is opened twice within its life, 15 µs each, where this takes 0.5. The whole
  * sealed bytes and their context are looked up, so what was changed is opened, and fails. Two generations: to remove the oldest entry of one
  * map costs more with each entry that was removed before it.
  */

@@ -85,7 +85,7 @@ export function nextPlace(
   }
 }
 
-/** What a report names, as lines to answer. Records in which no id was found are one line, for a person to look at. */
+/** The names in a report, as lines to answer. Records in which no id was found are one line, for a person to look at. */
 export function linesOfReport(
   day: string,
   utcOffsetMs: number,

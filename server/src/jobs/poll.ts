@@ -135,7 +135,7 @@ async function ownerOf(
   if (holder && owner) {
     const cell = holder.deps;
     try {
-      // What the charge received, and what was returned of it, is posted before it is known how much is to be held.
+      // Receipts and returns of the charge are posted before the amount of the hold is known.
       await confirm(cell, provider, [owner]);
     } catch (error) {
       if (!(error instanceof NoQueryLeft))

@@ -146,7 +146,7 @@ const refundSharesName = `f.rtr_id = k.rtr_id OR replace(f.id::text, '-', '') = 
 const unknown: Statement = { name: 'statement_unknown', text: unknownWhere(sharesName, refundSharesName) };
 
 /**
- * What is left after the payment was queried, whose answer lists all returns of the Pix: a line with only the name that the books do not
+ * Lines that are left after the payment was queried, whose answer lists all returns of the Pix: a line with only the name that the books do not
  * have is then the return of its amount. Not before: of two equal returns one may be missing.
  */
 const lacking: Statement = {

@@ -160,7 +160,7 @@ async function returnsOf(
   return outcome.outcome === 'listed' ? outcome : null;
 }
 
-/** What cannot be read, and what is more than can be read where no smaller window is left, is kept for a person and never skipped. */
+/** Unreadable items, and the rest of a window that is too large and cannot be divided, are kept for a person and never skipped. */
 async function setUnreadAside(
   deps: TrackingDeps,
   { connection }: Provider,

@@ -17,13 +17,13 @@ import type { AccountState } from '../store/rows/conditions.sql.ts';
 import type { ChainKey, Posting, Read, View, Write } from '../store/till.ts';
 
 /**
- * What is asked of a provider has one life, whatever it is: admitted under the lock and recorded, sent under one identity, reported, queried, ended
+ * Every request to a provider has one life: admitted under the lock and recorded, sent under one identity, reported, queried, ended
  * and posted. `flow/` has this life, once. A kind says what is its own: what a request of it is, when it is admitted, which call sends it and
  * which queries it, and what a report makes of it. Everything that decides is pure.
  */
 export interface Kind<Row extends Sent, Order, Report, News> {
   readonly name: SentKind;
-  /** What a key needs to ask for it. */
+  /** The permission that a key needs for it. */
   readonly permission: Permission;
   /** Its name in the breaker. */
   readonly call: CallKind;
@@ -46,7 +46,7 @@ export interface Kind<Row extends Sent, Order, Report, News> {
   /** Whether the connection has its call; one that may be on another connection than its account answers in `admit`. */
   offers(can: Capabilities): boolean;
   isOpen(row: Row): boolean;
-  /** What an incident of it names: its payment, and what to show besides. */
+  /** The payment that an incident of it names, and further details to show. */
   subjectOf(row: Row): { paymentId: string; detail: object };
   /** The incident of one whose end a person has to find out. */
   undecided(row: Row): OpenedIncident;
@@ -55,9 +55,9 @@ export interface Kind<Row extends Sent, Order, Report, News> {
 
   /** Over which connection it goes; absent: over that of the caller. */
   connectionOf?(sql: Queries, caller: Caller, order: Order): Promise<string>;
-  /** What a repeat must have in common with the first request, besides the operation. */
+  /** The fields that a repeat must share with the first request, besides the operation. */
   asked(order: Order): Readonly<Record<string, string | number | boolean | null>>;
-  /** What of the order is stored sealed; null: nothing. */
+  /** The part of the order that is stored sealed; null: none. */
   secretOf?(order: Order): string | null;
   /** How long the caller waits for the provider, in milliseconds. */
   waitMs(settings: SendSettings): number;
@@ -72,12 +72,12 @@ export interface Kind<Row extends Sent, Order, Report, News> {
   /** Makes the call, or the outcome of a call that must not be made. */
   prepare(deps: PrepareDeps, row: Row, sending: Sending): Promise<Prepared<Report>>;
 
-  /** What is read of it before it is queried; null: there is nothing to query. */
+  /** The row as read before a query; null: there is nothing to query. */
   locate(sql: Sql, asked: Asked): Promise<Located<Report> | null>;
 
-  /** What is observed of it, with what its kind needs to know before the lock. */
+  /** An observation, with the facts that its kind needs before the lock. */
   observed(row: Row, connection: string, observation: Answered<Report>): Observed<Observation<Report, News>>;
-  /** What the command for an observation locks and reads, and what it decides. */
+  /** The locks, reads and decision of the command for an observation. */
   hear(observed: Observed<Observation<Report, News>>): Hearing<Row>;
 }
 
@@ -168,18 +168,18 @@ export type Prepared<Report> = SendOutcome<Report> | ((provider: Provider) => Pr
 
 // ------------------------------------------------------------------------------------------------------------------- ask
 
-/** What of an intent is needed to query for it. */
+/** The part of an intent that a query needs. */
 export type Asked = Place & Pick<Intent, 'createdAt' | 'providerRef'>;
 
 export interface Located<Report> {
   query(provider: Provider): Promise<QueryOutcome<Report>>;
-  /** What is observed of it, with what its kind needs to know before the lock. */
+  /** An observation, with the facts that its kind needs before the lock. */
   observed(connection: string, observation: Answered<Report>): Observed;
 }
 
 // ------------------------------------------------------------------------------------------------------------------ hear
 
-/** What was sent, as its intent names it: `paymentId` is its own id. */
+/** The sent row, as its intent names it: `paymentId` is its own id. */
 export type Place = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind'>;
 
 /** An observation of the provider, and what it concerns. */
@@ -204,7 +204,7 @@ export interface Hearing<Row> {
   decide(view: View, stored: OnRecord<Row>, now: number): Heard<Row> | null;
 }
 
-/** What is stored of it, and what an answer depends on besides. */
+/** Its stored row, and further facts that an answer depends on. */
 export interface OnRecord<Row> {
   row: Row;
   intent: Intent | undefined;
@@ -221,7 +221,7 @@ export interface OnRecord<Row> {
 export interface Heard<Row> {
   /** Itself when nothing changes. */
   row: Row;
-  /** What it means for the intent; null when the intent stays as it is. */
+  /** The change of the intent; null when the intent stays as it is. */
   ending: AttemptResult | null;
   /** It reports a refusal that does not count: a person has to decide. */
   undecided: boolean;
@@ -232,8 +232,8 @@ export interface Heard<Row> {
   postings: Posting[];
   /** Besides the row and its intent. */
   writes: Write[];
-  /** What the report says of others: it is applied to them afterwards. */
+  /** The report's news of others, which is applied to them afterwards. */
   others: readonly Observed[];
-  /** What the report may be about: they are queried, and the report is applied again later. */
+  /** The payments that the report may be about: they are queried, and the report is applied again later. */
   unclear: readonly Pick<Place, 'accountId' | 'paymentId'>[];
 }

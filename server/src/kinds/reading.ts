@@ -13,7 +13,7 @@ import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provid
  */
 export interface Reading<Event> {
   events: Event[];
-  /** What it means for the intent; null when the intent stays as it is. */
+  /** The change of the intent; null when the intent stays as it is. */
   ending: AttemptResult | null;
   /** It reports a refusal that does not count: a person has to decide. */
   undecided: boolean;
@@ -21,7 +21,7 @@ export interface Reading<Event> {
 
 export type Refusal = { type: 'refused'; reason: PaymentReason };
 
-/** What a reading depends on besides the observation. */
+/** The facts that a reading depends on besides the observation. */
 export interface Standing {
   intent: Intent | undefined;
   /** It has not ended. */
@@ -78,7 +78,7 @@ export function readQuery<Report, Event extends { type: string }>(
 }
 
 /**
- * What the provider reports for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
+ * The provider's report for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
  * repeated attempt releases nothing: a person decides.
  */
 export function reported<Event extends { type: string }>(

@@ -124,7 +124,7 @@ async function takeUp(
 /** No start waits longer for its providers; they are asked again until they answer. */
 const startsWithinMs = 2_000;
 
-/** How soon a provider hears of an address that was changed. */
+/** How soon a changed address is registered at a provider. */
 const addressLookMs = 30_000;
 
 /**
@@ -141,7 +141,7 @@ async function isTakenBy({ net }: Runtime, base: string | null, publicUrl: strin
   );
 }
 
-/** Tells the provider where to deliver, until it has heard (it may start after us), and again when the address was changed. */
+/** Registers our address at the provider until it takes it (it may start after us), and again when the address was changed. */
 async function register(
   runtime: Runtime,
   provider: Provider,

@@ -26,7 +26,7 @@ export interface Check {
 }
 
 /**
- * What an operator wants to know before traffic comes: settings, database, migrations, rights, secret, connections, mail. Changes
+ * The checks of an operator before traffic comes: settings, database, migrations, rights, secret, connections, mail. Changes
  * nothing and moves no money, so it may run at any time, also as a readiness gate.
  */
 export async function checkInstallation(edge: Edge): Promise<Check[]> {

@@ -246,7 +246,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
 /** However many ask, the database is asked this often. */
 const databaseEveryMs = 10_000;
 /**
- * What reads every open payment is asked less often where there are many, so that it takes a three-hundredth of the time: with half a million
+ * A read of every open payment runs less often where there are many, so that it takes a three-hundredth of the time: with half a million
  * open, asking every ten seconds took 8 to 70 % of the CPU of the transfers beside it.
  */
 const restOfReading = 300;

@@ -6,7 +6,7 @@ import { systemIds } from '../ports/ids.ts';
 import { mountPanel, type PanelParts, panelPath } from './panel.ts';
 
 /**
- * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it. `node server/src/main/panel-contract.ts` prints it.
+ * The calls of the panel's pages to their back end, as an OpenAPI document: their client is generated from it. `node server/src/main/panel-contract.ts` prints it.
  */
 export async function panelDocument(): Promise<string> {
   const app = fastify();

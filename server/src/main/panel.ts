@@ -60,7 +60,7 @@ import type { Served } from './served.ts';
 
 export const panelPath = '/panel/api';
 
-/** What the panel's back end is made of beside its cells: of the process, and of the directory. */
+/** The parts of the panel's back end beside its cells: of the process, and of the directory. */
 export interface PanelParts {
   config: Config;
   /** The directory. */
@@ -181,7 +181,7 @@ function answerRefusals(scope: FastifyInstance, deps: Panel): void {
   });
 }
 
-/** What the document says of the routes of this scope that are registered from here on: each is added as it comes. */
+/** Adds each route of this scope that is registered from here on to the document. */
 function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
   const described: DescribedRoute[] = [];
   api.addHook('onRoute', (route) => {
@@ -235,7 +235,7 @@ function publicCalls(account: ApiScope, cellOf: CellOf<Served>): void {
   eventRoutes(account, cellOf);
 }
 
-/** What only people need. */
+/** Routes that only people need. */
 function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { keySearches: Places }>): void {
   const { attempts, mails, config } = deps;
   draftRoutes(account, cellOf, attempts, config);
@@ -262,7 +262,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   });
 }
 
-/** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks and operations. */
+/** Security events of calls that the public API has as well: exports, and changes of webhooks and operations. */
 async function recordAccess(deps: Panel, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
   const exported = /\.(csv|ofx|pdf)$/.test(route);
@@ -295,7 +295,7 @@ const recorded: ReadonlySet<string> = new Set([
   'not_found',
 ]);
 
-/** What a person was refused, in the account that they named if they belong to it. A loop of refusals is not written whole. */
+/** A person's refusal, in the account that they named if they belong to it. A loop of refusals is not written whole. */
 async function recordRefusal(deps: Panel, request: FastifyRequest, { code }: PanelError): Promise<void> {
   if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
   if (!(await deps.attempts.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request))))

@@ -8,7 +8,7 @@ export interface ReadinessDeps {
   clock: Clock;
 }
 
-/** What keeps a process from doing its work; empty: it is ready. Never throws. */
+/** The reasons why a process cannot work; empty: it is ready. Never throws. */
 export type Readiness = () => Promise<readonly string[]>;
 
 /** A database that needs longer than this for one row is not one that requests should be sent to. */
@@ -36,7 +36,7 @@ const answers = (sql: Sql): Promise<boolean> =>
     () => false,
   );
 
-/** What `asked` says, or false when it says nothing within `ms`. */
+/** The answer of `asked`, or false without one within `ms`. */
 export async function inTime(clock: Clock, ms: number, asked: Promise<boolean>): Promise<boolean> {
   const cut = new AbortController();
   const late = clock.sleep(ms, cut.signal).then(() => false);

@@ -15,12 +15,12 @@ import { directoryTables } from '../store/database/cells.ts';
 /** One small step. @returns whether there is more to remove at once */
 type Prune = (deps: { sql: Sql; clock: Clock }) => Promise<boolean>;
 
-/** What a loop removes by age. */
+/** A table whose old rows a loop removes. */
 export interface Pruned {
   after: string;
   /** The name of its statement. */
   statement: string;
-  /** What finds the rows that are old: no step reads what it does not remove. */
+  /** The index that finds old rows: no step reads rows that it does not remove. */
   index: string;
   /** `deliveries`: the loop of deliveries removes an event with what stands on it. `mark`: the loop that writes the mark. */
   step: Prune | 'deliveries' | 'mark';

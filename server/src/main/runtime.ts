@@ -29,7 +29,7 @@ import { type SubscribedTypes, subscribedTypes } from '../store/events/subscribe
 import { createTill, type Till } from '../store/till.ts';
 import { type Cells, createCells } from './cells.ts';
 
-/** What the world hands to a process: settings and the ports. */
+/** The settings and ports of a process. */
 export interface Ground {
   config: Config;
   sql: Sql;
@@ -42,7 +42,7 @@ export interface Ground {
   openCell?: OpenCell;
 }
 
-/** What the use cases and the settlement stand on. One per process, shared by its `api` and its `worker`. */
+/** The parts of a process, shared by its `api` and its `worker`. */
 export interface Runtime extends Omit<Ground, 'config'> {
   /** The schema of its accounts; what is here of the database works on them alone. */
   cell: string;
@@ -71,7 +71,7 @@ export interface Runtime extends Omit<Ground, 'config'> {
   mail: Mail;
   /** Aborted when the process drains: waits are cut, nothing new is begun. */
   draining: AbortSignal;
-  /** What sends beside the callers in this process, by connection; none without a worker. */
+  /** The senders beside the callers in this process, by connection; none without a worker. */
   senders: Map<string, Sender>;
   /** Payments whose `pending` is kept back for a moment: who applies their end takes them out, and it is never written. */
   deferredPending: Set<string>;
@@ -178,7 +178,7 @@ function useOf({ config, sql, clock }: Ground): Runtime['isInUse'] {
   };
 }
 
-/** What each cell has of its own. */
+/** The parts of a cell. */
 function partsOfCell(
   { clock, log, measures, traces }: Pick<Runtime, 'clock' | 'log' | 'measures' | 'traces'>,
   cell: string,

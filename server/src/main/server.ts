@@ -56,7 +56,7 @@ export const basePath = '/api/v1/public';
 /** Test accounts alone: the public API has no call that decides a payment. */
 export const testPath = '/api/v1/test';
 
-/** What the calls of the public API work with in a cell. */
+/** The dependencies of the public API's calls in a cell. */
 export type PublicCell = AcceptDeps &
   DraftDeps &
   TransferGuards &
@@ -64,7 +64,7 @@ export type PublicCell = AcceptDeps &
   LookupDeps &
   Omit<WebhooksDeps, 'directory'> & { defences: Defences; directory: OperationDirectory; papers: Papers };
 
-/** What the one HTTP server of a process is made of; `sql` is the directory. */
+/** The parts of the one HTTP server of a process; `sql` is the directory. */
 export interface EdgeParts {
   config: {
     publicUrl: string;
@@ -87,7 +87,7 @@ export interface EdgeParts {
   inbound: Pick<Inbound, 'isOurAddress' | 'receive'>;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;
-  /** What keeps the process from being ready; empty: it is. */
+  /** The reasons why the process is not ready; empty: it is. */
   readiness(): Promise<readonly string[]>;
   /** Keeps what merchants see of their requests, when an answer is about to be sent; absent: nothing is kept. */
   noteRequest?: RequestLog['note'];

@@ -50,7 +50,7 @@ import { createReadiness } from './readiness.ts';
 import type { Ground, OpenCell, Runtime } from './runtime.ts';
 import type { Worker } from './worker.ts';
 
-/** What a process begins with. */
+/** The start of a process. */
 export interface Edge {
   config: Config;
   clock: Clock;
@@ -60,7 +60,7 @@ export interface Edge {
   say: (line: string) => void;
 }
 
-/** What every command stands on once its database is there. */
+/** The parts of every command once its database is there. */
 /** Rows of a cell's accounts, and the directory. */
 export interface CellDatabase {
   cell: string;
@@ -164,7 +164,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
 }
 
 /**
- * `vintem simulator`: the provider simulator alone, until `ending`. Where no secret of an installation is at hand (it runs
+ * `vintem simulator`: the provider simulator alone, until `ending`. Where no secret of an installation is configured (it runs
  * apart, with a folder of its own), it serves every client, since it cannot know the installation's.
  */
 export async function startSimulator(edge: Edge, ending: Ending): Promise<void> {
@@ -236,7 +236,7 @@ async function serviceParts() {
 
 type ServiceParts = Awaited<ReturnType<typeof serviceParts>>;
 
-/** What `api` and `worker` of one process share. */
+/** The shared parts of `api` and `worker` of one process. */
 async function openRunning(
   service: ServiceParts,
   context: Context,
@@ -329,11 +329,11 @@ interface Stoppable {
   stop(withinMs: number): Promise<void>;
 }
 
-/** What runs, in the order in which it ends. */
+/** The running parts, in the order in which they end. */
 interface Running {
   api?: Stoppable;
   worker?: Stoppable;
-  /** Behind those whose last events it tells. */
+  /** Behind those whose last events it publishes. */
   outgoing?: Stoppable;
   /** Sends whose provider answers only now find it closed: their leases run out, and the next process asks. */
   till?: Stoppable;
@@ -412,7 +412,7 @@ async function keep(
   }
 }
 
-/** @throws SettingFault when somebody listens there */
+/** @throws SettingFault when another process listens there */
 async function requireFree(setting: string, host: string, port: number): Promise<void> {
   const code = await new Promise<string | undefined>((resolve) => {
     const server = createServer();
@@ -493,7 +493,7 @@ async function prepareServiceLogin(edge: Edge, database: Database): Promise<void
   if (await mayMakeLogin(database)) await makeServiceLogin({ clock, ids, secrets }, database);
 }
 
-/** What every command stands on, over a database that is migrated. */
+/** The parts of every command, over a migrated database. */
 async function openContext(
   edge: Edge,
   database: Database,
@@ -613,7 +613,7 @@ async function greet(context: Context, say: (line: string) => void): Promise<voi
   say(`vintem panel ${context.config.publicUrl} e-mail ${email} password ${password}`);
 }
 
-/** What a first start printed must not open anything once the installation is more than a trial: output is kept in logs. */
+/** A printed key must not open anything once the installation is more than a trial: output is kept in logs. */
 async function endTrial({ sql, clock, log }: Context): Promise<void> {
   const account = await findFirstTestAccount(sql);
   if (account === null) return;
@@ -667,7 +667,7 @@ function keepSimulator(
   };
 }
 
-/** What the simulator knows our clients by: the secret of the client `vintem`, from which those of others are made. */
+/** The simulator's credentials of our clients: the secret of the client `vintem`, from which those of others are made. */
 const simulatorClientKey = async ({ ids, config }: Edge): Promise<string> =>
   (await loadSecrets(ids, config)).derive('simulator client').toString('hex');
 

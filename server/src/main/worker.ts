@@ -23,7 +23,7 @@ import { stepCellRetention, stepDirectoryRetention } from './retention.ts';
 import type { Runtime } from './runtime.ts';
 import { joinWorkers, type Shares } from './shares.ts';
 
-/** What runs with no client active. Every step may be run by any number of processes over one database. */
+/** The work of a process with no client active. Every step may be run by any number of processes over one database. */
 export interface Worker {
   /** The cells that it works in. */
   shares: Shares;
@@ -110,7 +110,7 @@ interface LoopDeps {
 type Step = () => Promise<boolean>;
 
 interface LoopOptions {
-  /** What cuts a rest short. */
+  /** The signals that wake a resting loop. */
   rest?: Rest;
   /** Runs only while this worker has the cell, and more rarely the more cells it has. */
   cell?: string;
@@ -146,7 +146,7 @@ async function repeat(
   }
 }
 
-/** What concerns the directory: once, whatever the number of cells. */
+/** Jobs of the directory: once, whatever the number of cells. */
 function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   begin('deliveries', inbound.stepLeft);
   begin('retention', () => stepDirectoryRetention(home));
@@ -162,7 +162,7 @@ function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   });
 }
 
-/** What concerns a connection with all of its accounts: once, whatever the number of cells. */
+/** Jobs of a connection with all of its accounts: once, whatever the number of cells. */
 function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void {
   const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
     (await home.isInUse(provider)) && step(home, provider);
@@ -176,7 +176,7 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
   begin('providerBalance', reading(stepProviderBalance));
 }
 
-/** What concerns the payments of a cell, whatever their connections. */
+/** Jobs of a cell's payments, whatever their connections. */
 function cellLoops(begin: Begin, runtime: Runtime): void {
   const { cell } = runtime;
   begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
@@ -187,7 +187,7 @@ function cellLoops(begin: Begin, runtime: Runtime): void {
   begin('testClocks', () => stepTestClocks(runtime), { cell });
 }
 
-/** What concerns the payments of a cell over one connection. */
+/** Jobs of a cell's payments over one connection. */
 function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, rest: Rest): FollowUp {
   const { cell } = runtime;
   const followUp = createFollowUp(runtime, provider);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What `verify` sees of a chain's close. */
+/** A chain's close, as `verify` reads it. */
 export interface StoredDayClose {
   day: string;
   previousDay: string | null;
@@ -18,7 +18,7 @@ export interface StoredDayClose {
   reserved: number;
   held: number;
   receivable: number;
-  /** What it moved over all connections; of a chain's first close with what had moved before. */
+  /** Its movements over all connections; of a chain's first close with all earlier ones. */
   movedCents: number;
 }
 
@@ -57,7 +57,7 @@ export interface ConnectionFigures {
   transitUnsentCents: number | null;
 }
 
-/** What closed chains add up to at a connection. */
+/** The sum of closed chains at a connection. */
 export interface Moved {
   openingCents: number;
   inCents: number;
@@ -71,7 +71,7 @@ export interface Moved {
   chains: string;
 }
 
-/** What one cell moved, as the connection's close has it. */
+/** The movements of one cell, as the connection's close has them. */
 export interface CellShare extends Moved {
   cell: string;
 }
@@ -80,7 +80,7 @@ export interface StoredConnectionClose extends ConnectionFigures {
   head: Buffer;
   /** The cell that is examined. */
   cell: string;
-  /** What the closes of its chains add up to. */
+  /** The sum of the closes of its chains. */
   moved: Moved;
   /** Of every cell there was; empty: there was the first one alone. */
   shares: readonly CellShare[];

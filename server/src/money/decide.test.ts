@@ -328,11 +328,11 @@ describe('an amount', () => {
   });
 });
 
-/** What the operation is worth: what we owe it less what it owes us. */
+/** The operation's worth: our debt to it less its debt to us. */
 const worth = ({ available, reserved, held, receivable }: Balance): number =>
   available + reserved + held - receivable;
 
-/** What a movement brings to the operation from outside, or takes away from it. */
+/** The amount that a movement brings to the operation from outside, or takes away from it. */
 function comesIn(movement: Movement): number {
   switch (movement.kind) {
     case 'credit':
@@ -355,7 +355,7 @@ function comesIn(movement: Movement): number {
   }
 }
 
-/** What a movement adds to what holds have and want together. */
+/** The amount that a movement adds to held and wanted amounts together. */
 function holdsWantMore(movement: Movement): number {
   if (movement.kind === 'hold') return movement.amountCents;
   return movement.kind === 'unhold' ? 0 - movement.capturedCents - movement.wantedCents : 0;

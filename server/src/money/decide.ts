@@ -15,7 +15,7 @@ export interface Balance {
   reserved: number;
   held: number;
   receivable: number;
-  /** What holds still want beyond `held`. */
+  /** The amount that holds still want beyond `held`. */
   holdWanted: number;
 }
 
@@ -42,13 +42,13 @@ export type Movement =
   | { kind: 'release'; grossCents: number }
   /** A charge was paid. */
   | { kind: 'credit'; amountCents: number; feeCents: number }
-  /** What goes back to a payer is set aside before it is sent. */
+  /** Sets the amount of a refund aside before it is sent. */
   | { kind: 'refundReserve'; amountCents: number }
   /** The provider confirmed it: the payer has it. Its part of the charge's fee comes back to the merchant, where that is agreed. */
   | { kind: 'refundComplete'; amountCents: number; feeCents: number }
   /** Refused: the amount goes back to the merchant. */
   | { kind: 'refundRelease'; amountCents: number }
-  /** What stands in suspense is set aside before it is sent back to its payer; on the account's own chain. */
+  /** Sets money in suspense aside before it is sent back to its payer; on the account's own chain. */
   | { kind: 'suspenseReserve'; amountCents: number }
   /** Refused: it stands in suspense again. */
   | { kind: 'suspenseRelease'; amountCents: number }
@@ -68,7 +68,7 @@ export type Movement =
   | { kind: 'unhold'; capturedCents: number; wantedCents: number }
   /** Out of suspense to the operation: `settle` as the payment of its charge, `claim` beside the payment that the charge has. */
   | { kind: 'settle' | 'claim'; amountCents: number; feeCents: number }
-  /** What was taken out of suspense beyond what stood there is taken from the operation; what is missing becomes a debt. */
+  /** Takes the amount that suspense lacks from the operation; the part that the operation lacks becomes a debt. */
   | { kind: 'reclaim'; amountCents: number }
   /** Out of suspense to the installation's own account: a gain, or for what is missing (negative) a loss. */
   | { kind: 'writeOff'; amountCents: number }
@@ -82,7 +82,7 @@ export type Movement =
   /** Money left the provider's account (or, negative, came into it) at the installation's own cost. */
   | { kind: 'bear'; amountCents: number }
   /**
-   * What the provider keeps for its services (or, negative, gives back of it), and money of the company itself that came into the provider's
+   * The provider's fees (or, negative, fees given back), and money of the company itself that came into the provider's
    * account (or, negative, left it). Both on the installation's own chain.
    */
   | { kind: 'providerCost' | 'ownMoney'; amountCents: number }

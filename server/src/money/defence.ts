@@ -41,7 +41,7 @@ export const defenceReasons = [
 ] as const;
 export type DefenceReason = (typeof defenceReasons)[number];
 
-/** What becomes of a defence. `dueAt` null: nothing more is done. */
+/** A defence after a step. `dueAt` null: no further step. */
 export type DefenceTurn =
   | { status: 'pending' | 'unknown'; dueAt: number | null }
   | { status: 'sent' }

@@ -161,7 +161,7 @@ class Books {
     return this.returns.reduce((left, { amountCents }) => left - amountCents, pixCents);
   }
 
-  /** What the hold of the Pix wants. */
+  /** The amount that the hold of the Pix wants. */
   get ofPix(): number {
     const ids = new Set(this.disputes.map(({ holdId }) => holdId));
     return this.open.holds

@@ -67,7 +67,7 @@ export interface DisputeStep {
 
 type Place = Pick<Dispute, 'accountId' | 'id' | 'paymentId' | 'operationId' | 'connection'>;
 
-/** What a report makes of a dispute; null: it says nothing new. `known` is undefined for one that is not known yet. */
+/** The dispute after a report; null: nothing new. `known` is undefined for one that is not known yet. */
 export function reported(
   known: Dispute | undefined,
   report: DisputeReport,
@@ -115,7 +115,7 @@ export function reported(
 const eventOf = (status: DisputeStatus): DisputeEventType =>
   status === 'open' ? 'dispute.opened' : `dispute.${status}`;
 
-/** What the hold of a Pix wants: `leftCents` is what is left of the Pix after all that was returned. */
+/** The amount that the hold of a Pix wants: `leftCents` is the rest of the Pix after all returns. */
 export function wantedCents(ofPix: readonly Dispute[], leftCents: number): number {
   const disputed = ofPix
     .filter((one) => isHolding(one) && one.releasedAt === null)
@@ -167,7 +167,7 @@ export function withTaken(
   });
 }
 
-/** The accepted ones first, then the oldest. By the provider's id where nothing else tells two apart: not by which was read first. */
+/** The accepted ones first, then the oldest. By the provider's id where nothing else distinguishes two: not by the order of reading. */
 function byTurn(one: Dispute, other: Dispute): number {
   const rank = ({ status }: Dispute): number => (status === 'accepted' ? 0 : 1);
   return (

@@ -21,7 +21,7 @@ export const fileTypes = [
   'image/jpeg',
 ] as const satisfies readonly FileType[];
 
-/** What is kept of one dispute. No provider says how many it takes, so the number is ours. */
+/** The files kept for one dispute. No provider says how many it takes, so the number is ours. */
 export const filesMost = 5;
 
 /** Of one file: what Woovi takes (docs/arquivos/upload-de-arquivo.md), and what the table holds. */

@@ -1,11 +1,11 @@
 import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.ts';
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
-/** What is sent to a provider and followed there. */
+/** The kinds that are sent to a provider and followed there. */
 export type SentKind = PaymentKind | 'refund';
 
 /**
- * What is still to be done for a payment at its provider. The row is written with the payment and deleted with its terminal
+ * The open work for a payment at its provider. The row is written with the payment and deleted with its terminal
  * state. The till makes every write of it, under the lock of the operation's balance, except for `dueAt`, which claims move as well
  * (`intents.sql.ts`).
  *
@@ -49,7 +49,7 @@ export interface Intent {
   /** A repeat was refused. */
   refused: boolean;
   createdAt: number;
-  /** What the provider's first answer named the payout, where its queries need that. */
+  /** The provider's own name of the payout from its first answer, where its queries need that. */
   providerRef: string | null;
   /**
    * The account at the provider that its first attempt went to (`provider/identity.ts`): whatever comes of it is there, and nowhere else is it sent

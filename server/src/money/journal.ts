@@ -47,7 +47,7 @@ export const eventKinds = {
   suspense: 7,
   hold: 8,
   unhold: 9,
-  /** What a person decided about an incident; the reference names the incident. */
+  /** A person's decision about an incident; the reference names the incident. */
   resolution: 10,
   /** Of a refund; the subject is the refund. */
   refundReserve: 11,

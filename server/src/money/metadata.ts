@@ -43,7 +43,7 @@ export function metadataOf(given: Metadata | undefined): Metadata | null {
 }
 
 /**
- * What a repeat must have in common besides the other fields. Without pairs there is no such field: so the fingerprints of requests
+ * The part of a repeat that must be equal besides the other fields. Without pairs there is no such field: so the fingerprints of requests
  * from before pairs existed stay what they were.
  */
 export const askedMetadata = (metadata: Metadata | null): { metadata?: string } =>

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { accounts, type Balance, decide, emptyBalance, type Movement } from './decide.ts';
 
-/** What an operator's movements do among all others, in any order. */
+/** An operator's movements among all others, in any order. */
 const cents = fc.integer({ min: 1, max: 1_000 });
 const fee = fc.integer({ min: 0, max: 50 });
 
 interface Step {
   movement: (balance: Balance, holds: number[]) => Movement | null;
-  /** What becomes of the holds that are wanted, the oldest first. */
+  /** The wanted holds after a step, the oldest first. */
   holds?: (holds: number[]) => number[];
 }
 

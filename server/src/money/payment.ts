@@ -16,7 +16,7 @@ export const paymentStatuses = [
 ] as const;
 export type PaymentStatus = (typeof paymentStatuses)[number];
 
-/** Why a state was entered. There is no cause "somebody approved it". */
+/** Why a state was entered. There is no cause "a caller approved it". */
 export type Cause =
   /** A call of a program or a person; `id` is its request id. */
   | ({ by: 'api' } & CallCause)
@@ -77,7 +77,7 @@ export interface Payment {
   /** Encrypted at rest: `secrets.ts` opens it right before a send. */
   pixKey: Buffer | null;
   pixKeyType: PixKeyType | null;
-  /** Who received a transfer, as far as the provider told it. */
+  /** The receiver of a transfer, as far as the provider reported it. */
   receiver: Receiver | null;
   createdAt: number;
   updatedAt: number;
@@ -91,7 +91,7 @@ export interface Payment {
   providerFeeCents: number | null;
   netAmountCents: number | null;
   returnedCents: number;
-  /** What refunds of a charge have given back. */
+  /** The amount that refunds of a charge have given back. */
   refundedCents: number;
   /** A dispute of a Pix of this charge is known: what it wants is held with the posting of the Pix. */
   disputed: boolean;
@@ -102,7 +102,7 @@ export interface Payment {
   connection: string | null;
 }
 
-/** What a payment has from its first moment on. */
+/** The fields that a payment has from its first moment on. */
 type Begun = Pick<
   Payment,
   | 'accountId'

@@ -6,7 +6,7 @@ import type { OpenedIncident } from './state.ts';
 /**
  * THE state machine of refunds: a received Pix goes back to its payer, in whole or in part.
  *
- * A refund is committed as `unknown`, with a reserve of its amount, before the provider hears of it. From then on only the provider's
+ * A refund is committed as `unknown`, with a reserve of its amount, before the provider learns of it. From then on only the provider's
  * word moves it, as with a transfer: `pending` says that the provider has it, `completed` that the payer has the money, `failed` that it
  * was refused for good, and gives the whole reserve back. "Not found" never does.
  *
@@ -102,12 +102,12 @@ export const refundsPerCharge = 200;
 export const isRefundOpen = ({ status }: Pick<Refund, 'status'>): boolean =>
   status === 'unknown' || status === 'pending';
 
-/** What was received for a paid charge; zero for every other payment. */
+/** The amount received for a paid charge; zero for every other payment. */
 export const receivedCents = ({ kind, status, netAmountCents, providerFeeCents }: Payment): number =>
   kind === 'deposit' && status === 'paid' ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
 
 /**
- * What of a charge's fee comes back with one more refund of it.
+ * The part of a charge's fee that comes back with one more refund of it.
  *
  * All parts together are the fee in proportion to what these refunds give back, to the nearest cent and half a cent up. So they never
  * exceed the fee, and are the fee where everything is given back. What a refund that failed would have brought is in the next one.
@@ -138,11 +138,11 @@ export interface RefundOutcome {
   posting: { event: EventKind; movement: Movement; effectiveAt: number } | null;
   events: RefundEventType[];
   incident: OpenedIncident | null;
-  /** What its charge has given back more. */
+  /** The further amount that its charge has given back. */
   refundedCents: number;
 }
 
-/** What `event` makes of `refund`; null when it changes nothing. */
+/** `refund` after `event`; null when it changes nothing. */
 export function nextRefund(
   refund: Refund,
   event: RefundEvent,

@@ -13,7 +13,7 @@ const line = (id: string | null, rtrId: string | null, amountCents = 400, at = n
   at,
 });
 
-/** What is on record after these reports, one after the other. */
+/** The record after these reports, one after the other. */
 function after(...reports: NamedReturn[][]): KnownReturn[] {
   let known: KnownReturn[] = [];
   for (const report of reports) {

@@ -21,15 +21,15 @@ export interface KnownReturn extends NamedReturn {
 export const postedReturnsOf = (endToEnd: string, returns: readonly KnownReturn[]): KnownReturn[] =>
   returns.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd));
 
-/** What was posted as returned of a Pix that a charge received. */
+/** The posted returns of a Pix that a charge received. */
 export const returnedOf = (endToEnd: string, returns: readonly KnownReturn[]): number =>
   postedReturnsOf(endToEnd, returns).reduce((cents, { amountCents }) => cents + amountCents, 0);
 
-/** The Pix of which a report tells. */
+/** The Pix of a report. */
 export interface ReturnedPix {
   /** As in `KnownReturn`. */
   pix: string;
-  /** What stands before `id` in a reference: the end-to-end id, or the provider's id where there is none yet. */
+  /** The part before `id` in a reference: the end-to-end id, or the provider's id where there is none yet. */
   name: string;
 }
 

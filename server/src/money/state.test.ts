@@ -250,7 +250,7 @@ const cells = [
   }),
 ].map((cell) => ({ ...cell, title: `a ${cell.before.kind} that is ${cell.before.status}: ${cell.name}` }));
 
-/** What the journal holds after a step, over what it held before. */
+/** The journal after a step, less the journal before. */
 const knownAfter =
   (step: Step | null, before: Facts['knowsReturn'] = () => false): Facts['knowsReturn'] =>
   (reference) =>
@@ -709,7 +709,7 @@ describe('any sequence of reports [3a]', () => {
           };
           expect(balance.available).toBe(earned[payment.status]);
           expect(payment.returnedCents).toBeLessThanOrEqual(975);
-          // Each state is entered once, and told once.
+          // Each state is entered once, and has one event.
           const several = ['transfer.returned', 'charge.unexpected_payment'];
           const once = told.filter((type) => !several.includes(type));
           expect(new Set(once).size).toBe(once.length);

@@ -6,10 +6,10 @@ import type { KnownReturn } from './returns.ts';
 /**
  * THE state machine of payments.
  *
- * A payment is committed as `unknown` before the provider hears of it, and from then on only the provider's word moves it.
+ * A payment is committed as `unknown` before the provider learns of it, and from then on only the provider's word moves it.
  * The word comes three ways (the answer to a send, a webhook, a query) and means the same on each.
  *
- * **A charge** (`deposit`) waits `unknown` until the provider says that it stands, then `pending` until somebody pays.
+ * **A charge** (`deposit`) waits `unknown` until the provider says that it stands, then `pending` until a payer pays.
  * The exact amount makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
  * not our clock, decides, and the money is real. It is `expired` when a query made a minute after the deadline *in the
  * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it.
@@ -24,8 +24,8 @@ import type { KnownReturn } from './returns.ts';
  * it. `confirmed` (the right code) sets the gross aside and makes it `unknown`, a transfer like any other from then on;
  * `draftEnded` (cancelled, too old, too many wrong codes) makes it `cancelled`, and no money moves.
  *
- * **Every state that is entered has its event, once.** Leaving `unknown` by the provider's word tells `charge.created` or
- * `transfer.created` first, whatever the state: who subscribes to it hears of every payment that the provider has seen, also of one whose first
+ * **Every state that is entered has its event, once.** Leaving `unknown` by the provider's word emits `charge.created` or
+ * `transfer.created` first, whatever the state: a subscriber gets one for every payment that the provider has seen, also for one whose first
  * news is that it is over. Both events then carry the same snapshot. What our own rules refuse before anything is sent has no such event.
  *
  * **Money that arrives oddly is always posted**, never lost and never guessed. What belongs to a deleted operation, what is
@@ -70,7 +70,7 @@ export type PaymentEvent =
   | {
       type: 'refused';
       reason: PaymentReason;
-      /** What the same report says was sent; absent where there is no report, as in the answer to a send. */
+      /** The sent amount in the same report; absent where there is no report, as in the answer to a send. */
       reported?: { amountCents: number; pixKey: string | null };
     }
   /** The provider took money that it had paid before (MED, reversal of a received Pix). */
@@ -130,7 +130,7 @@ export interface OpenedIncident {
   reference: string;
   amountCents: number;
   freezes: boolean;
-  /** What a person needs to know besides. */
+  /** Further facts for a person. */
   detail?: object;
 }
 
@@ -184,9 +184,9 @@ export type IncidentKind =
 /** How long after the deadline in its answer the provider must still show a charge open before it counts as expired. */
 export const expiryGraceMs = 60_000;
 
-/** What `event` makes of `payment`; null when it changes nothing. */
+/** `payment` after `event`; null when it changes nothing. */
 export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step | null {
-  // What moves no money says nothing of money.
+  // An event that moves no money names no money.
   if ('amountCents' in event && event.amountCents <= 0) return null;
   if ('back' in event && event.back.amountCents <= 0) return null;
   switch (event.type) {
@@ -308,7 +308,7 @@ function bookedElsewhere(
   return step;
 }
 
-/** What a merchant reads of money that a person has to decide about. */
+/** The notice to a merchant about money that a person has to decide about. */
 const unexpected = {
   amount_mismatch: 'paid_other_amount',
   second_payment: 'paid_again',
@@ -374,7 +374,7 @@ function payoutReturned(
   if (isOpen(payment) && !matches(payment, { amountCents: event.sentCents, pixKey: event.pixKey }, facts)) {
     return mismatch(payment, event.sentCents);
   }
-  // What came back must first have left: the completion was not seen, so it is posted now.
+  // Money that came back must first have left: the completion was not seen, so it is posted now.
   const step = isOpen(payment) ? completed(payment, null, at, facts) : quiet(payment);
   const returnedCents = step.payment.returnedCents + amountCents;
   if (returnedCents > payment.amountCents - payment.feeCents) {
@@ -441,7 +441,7 @@ function debited(
   const { reference, amountCents, at } = event.back;
   if (facts.knowsReturn(reference) || facts.bookedUnder(event.endToEnd) !== null) return null;
   if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, -1);
-  // What never reached the merchant cannot be taken from it: it goes back out of suspense.
+  // Money that never reached the merchant cannot be taken from it: it goes back out of suspense.
   // Credited or not, a person decides, but for what a dispute holds: that is held for the provider to take.
   const isOther = event.endToEnd !== payment.endToEnd && !facts.isCreditedAndDisputed(event.endToEnd);
   if (isOther && facts.posted(eventKinds.suspense, event.endToEnd))
@@ -498,7 +498,7 @@ function mismatch(payment: Payment, amountCents: number): Step {
   return step;
 }
 
-/** What the provider should report: the net of a transfer, the amount of a charge. */
+/** The amount that the provider should report: the net of a transfer, the amount of a charge. */
 const reportedFor = ({ kind, amountCents, feeCents }: Payment): number =>
   kind === 'transfer' ? amountCents - feeCents : amountCents;
 
@@ -573,11 +573,11 @@ function enter(
 }
 
 /**
- * What leaving `unknown` tells besides the state that is entered. Rejected: telling it on `pending` alone, since a payment that is over
+ * The event of leaving `unknown` besides that of the entered state. Rejected: emitting it on `pending` alone, since a payment that is over
  * before its answer was heard (a fast settlement, a lost answer) would then never have been created for its subscriber.
  */
 export function firstWord(payment: Payment, cause: Cause): PaymentEventType[] {
-  // A call of the merchant's refuses before the provider hears of it, or confirms a draft: neither is the provider's word.
+  // A call of the merchant's refuses before the provider learns of it, or confirms a draft: neither is the provider's word.
   if (payment.status !== 'unknown' || cause.by === 'api' || cause.by === 'rule') return [];
   return [payment.kind === 'deposit' ? 'charge.created' : 'transfer.created'];
 }

@@ -42,7 +42,7 @@ import {
  * run tills over one database.
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with
- * everything read again; after a second one it is bisected, and the command that still collides is told that its request is
+ * everything read again; after a second one it is bisected, and the command that still collides is answered that its request is
  * in progress. Other statement errors: once more, then bisect. A lock that does not come in time: the operations of the batch
  * go on in queues of their own, so that a process that froze with the lock of one operation delays no other operation. A lost
  * connection before COMMIT committed nothing: run again. A lost answer to COMMIT proves nothing: take the same locks again (the lost transaction
@@ -97,7 +97,7 @@ export const emptyCommand = (token: string, deadlineMs: number): Command<void> =
 });
 
 /**
- * What a decision sees. A row or a chain that its command did not name is read, or locked, when it is asked for, and the decision runs once more: it has
+ * The view of a decision. A row or a chain that its command did not name is read, or locked, when it is asked for, and the decision runs once more: it has
  * to let what `get` and `balance` throw pass.
  */
 export interface View {
@@ -319,7 +319,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
     }
   }
 
-  /** While a flush runs: a caller whose deadline passes is answered 503 although the database is silent. A repeat tells what became of the command. */
+  /** While a flush runs: a caller whose deadline passes is answered 503 although the database is silent. A repeat shows the result of the command. */
   function answerLate(batch: Pending[]): AbortController {
     const ran = new AbortController();
     void (async () => {
@@ -419,7 +419,7 @@ class Flush {
       }
       const writes = this.#writeAll(tx);
       if (writes.length === 0) return void (await tx.rollback());
-      // COMMIT travels behind the writes and tells what the first of them failed with; what each of them says is not read.
+      // COMMIT travels behind the writes and reports the first failure among them; their own answers are not read.
       void Promise.allSettled(writes);
       await tx.commit();
     } finally {
@@ -728,7 +728,7 @@ function byChain(batch: readonly Pending[]): Pending[][] {
 
 type FailureKind = 'connection' | 'contention' | 'locked' | 'violation' | 'exhausted' | 'statement';
 
-/** What a failed flush means; the codes are PostgreSQL's (Appendix A of its manual). */
+/** The meaning of a failed flush; the codes are PostgreSQL's (Appendix A of its manual). */
 function kindOf(error: unknown): FailureKind {
   if (error instanceof ConnectionLost || error instanceof CommitUnknown) return 'connection';
   const state = sqlState(error) ?? '';

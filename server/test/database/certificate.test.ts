@@ -48,7 +48,7 @@ async function connect(more: string): Promise<string> {
   return String(((error as Error).cause as Error | undefined)?.message);
 }
 
-test('a PostgreSQL whose certificate nobody vouches for gets no login', async () => {
+test('a PostgreSQL whose certificate no authority vouches for gets no login', async () => {
   expect(await connect('')).toContain('self-signed certificate');
   expect(named).toEqual([]);
 });

@@ -37,7 +37,7 @@ async function allDescriptions(): Promise<Rows<unknown>[]> {
 const nameOf = (property: string, name: string | null): string =>
   name ?? property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** What the program says of its columns, in the words of the catalogue. */
+/** The program's description of its columns, in the words of the catalogue. */
 const saidColumns = () =>
   described.flatMap(({ description }) =>
     Object.entries<{ type: string; name: string | null; isNullable: boolean; isSealed: boolean }>(

@@ -175,7 +175,7 @@ describe('What the dearest call of a kind reads', () => {
       ] as const
     ).map(([route, path]): [string, string, typeof panel] => [`GET ${ofPanel}${route}`, path, panel]),
   ];
-  /** What stands at the places of a path. */
+  /** The values of the places of a path. */
   const filled = (path: string) =>
     path
       .replace('PAYMENT', payment)
@@ -201,7 +201,7 @@ describe('What the dearest call of a kind reads', () => {
         route.startsWith('GET ') &&
         (kind === 'rows' || kind === 'search') &&
         (route.includes(`${ofApi}/`) || route.includes(`${ofPanel}/`)) &&
-        // What the panel has in common with the API is the same code.
+        // Routes that the panel shares with the API are the same code.
         !measured.has(route.replace(ofPanel, ofApi)) &&
         !measured.has(route),
     );

@@ -321,7 +321,7 @@ test('checks come in order: key, permission, header, operation, body', async () 
   expect((await edge.call(charger, worst)).body.code).toBe('malformed_json');
 });
 
-test('a creation that fails unexpectedly is 503, another call 500, and neither tells what happened [7g]', async () => {
+test('a creation that fails unexpectedly is 503, another call 500, and neither says what happened [7g]', async () => {
   const creation = await post(JSON.stringify(charge));
   expect(creation.status).toBe(503);
   expect(creation.body.code).toBe('processing_unavailable');

@@ -383,7 +383,7 @@ describe('rows of other tables', () => {
     expect(await till.submit(asking(looks('unnamed', 'nowhere'), [read(notes, 'other')]))).toBe(
       'stored,none',
     );
-    // What a command of the same flush has staged stays, and becomes a change of the row that is there.
+    // A staged write of a command of the same flush stays, and becomes a change of the row that is there.
     const stages = asking(() => ({
       answer: 'staged',
       writes: [put(notes, note('changed', 'staged'))],

@@ -30,6 +30,19 @@ describe('code', () => {
     ]);
   });
 
+  test('has no comment that begins with a clause about its thing', () => {
+    const opening = 'a comment that begins with "What" or "Whoever": begin with a noun or a verb';
+    expect(rulesOf('a.ts', '/** What a key may do. */')).toEqual([[1, opening]]);
+    expect(rulesOf('a.ts', '/**\n * What a key may do.\n */')).toEqual([[2, opening]]);
+    expect(rulesOf('a.ts', 'a();\n// What was left.\nb(); // Whatever')).toEqual([[2, opening]]);
+    expect(rulesOf('a.ts', '// The rest of a line\n// What stands here continues it.')).toEqual([]);
+    expect(rulesOf('a.ts', '/** Somebody is told. */').map(([, rule]) => rule)).toEqual([
+      'plain words: "somebody", name who does: "a person", "another process"',
+      'plain words: "told", write "reported", "notified" or "shown"',
+    ]);
+    expect(rulesOf('a.ts', '/** The user `nobody`. */')).toEqual([]);
+  });
+
   test('has constant log messages, with what changes as fields', () => {
     const text =
       "log.warn({ err }, 'it failed');\nlog.error(\n  { err, name },\n  `${" + 'name} failed`,\n);';

@@ -20,7 +20,7 @@ export interface StoredKey {
   revokedAt: number | null;
   lastUsedAt: number | null;
   wokenAt: number | null;
-  /** What of the rate limits is the account's own. */
+  /** The rate limits of the account's own. */
   quotas: Quotas;
   /** The cell of its account. */
   cell: string;

@@ -23,7 +23,7 @@ import {
   touchKey,
 } from './keys.sql.ts';
 
-/** What keys need of the installation's secrets. A pepper is named, so that it can be changed. */
+/** The part of the installation's secrets that keys need. A pepper is named, so that it can be changed. */
 export type KeyPeppers = Pick<Secrets, 'currentPepper' | 'pepperOf'>;
 
 export const activeKeysPerAccount = 20;
@@ -263,7 +263,7 @@ export interface VerifiedKey {
   lastUsedAt: number | null;
   /** Whether it may be used from this address. */
   allows(address: string): boolean;
-  /** What of the rate limits is the account's own. */
+  /** The rate limits of the account's own. */
   quotas: Quotas;
 }
 
@@ -275,7 +275,7 @@ const keysAtHand = 10_000;
 export interface Keyring {
   /**
    * The whole key to what it stands for, or undefined for whatever is no key in force (unknown, malformed, revoked, resting: nothing
-   * tells them apart).
+   * distinguishes them).
    */
   get: RefreshingCache<VerifiedKey>['get'];
   /**

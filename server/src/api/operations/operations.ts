@@ -79,7 +79,7 @@ export function operationDirectory(deps: { sql: Sql; clock: Clock }): OperationD
   }
 
   async function readAndPick(accountId: string, named: string | null): Promise<string> {
-    // What is not known may have been created a moment ago by another process.
+    // Another process may have created an unknown one a moment ago.
     known.forget(accountId);
     const found = pick(await known.get(accountId), named);
     if (found === undefined) throw refuse('operation_not_found');

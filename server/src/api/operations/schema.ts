@@ -29,7 +29,7 @@ export const OperationSchema = Type.Object(
 
 const { balanceCents, balanceUpdatedAt, ...unmoved } = OperationSchema.properties;
 
-/** What a creation or a rename answers. */
+/** The answer to a creation or a rename. */
 export const SavedOperationSchema = Type.Object(
   {
     ...unmoved,

@@ -36,7 +36,7 @@ const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files'
 
 type RouteDeps = StatementDeps & { directory: OperationDirectory; papers: Papers };
 
-/** What the balance of the selected operation changed by, and when. It only reads. */
+/** The changes of the selected operation's balance. It only reads. */
 export function statementRoutes(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
   pageRoute(api, cellOf);
   csvRoute(api, cellOf);

@@ -84,7 +84,7 @@ export const moveClock = (
     tx.run(noteMove, [accountId, aheadMs, timestamp(now)]),
   ]);
 
-/** What waits in an account; all times by our clock, as far away as they are by the account's. */
+/** The waiting work of an account; all times by our clock, as far away as they are by the account's. */
 export interface Waiting {
   /** Open charges, those that end first. */
   charges: { id: string; dueAt: number }[];

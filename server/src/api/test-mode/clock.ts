@@ -42,7 +42,7 @@ export interface ClockDeps {
 }
 
 const mostAheadMs = 731 * 86_400_000;
-/** What is due and does not get done (an endpoint that hangs) holds the clock up no longer. */
+/** Due work that is not done by then (an endpoint that hangs) holds the clock up no longer. */
 const patienceMs = 30_000;
 
 export interface ClockView {
@@ -108,7 +108,7 @@ export type Step =
   /** Something is due: the workers have it. `expire`: charges whose end the simulator does not know of yet. */
   { what: 'wait'; expire: string[] } | { what: 'move'; byMs: number } | { what: 'stop' };
 
-/** What comes next, from what waits in the account. Pure. */
+/** The next moment with work, from the waiting work of the account. Pure. */
 export function nextStep(row: ClockRow & { targetAheadMs: number }, waiting: Waiting, now: number): Step {
   const { charges, deadlines, working } = waiting;
   const due = charges.filter(({ dueAt }) => dueAt <= now);

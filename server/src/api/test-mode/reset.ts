@@ -45,7 +45,7 @@ export const copiedColumns = [
   'name',
 ] as const;
 
-/** What every account has of its own. */
+/** The rows that every account has of its own. */
 export const ownColumns = ['id', 'number', 'created_at', 'lost_payments'] as const;
 
 const readRules: Statement = {

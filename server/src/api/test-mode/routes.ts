@@ -80,7 +80,7 @@ export function clockRoutes(api: ApiScope, cellOf: CellOf<ClockDeps>): void {
   );
 }
 
-/** What the simulator does to one payment. */
+/** The simulator's acts on one payment. */
 export function actRoutes(api: ApiScope, cellOf: CellOf<SimulationDeps>): void {
   for (const act of acts) {
     api.post(
@@ -103,7 +103,7 @@ export function actRoutes(api: ApiScope, cellOf: CellOf<SimulationDeps>): void {
   }
 }
 
-/** What the provider does with a dispute. */
+/** The provider's acts on a dispute. */
 export function disputeActRoutes(api: ApiScope, cellOf: CellOf<SimulationDeps>): void {
   for (const act of disputeActs) {
     api.post(

@@ -12,7 +12,7 @@ import { findDispute } from '../../store/rows/disputes.sql.ts';
 import { makeJobDue } from '../../store/rows/jobs.sql.ts';
 
 /**
- * What a merchant plays in a test account: the payer's bank, the receiver's bank and the provider. Each act is a call to the simulator,
+ * The parts that a merchant plays in a test account: the payer's bank, the receiver's bank and the provider. Each act is a call to the simulator,
  * which reports what it did as any provider would. So nothing here approves a payment: the state changes by the simulator's word alone.
  */
 export interface SimulationDeps {
@@ -27,7 +27,7 @@ export const chargeActs = ['pay', 'expire', 'remove', 'return', 'dispute'] as co
 export const transferActs = ['complete', 'refuse', 'return'] as const;
 export const acts = ['pay', 'expire', 'remove', 'complete', 'refuse', 'return', 'dispute'] as const;
 export type Act = (typeof acts)[number];
-/** What the provider says of a dispute. An accepted one takes no money: that is the act `return` on its charge. */
+/** Plays the provider's decision of a dispute. An accepted one takes no money: that is the act `return` on its charge. */
 export const disputeActs = ['defend', 'accept', 'reject', 'cancel'] as const;
 export type DisputeAct = (typeof disputeActs)[number];
 

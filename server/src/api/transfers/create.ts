@@ -6,7 +6,7 @@ import type { LargeTransfers } from '../../operate/accounts/large-transfers.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import type { KeyPlaces } from './key-places.ts';
 
-/** What stands beside the transfers of keys and drafts. */
+/** The dependencies that transfers of keys and drafts share. */
 export interface TransferGuards {
   /** Look-ups that the central directory may answer with no key. */
   keyPlaces: KeyPlaces;

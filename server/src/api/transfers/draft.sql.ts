@@ -10,7 +10,7 @@ import {
 import { later } from '../../store/database/later.ts';
 import { timestamp } from '../../store/database/pool.ts';
 
-/** What is kept of a draft beside its payment, until it is confirmed or ends. Instants are milliseconds since 1970. */
+/** A draft's row beside its payment, until it is confirmed or ends. Instants are milliseconds since 1970. */
 export interface Draft {
   accountId: string;
   paymentId: string;

@@ -40,13 +40,13 @@ import type { KeyPlaces } from './key-places.ts';
  * (`flow/admission.ts`).
  */
 
-/** What a draft needs; the command line has no more. */
+/** The dependencies of a draft; the command line has no more. */
 export type DraftDeps = Pick<
   AcceptDeps,
   'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'log'
 > & { mail: Mail };
 
-/** What confirming a draft needs besides: it is accepted as any transfer is. */
+/** Further dependencies of a confirmation: a draft is accepted as any transfer is. */
 type ConfirmDeps = DraftDeps & AcceptDeps;
 
 /**

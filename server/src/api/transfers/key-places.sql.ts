@@ -2,7 +2,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 
 /**
  * The members of `k.places`: which of them are misses for sure, and whether each takes one of the account's places. `counts` is null for a member
- * that goes: its hour is over, or its key exists. Whoever stored what is known of a payment gave its place back with that.
+ * that goes: its hour is over, or its key exists. The process that stores a payment's answer gives its place back with it.
  *
  * - A miss counts for its hour; a negative time is one of a look-up without a payment.
  * - A payment that no byte left of yet (its intent is `ready`) counts until it is sent, however long that takes.

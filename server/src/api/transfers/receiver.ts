@@ -18,7 +18,7 @@ export interface ReceiverDeps extends DraftDeps {
 export type KeyOwner = { answer: 'told'; receiver: Receiver } | { answer: 'unknown' | 'not_told' };
 
 /**
- * Tells the person who is about to confirm a draft who owns its Pix key. The provider is asked until it has told the owner, who is then stored with
+ * Shows the owner of a draft's Pix key to the person who is about to confirm it. The provider is asked until it has named the owner, who is then stored with
  * the payment. Only a draft can ask: the directory counts look-ups that no payment follows against us.
  * @param mayAsk counts a look-up; false: there were too many
  * @throws ApiError `payment_not_found`, `not_a_draft`, `processing_unavailable`

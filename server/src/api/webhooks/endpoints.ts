@@ -296,7 +296,7 @@ function normalisedDescription(given: string | null): string | null {
   return text === '' ? null : text;
 }
 
-/** @throws ApiError `webhook_url_not_allowed`, whatever the reason: the answer tells nothing about what is inside */
+/** @throws ApiError `webhook_url_not_allowed`, whatever the reason: the answer says nothing about the inside */
 async function checkUrl(deps: WebhooksDeps, holder: KeyHolder, url: string): Promise<void> {
   try {
     deps.addresses.checkUrl(url, holder);

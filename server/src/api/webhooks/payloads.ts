@@ -22,7 +22,7 @@ export const pages = { en: 'webhooks.md', 'pt-BR': 'pt/webhooks.md' } as const s
   string
 >;
 
-/** What `eventTypes` says, for the page in Portuguese. */
+/** The descriptions of `eventTypes`, for the page in Portuguese. */
 const inPortuguese: Readonly<Record<EventType, string>> = {
   'charge.created': 'O provedor respondeu pela primeira vez sobre uma cobrança.',
   'charge.paid': 'Uma cobrança foi paga.',

@@ -10,7 +10,7 @@ import type { DisputeStatus } from '../../provider/provider.ts';
 import { type EventContent, type EventType, eventTypes } from '../../store/events/event.ts';
 
 /**
- * What each event looks like, made by the functions that make the real ones: for tests of an endpoint, and for the pages.
+ * A sample of each event, made by the functions that make the real ones: for tests of an endpoint, and for the pages.
  */
 type Sample = Pick<EventContent, 'change' | 'data'>;
 

@@ -15,7 +15,7 @@ export interface Kept<Row> {
   add(accountId: string, kind: RequestKind, make: () => Row): void;
   /** Counts requests of an account that were taken and could not be stored. */
   leaveOut(accountId: string, count: number): void;
-  /** All since the last call, by account; an account's next row tells `leftOut` requests. */
+  /** All since the last call, by account; an account's next row counts `leftOut` requests. */
   take(): TakenRequests<Row>[];
 }
 

@@ -1,4 +1,4 @@
-/** What of a body is kept: these values, and of every other field that a schema knows its name and kind. */
+/** The kept part of a body: these values, and of every other field that a schema knows its name and kind. */
 const shown = new Set(['amountCents', 'requestKey', 'pixKeyType', 'onlyFailed']);
 
 export interface Redacted {

@@ -42,7 +42,7 @@ const openIn = (view: View, { accountId, chainId }: ChainKey): OpenHolds =>
   view.get(openHolds, accountId + chainId) ?? { accountId, operationId: chainId, holds: [] };
 
 /**
- * What a Pix brought the merchant and was not refunded, fee included. Another Pix than the one that paid the charge stands in suspense, where
+ * The amount that a Pix brought the merchant and that was not refunded, fee included. Another Pix than the one that paid the charge stands in suspense, where
  * no merchant can take it, until a person credits it.
  */
 export function broughtBy(
@@ -54,7 +54,7 @@ export function broughtBy(
   return view.get(creditedPix, accountId + id)?.pix.find((one) => one.endToEnd === pix)?.cents ?? 0;
 }
 
-/** What is left of what a Pix brought, after every return of it that was posted. A refund is none: `broughtBy` has those taken off. */
+/** The rest of a Pix's amount after every posted return of it. A refund is none: `broughtBy` has those taken off. */
 export const leftOf = (broughtCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
   broughtCents - returnedOf(endToEnd, returns);
 
@@ -132,7 +132,7 @@ function aimed(
   const holdId = target === 0 ? null : hold.id;
   const posted = (event: EventKind, movement: Movement, capturedCents: number) => ({
     standing: withHold(withPosting(standing, movement), hold),
-    // A hold may grow and shrink more than once: the token of the command tells these apart.
+    // A hold may grow and shrink more than once: the token of the command distinguishes these.
     postings: [{ chain, subject: hold.id, event, reference: held ? token : '', movement, effectiveAt: now }],
     holdId,
     capturedCents,
@@ -141,7 +141,7 @@ function aimed(
     const capturedCents = captured + Math.min(standing.balance.available, delta);
     return posted(eventKinds.hold, { kind: 'hold', amountCents: delta }, capturedCents);
   }
-  // What was not captured yet is given up first.
+  // The part that was not captured yet is released first.
   const missing = Math.min(held.wantedCents - captured, -delta);
   const freedCents = -delta - missing;
   const freed: Movement = { kind: 'unhold', capturedCents: freedCents, wantedCents: missing };
@@ -153,7 +153,7 @@ export interface Adjusted {
   writes: Write[];
   /** The hold afterwards; null: nothing is held any more. */
   holdId: string | null;
-  /** What it has captured afterwards. */
+  /** Its captured amount afterwards. */
   capturedCents: number;
 }
 
@@ -189,7 +189,7 @@ export function shrunk(
 /**
  * A disputed Pix becomes the merchant's: what its disputes want is held from this moment on.
  * @param credited `cents`: what it brings, before any return of it
- * @returns null: nobody contests it, or nothing is left of it
+ * @returns null: no payer contests it, or nothing is left of it
  */
 function heldWith(
   standing: Standing,
@@ -246,7 +246,7 @@ const holdOf = (
 interface Observed extends Place {
   /** The Pix that pays the charge, where this observation brings it. */
   endToEnd: string | null;
-  /** What each Pix of the payment brought and was not refunded (`broughtBy`). */
+  /** The amount that each Pix of the payment brought and that was not refunded (`broughtBy`). */
   broughtBy: (pix: string | null) => number;
   postings: readonly Posting[];
   /** Every return that the observation reports: it says of which Pix a debit is. */
@@ -285,7 +285,7 @@ export function withHolds(
 
 interface Turned {
   standing: Standing;
-  /** What comes before the posting. */
+  /** The postings in front of this one. */
   holds: Posting[];
   posting: Posting;
 }

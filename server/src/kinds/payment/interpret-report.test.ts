@@ -114,7 +114,7 @@ const refusal = { outcome: 'refused', reason: 'provider_refused', detail: '' } a
 
 const read = (observation: Observation, of: Payment, at: Intent | undefined, can = capabilities) =>
   interpret(observation).read({ payment: of, intent: at, returns: [] }, can);
-/** What comes of an observation: the state after it, postings and incidents. */
+/** The result of an observation: the state after it, postings and incidents. */
 function told(observation: Observation, of: Payment, at: Intent | undefined = intent()) {
   const steps = runEvents(of, read(observation, of, at)?.events ?? [], facts);
   return {

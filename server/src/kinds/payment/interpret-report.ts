@@ -29,7 +29,7 @@ export interface Reading extends Read<PaymentEvent> {
   returns: KnownReturn[];
 }
 
-/** What is stored of a payment, as far as the interpretation depends on it. */
+/** The part of a stored payment that the interpretation depends on. */
 export interface OnRecord {
   payment: Payment;
   intent: Intent | undefined;
@@ -37,7 +37,7 @@ export interface OnRecord {
   returns: readonly KnownReturn[];
 }
 
-/** What an observation concerns and says. */
+/** An observation and its payment. */
 export interface Interpretation {
   /** End-to-end ids of the Pix that it reports as received: whether one is in suspense is read under the lock. */
   received: readonly string[];

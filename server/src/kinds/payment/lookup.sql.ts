@@ -33,7 +33,7 @@ const selectMany: Statement = {
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 
-/** What is shown of a payment, and whether its next query of the provider is overdue. */
+/** A payment as shown, and whether its next query of the provider is overdue. */
 export type FoundPayment = ShownPayment & { queryDue: boolean };
 
 /** By account and id; whose operation it is has to be looked at. */

@@ -17,7 +17,7 @@ import { announce } from './payment-events.ts';
 import { observedLine, sortRefundLines } from './refund-lines.ts';
 
 /**
- * What an answer, a webhook or a query says of a charge or a transfer becomes events of the state machine. Pure. In rare cases it asks for rows
+ * Turns an answer, a webhook or a query about a charge or a transfer into events of the state machine. Pure. In rare cases it asks for rows
  * and for a chain that the command did not name: the till reads and locks them then.
  */
 export function hearPayment(observed: Observed<Observation>): Hearing<Payment> {

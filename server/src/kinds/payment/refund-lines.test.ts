@@ -43,7 +43,7 @@ const line = (more: Partial<PixReturn>): PixReturn => ({
   ...more,
 });
 
-/** What a query of the charge answers, with these returns. */
+/** The answer to a query of the charge, with these returns. */
 function sorted(returns: PixReturn[], refunds: Refund[], known: KnownReturn[] = []) {
   const report: ChargeReport = {
     txid: 'x',

@@ -27,7 +27,7 @@ export interface RefundNews {
   line: PixReturn;
 }
 
-/** What the provider said of a refund. */
+/** The provider's report of a refund. */
 export type RefundObservation = Seen<RefundReport, RefundNews>;
 
 /** The charge and the reason never change: the command for a refund names them before it reads the refund. */
@@ -51,7 +51,7 @@ export const observedRefund = (
 
 type RefundPlace = Pick<Refund, 'accountId' | 'id' | 'operationId' | 'paymentId' | 'reason'>;
 
-/** What a report of the charge says of a refund of it. @param id of the report, for the refund's history */
+/** The news of a refund in a report of its charge. @param id of the report, for the refund's history */
 export function observedLine(
   { refund, line }: RefundLine,
   { connection, observation }: Observed<Observation>,
@@ -104,7 +104,7 @@ function sortLines(returns: readonly PixReturn[], refunds: readonly Refund[], kn
     }
   }
   const others = unnamed.filter((line) => {
-    // What is not settled moved no money, so nothing has to be known of it.
+    // A return that is not settled moved no money, so nothing has to be known of it.
     if (line.id !== null || line.status !== 'settled') return true;
     if (known.some(({ rtrId }) => rtrId === line.rtrId)) return true;
     const same = [...free].filter((one) => one.rtrId === null && one.amountCents === line.amountCents);

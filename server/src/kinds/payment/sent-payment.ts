@@ -9,7 +9,7 @@ import type { Asked, Located, RefusalContext } from '../kind.ts';
 import { hearPayment, isLookedAt, undecidedPayment } from './outcome.ts';
 import { announce } from './payment-events.ts';
 
-/** What charges and transfers have in common: both are payments. */
+/** The common part of charges and transfers: both are payments. */
 export const sentPayment = {
   table: payments,
   notFound: 'payment_not_found',

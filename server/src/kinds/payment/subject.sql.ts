@@ -2,7 +2,7 @@ import type { PaymentKind, PaymentStatus } from '../../money/payment.ts';
 import type { Statement } from '../../ports/sql.ts';
 import type { Receiver } from '../../provider/provider.ts';
 
-/** What a payment says about a person, and when it changed last. */
+/** The personal data of a payment, and its last change. */
 export interface SubjectRow {
   id: string;
   operationId: string;
@@ -19,11 +19,11 @@ export interface SubjectRow {
   description: string;
   metadata: Record<string, string> | null;
   endToEnd: string | null;
-  /** What the merchant wrote to its refunds. */
+  /** The merchant's descriptions of its refunds. */
   refunds: { id: string; description: string }[];
-  /** What it answered to its disputes; sealed, with the dispute's id as context, in hex. */
+  /** The defences of its disputes; sealed, with the dispute's id as context, in hex. */
   defences: { id: string; body: string }[];
-  /** What it gave for the defence of its disputes. */
+  /** The files for the defence of its disputes. */
   files: SubjectFile[];
 }
 

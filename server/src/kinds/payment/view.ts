@@ -46,7 +46,7 @@ function noticeOf({ notice, status, reasonCode }: ShownPayment): Record<Language
   return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
 }
 
-/** What of a payment is shown to its merchant. */
+/** A payment as shown to its merchant. */
 export type ShownPayment = Pick<
   Payment,
   | 'id'

@@ -98,7 +98,7 @@ function heardOf(view: View, { observed, stored, charge, reading }: Case, now: n
     undecided: reading.undecided,
     providerRef: null,
     incidents: step?.incident ? [step.incident] : [],
-    // What the hold frees is posted first: it was computed before a returned fee could fill the hold.
+    // The freed amount of the hold is posted first: it was computed before a returned fee could fill the hold.
     postings: [...(freed?.postings ?? []), ...ended],
     writes: [
       ...(chargeNow === charge ? [] : [put(payments, chargeNow)]),
@@ -113,7 +113,7 @@ function heardOf(view: View, { observed, stored, charge, reading }: Case, now: n
   };
 }
 
-/** What was refunded cannot be taken again: the hold of a disputed Pix shrinks to what is left of the Pix. */
+/** A refunded amount cannot be taken again: the hold of a disputed Pix shrinks to the rest of the Pix. */
 export function heldLess(view: View, charge: Payment, token: string, now: number): Adjusted | null {
   const { accountId, id: paymentId, operationId, endToEnd } = charge;
   if (endToEnd === null) return null;

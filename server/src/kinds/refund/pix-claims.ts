@@ -9,7 +9,7 @@ import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { type Read, read, type View } from '../../store/till.ts';
 
-/** What took a Pix in suspense already, or may take it: then it must not go back to its payer as well. */
+/** The claims on a Pix in suspense: a claimed Pix must not go back to its payer as well. */
 export interface PixClaims {
   refunds: readonly Refund[];
   /** Refunds that failed here and that the provider reports as carried out, by id. */

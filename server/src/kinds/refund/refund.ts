@@ -72,7 +72,7 @@ async function prepareRefund(
 }
 
 /**
- * What has claimed the Pix of a return to the payer since that return was decided. The return may wait for hours while withdrawals are paused
+ * The claim on the Pix of a return to the payer that came after its decision. The return may wait for hours while withdrawals are paused
  * or the provider is down, and the provider may have taken the money back in the meantime. @returns null when nothing has
  */
 async function claimSince(

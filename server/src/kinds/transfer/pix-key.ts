@@ -8,7 +8,7 @@ export type NormalisedPixKey =
   /** `invalid_length`: not 3 to 150 code points; `invalid_pix_key`: not the format of its type. */
   | { ok: false; code: 'invalid_length' | 'invalid_pix_key' };
 
-/** What mails and files in Portuguese call them; texts in English have the codes of the API. */
+/** Their names in Portuguese mails and files; texts in English have the codes of the API. */
 export const pixKeyTypeNames: Readonly<Record<PixKeyType, string>> = {
   CPF: 'CPF',
   CNPJ: 'CNPJ',

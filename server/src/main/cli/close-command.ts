@@ -87,7 +87,7 @@ type Shown = Pick<
 const isAssumed = ({ inTransitCents, transitSettledCents, transitPendingCents }: Shown): boolean =>
   (transitPendingCents ?? 0) > 0 && inTransitCents !== transitSettledCents;
 
-/** What of transfers without an end counts as gone, and what the other answers would give. */
+/** The transfers without an end that count as gone, and the results of the other answers. */
 function transitLines(one: Shown): string[] {
   const { connection, differenceCents, inTransitCents } = one;
   const [settled, pending, unsent] = [

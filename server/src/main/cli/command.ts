@@ -5,7 +5,7 @@ import type { Edge } from '../start.ts';
 export interface Command {
   /** One or two words. */
   name: string;
-  /** What follows the name. */
+  /** The operands behind the name. */
   usage?: string;
   about: string;
   options?: NonNullable<ParseArgsConfig['options']>;

@@ -237,7 +237,7 @@ async function storyOf(context: Context, id: string) {
     paidAt: instant(payment.paidAt),
     expiresAt: instant(payment.expiresAt),
     history: payment.history,
-    /** What is still to be sent or followed of it and of its refunds. */
+    /** The open intents of it and of its refunds. */
     intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
       id: paymentId,
       connection,
@@ -259,7 +259,7 @@ async function storyOf(context: Context, id: string) {
       openedAt: instant(one.openedAt),
       resolvedAt: instant(one.resolvedAt),
     })),
-    /** What the provider said to attempts that it did not accept. */
+    /** The provider's words to attempts that it did not accept. */
     words: words.map((one) => ({ ...one, at: instant(one.at) })),
     postings: postings.map(({ postedAt, ...one }) => ({ ...one, postedAt: instant(postedAt) })),
   };

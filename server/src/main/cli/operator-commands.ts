@@ -603,7 +603,7 @@ async function inAllCells(context: Context): Promise<Operator> {
   return { ...operatorOf(context), everyCell };
 }
 
-/** What concerns no account of the cell is an incident of the installation. */
+/** An incident without an account in the cell is one of the installation. */
 async function recordFound(context: Context, { cell, checks }: CellChecks): Promise<void> {
   const found = divergencesOf(checks);
   if (found.length === 0) return;
@@ -676,7 +676,7 @@ function holdAnswer(hold: HoldView): Answer {
   return { json: shownHold(hold), text };
 }
 
-/** What was revoked or removed in a time that was lost is in force again. */
+/** Keys and people that were revoked or removed in a lost time are in force again. */
 const inForceLines = ({ keys, people }: InForceAgain): string[] => [
   'in force again, also if revoked or removed since; revoke them before `vintem reconcile` ends the pause:',
   ...keys.map((key) => `  key ${key.id} of ${key.accountId}: ${key.permissions.join(',')} ${key.name}`),

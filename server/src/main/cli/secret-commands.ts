@@ -9,7 +9,7 @@ import { type Context, onDatabase } from '../start.ts';
 import { type Answer, type Command, table } from './command.ts';
 import { operatorOf } from './operator-commands.ts';
 
-/** What changes the secret of the installation. */
+/** Commands that change the secret of the installation. */
 export const secretCommands: Command[] = [
   {
     name: 'secret status',

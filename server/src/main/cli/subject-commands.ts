@@ -19,7 +19,7 @@ import {
 import { onAccount } from './in-cells.ts';
 import { operatorOf } from './operator-commands.ts';
 
-/** What data protection law requires for the data of a person. */
+/** Commands that data protection law requires for the data of a person. */
 export const subjectCommands: Command[] = [
   {
     name: 'subject export',

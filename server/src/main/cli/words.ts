@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein';
 import type { Command, CommandInput } from './command.ts';
 import { commands } from './commands.ts';
 
-/** What the command line makes of the words that it is given, and how it explains itself. */
+/** Reads the words of the command line, and prints its help. */
 
 /** The command that the first one or two words name. */
 export function findCommand(argv: readonly string[]): Command | undefined {

@@ -454,7 +454,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 10,
-    name: 'one request key makes one payment, for ever',
+    name: 'one request key makes one payment, always',
     payment: (payment, world) => {
       const account = { id: payment.accountId, number: payment.accountNumber };
       return first(

@@ -48,7 +48,7 @@ export const limits = {
   resetAddress: floods(20, hour),
   /** Challenges for passkeys, of which each is a row, and the answers to them. */
   passkeyAddress: floods(150, 15 * minute),
-  /** Mails that somebody else can set off, by recipient. */
+  /** Mails that a stranger can set off, by recipient. */
   resetMail: floods(5, hour),
   emailChangeMail: floods(3, hour),
   emailChangePerson: floods(10, hour),

@@ -7,9 +7,9 @@ export const freezeMs = 24 * 3600 * 1000;
 /** The address of the caller as the edge saw it: better-auth reads it from a header that only we set. */
 export const addressHeader = 'x-vintem-address';
 
-/** What is checked before a call reaches better-auth. */
+/** The checks before a call reaches better-auth. */
 export interface AuthCall {
-  /** `required`: of somebody who is signed in; `optional`: the session is checked if there is one. */
+  /** `required`: of a person who is signed in; `optional`: the session is checked if there is one. */
   session?: 'required' | 'optional';
   /**
    * By what a caller's network is counted before the call reads or writes a row. Without one: what needs a session, and what touches no

@@ -35,7 +35,7 @@ interface Answered {
   answer: Response;
 }
 
-/** What bounds the tries of a sign-in. */
+/** The limits of a sign-in's tries. */
 export interface SignInGuards {
   attempts: Attempts;
   devices: KnownDevices;
@@ -52,7 +52,7 @@ export interface EffectDeps {
   guards: SignInGuards;
 }
 
-/** What follows from an answer of better-auth: what a session stands for, freezes, mails, and the security event. */
+/** The effects of better-auth's answers: the session's standing, freezes, mails, and the security event. */
 export function authEffects(effectDeps: EffectDeps) {
   return {
     after: (answered: Answered): Promise<void> =>

@@ -64,7 +64,7 @@ export function authRoutes(
           ...(request.method === 'POST' ? { body: JSON.stringify(bodyOf(request.body)) } : {}),
         }),
       );
-      // Of its own errors and of the store's, better-auth tells no more than the status; it depends on nothing but the database.
+      // Of its own errors and of the store's, better-auth gives no more than the status; it depends on nothing but the database.
       if (answer.status >= 500) throw refuse('processing_unavailable');
       // The secret of a link was right, so it was no guess.
       if (answer.ok && rule.byNetwork === 'linkSecret')

@@ -56,7 +56,7 @@ export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: F
     verification: { disableCleanup: true, storeIdentifier: 'hashed' },
     telemetry: { enabled: false },
     logger: { disabled: true },
-    // What is no refusal of its own comes to our error handler; else it answers 500 and prints the error, statement included.
+    // Errors that are no refusals of its own come to our error handler; else it answers 500 and prints the error, statement included.
     onAPIError: { throw: true },
     emailAndPassword: {
       enabled: true,

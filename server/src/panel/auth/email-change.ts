@@ -29,7 +29,7 @@ const linkLivesMs = 60 * 60_000;
 
 /**
  * Asks for another address: nothing changes until the link that goes there is opened. The old address gets a link that ends the
- * change. The answer is the same when somebody has the wanted address already; its owner gets a mail then, and no link.
+ * change. The answer is the same when another person has the wanted address already; its owner gets a mail then, and no link.
  * @throws PanelError `too_many_attempts`
  */
 export async function askForEmail(
@@ -81,7 +81,7 @@ export async function confirmEmail(deps: EmailChangeDeps, token: string, ipAddre
   const now = deps.clock.now();
   const changed = await deps.sql.tx(async (tx) => {
     const wanted = await takeNewEmail(tx, tokenHash(token), now);
-    // Somebody may have come with that address since.
+    // Another person may have taken that address since.
     if (!wanted || (await findUser(tx, wanted.email))) throw new PanelError('link_invalid');
     await updateEmail(tx, wanted.userId, wanted.email, now + freezeMs, now);
     return wanted;

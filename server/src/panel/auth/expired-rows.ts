@@ -5,7 +5,7 @@ import { pruneExpired } from './expired-rows.sql.ts';
 const rowsPerStep = 500;
 
 /**
- * Removes sessions, challenges and links whose time is over. better-auth would remove all of them in one statement when somebody signs
+ * Removes sessions, challenges and links whose time is over. better-auth would remove all of them in one statement when a person signs
  * in: with two million rows of strangers, no code of an app was accepted within the time that a statement has.
  * @returns whether there is more to remove at once
  */

@@ -4,7 +4,7 @@ import type { PanelMails } from '../people/mails.ts';
 import type { Attempts } from './attempts.ts';
 import type { KnownDevices } from './known-device.ts';
 
-/** One try at a code, of somebody who has shown the password or a session. */
+/** One try at a code, of a person who has shown the password or a session. */
 export interface FactorTry {
   user: { id: string; email: string };
   method: 'app' | 'backup code';

@@ -4,7 +4,7 @@ import type { Sql } from '../../ports/sql.ts';
 import { findInForce } from '../people/members.sql.ts';
 import type { Role } from '../people/roles.ts';
 
-/** What a stream of the panel was let through for. */
+/** The rights that a stream of the panel was opened with. */
 interface Holder {
   sessionId: string;
   accountId: string;

@@ -45,7 +45,7 @@ export interface Member extends Membership {
   person: Person;
 }
 
-/** What a route of the panel requires of its caller. */
+/** The requirements of a panel route on its caller. */
 export interface PanelFacts {
   needs: Ability;
   /** The password was given within the last ten minutes. */
@@ -208,7 +208,7 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
       const idle = now - Math.max(lastSeen(person), lastProof(person)) > idleMs;
       if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
-      // What was idle stays so until the password was given: a page that is only looked at does not wake it.
+      // An idle session stays so until the password was given: a page that is only looked at does not wake it.
       const notes: Promise<unknown>[] = [];
       if (!idle && now - lastSeen(person) > touchEveryMs) notes.push(touchSession(deps.sql, person.id, now));
       if (now - (membership.usedAt ?? 0) > touchEveryMs)
@@ -270,7 +270,7 @@ export function requireSecondFactor({
 }
 
 /**
- * What changes how a person signs in: with one of their factors, if they have one. A stolen password alone neither adds nor removes a
+ * Changes of how a person signs in: with one of their factors, if they have one. A stolen password alone neither adds nor removes a
  * factor.
  * @throws PanelError `second_factor_required`
  */

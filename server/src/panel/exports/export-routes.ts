@@ -384,7 +384,7 @@ const rowOfOperation = (one: BalanceRow): Row => [
 
 const eventColumns = ['id', 'type', 'timestamp', 'operationId', 'subject', 'status', 'amount'] as const;
 
-/** What every payload has, and what those of payments have besides. */
+/** The fields of every payload, and further ones of payments. */
 interface EventBody {
   id: string;
   type: string;

@@ -6,7 +6,7 @@ import type { Payment } from '../../money/payment.ts';
 import type { Refund } from '../../money/refund.ts';
 import { pixKeyText } from '../views/receivers.ts';
 
-/** What stands on a receipt, besides the payment itself. */
+/** The content of a receipt besides the payment itself. */
 export interface ReceiptFacts {
   accountName: string;
   operationName: string;

@@ -8,7 +8,7 @@ import { recordSecurityEvent, type SecurityEventDeps } from '../people/security-
 import { AcceptBody, Done, InvitationBody, InvitationSchema } from '../schema/schema.ts';
 import { personConfig } from './person-routes.ts';
 
-/** What a person does with an invitation to an account. */
+/** A person's acts on an invitation to an account. */
 export function invitationRoutes(
   api: ApiScope,
   deps: SecurityEventDeps,

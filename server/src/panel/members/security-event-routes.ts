@@ -122,7 +122,7 @@ const rowOf = (one: ListedSecurityEvent): readonly Cell[] => [
   one.id,
 ];
 
-/** What people can read of the detail; ids are left to the log. */
+/** The readable part of the detail; ids are left to the log. */
 const shownDetails: ReadonlySet<string> = new Set([
   'method',
   'factor',

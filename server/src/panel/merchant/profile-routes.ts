@@ -15,7 +15,7 @@ const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) 
   api: described,
   panel: { needs, ...more },
 });
-/** What payers see of an account is for those who decide who belongs to it. */
+/** Only those who decide who belongs to an account change its look for payers. */
 const decides = asks('members', { fresh: true, sensitive: true });
 const tags = ['Merchant'];
 

@@ -49,7 +49,7 @@ interface CreatedKey {
 /** Subject and text of a mail in both languages, without its recipient. */
 type Texts = Readonly<Record<Language, MailText>>;
 
-/** What mails of the panel are made of. */
+/** The parts of the panel's mails. */
 export interface MailDeps {
   config: { publicUrl: string };
   mail: Mail;

@@ -17,7 +17,7 @@ export interface Membership {
   joinedAt: number;
   graceDays: number;
   graceSince: number | null;
-  /** What of the rate limits is the account's own. */
+  /** The rate limits of the account's own. */
   quotas: Quotas;
   /** When this session was last used in the account, noted at most once a minute. */
   usedAt: number | null;
@@ -173,7 +173,7 @@ const selectAccess: Statement = {
 };
 
 /**
- * The sessions that were used in this account and still open it, with the times of their use there; of somebody who has no other account
+ * The sessions that were used in this account and still open it, with the times of their use there; of a person who has no other account
  * also those that were not used yet.
  */
 export const findAccess = (
@@ -240,7 +240,7 @@ const selectInForce: Statement = {
     WHERE s.id = ANY ($1::uuid[]) AND s.expires_at > $2`,
 };
 
-/** What these sessions stand for now, in each account of their persons. */
+/** The current standing of these sessions, in each account of their persons. */
 export const findInForce = (
   sql: Queries,
   sessionIds: readonly string[],
@@ -270,7 +270,7 @@ const deleteYoungPasskeys: Statement = {
   text: `DELETE FROM panel_passkey WHERE user_id = $1 AND created_at > $2`,
 };
 
-/** What was begun or added just before: a thief who had the session may have added it. */
+/** Factors begun or added just before: a thief who had the session may have added it. */
 export async function removeYoungFactors(tx: Queries, userId: string, sinceMs: number): Promise<void> {
   await tx.run(deleteYoungTotp, [userId, timestamp(sinceMs)]);
   await tx.run(deleteYoungPasskeys, [userId, timestamp(sinceMs)]);
@@ -413,7 +413,7 @@ const insertCredential: Statement = {
     VALUES ($1, $2, $5, 'credential', $3, $4, $4)`,
 };
 
-/** In better-auth's form: the credential's account is the user. @returns false when somebody came with that address meanwhile */
+/** In better-auth's form: the credential's account is the user. @returns false when another person took that address meanwhile */
 export async function insertUser(
   tx: Queries,
   user: User & { credentialId: string; passwordHash: string; createdAt: number },
@@ -553,7 +553,7 @@ const acceptRow: Statement = {
   text: `UPDATE panel_invitation SET accepted_at = $3 WHERE account_id = $1 AND id = $2 AND accepted_at IS NULL RETURNING id`,
 };
 
-/** @returns false when somebody accepted it first */
+/** @returns false when another person accepted it first */
 export const markAccepted = async (tx: Queries, invitation: Invitation, nowMs: number): Promise<boolean> =>
   (await tx.run(acceptRow, [invitation.accountId, invitation.id, timestamp(nowMs)])).length > 0;
 

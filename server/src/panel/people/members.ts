@@ -143,7 +143,7 @@ export async function createFirstMember(
 }
 
 /**
- * Open invitations that the new role may not make end with the old role. Keys work on until somebody decides, as where a person leaves.
+ * Open invitations that the new role may not make end with the old role. Keys work on until a person decides, as where a person leaves.
  * @returns the active keys of this person that the new role could not make
  * @throws PanelError `role_denied`, `last_owner`, `not_found`
  */
@@ -176,7 +176,7 @@ const keysOf = async (tx: Queries, accountId: string, userId: string, now: numbe
   (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
 
 /**
- * Ends the membership, and with it the open invitations that this person made. Their keys work on until somebody decides: a shop
+ * Ends the membership, and with it the open invitations that this person made. Their keys work on until a person decides: a shop
  * must not stop because a developer left. With `revokeKeys` they end in the same transaction.
  * @returns the active keys that this person made and that are left
  * @throws PanelError `role_denied`, `last_owner`, `not_found`

@@ -59,7 +59,7 @@ function hashOf(password: string, nonce: Buffer, memory: number, count: number):
   });
 }
 
-/** What is left of a password of twelve characters once these are taken out of it decides whether it can be guessed. */
+/** The rest of a password of twelve characters without these decides whether it can be guessed. */
 const common =
   /password|passwort|passw0rd|senha|s3nha|vintem|qwerty|qwertz|asdfgh|zxcvbn|1q2w3e4r|123456789|12345678|1234567|123456|12345|1234|987654321|iloveyou|teamo|tequiero|welcome|bemvindo|letmein|entrar|administrador|administrator|admin|dragon|monkey|princesa|princess|football|futebol|baseball|flamengo|corinthians|palmeiras|brasil|brazil|deusefiel|jesus|jesuscristo|sunshine|superman|batman|master|mestre|changeme|mudar|trocar|secret|segredo|abcdefgh|abcdef|abc|pix|banco|20[0-3]\d|19[5-9]\d|000|111|222|333|444|555|666|777|888|999/gi;
 

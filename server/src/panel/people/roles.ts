@@ -6,7 +6,7 @@ export type Role = (typeof roles)[number];
 
 export const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);
 
-/** What a person may do in an account: what an API key may, and what only people do. */
+/** The rights of a person in an account: those of an API key, and those of people alone. */
 export type Ability = Permission | 'keys' | 'members' | 'audit';
 
 const everything: readonly Ability[] = [...permissions, 'keys', 'members', 'audit'];

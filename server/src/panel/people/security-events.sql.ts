@@ -14,7 +14,7 @@ export interface SecurityEventRow {
   detail: Record<string, unknown>;
 }
 
-/** What a person does to their own access belongs to their account, if they have one; with several accounts it is their own. */
+/** A person's acts on their own access belong to their account, if they have one; with several accounts they are their own. */
 const insert: Statement = {
   name: 'security_event_insert',
   text: `INSERT INTO security_event (id, at, account_id, user_id, session_id, actor, kind, outcome, ip_address, detail)
@@ -46,7 +46,7 @@ export interface ListedSecurityEvent extends SecurityEventRow {
   subjectName: string | null;
 }
 
-/** What an event has to be; null: whatever it is. */
+/** The filter of an event; null: any. */
 export interface SecurityEventFilter {
   kinds: readonly string[] | null;
   outcome: string | null;

@@ -5,7 +5,7 @@ import { lowestIdAt } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { insertSecurityEvent, pruneSecurityEvents } from './security-events.sql.ts';
 
-/** What is recorded; `docs/security/events.md` describes each. */
+/** The recorded kinds; `docs/security/events.md` describes each. */
 export const securityEventKinds = [
   'sign_in',
   'sign_out',
@@ -45,7 +45,7 @@ export const securityEventKinds = [
   'access.refused',
 ] as const;
 
-/** What people look for: kinds under the words of the page. */
+/** Groups that people look for: kinds under the words of the page. */
 export const activityGroups = {
   access: ['sign_in', 'sign_out', 'session.ended', 'access.refused'],
   factors: [

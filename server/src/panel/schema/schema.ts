@@ -141,7 +141,7 @@ const paymentNames = {
   description: Type.String(),
 };
 
-/** What people call a payment by. */
+/** The name of a payment for people. */
 const PaymentNames = Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof paymentNames>>> | null>({
   description: 'The payment; null: there is none, or its operation was deleted',
   anyOf: [{ type: 'null' }, Type.Object(paymentNames)],

@@ -16,7 +16,7 @@ const mailsShown = 50;
 export const hasMailbox = ({ config }: { config: Config }): boolean =>
   isTrial(config) && config.smtpUrl === null && config.trustedProxies.length === 0;
 
-/** What opens the mailbox page: only who reads the output of `start` knows it. */
+/** The secret of the mailbox page: only the reader of `start`'s output knows it. */
 const mailboxToken = (secrets: Pick<Secrets, 'derive'>): string =>
   secrets.derive('mailbox').toString('base64url');
 

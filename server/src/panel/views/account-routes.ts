@@ -34,7 +34,7 @@ import {
   viewOfRecord,
 } from './records.ts';
 
-/** What the document says of a call; who may make it is decided by the role (`config.panel`). */
+/** The document's entry of a call; the role decides who may make it (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const asks = (needs: PanelFacts['needs']) => ({ api: described, panel: { needs } });
 

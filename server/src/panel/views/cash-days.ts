@@ -2,7 +2,7 @@ import { type DayFigures, figuresOf } from '../../operate/closes/day.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { chainHeads, findClosedDays, findOpenDaySums } from './cash-days.sql.ts';
 
-/** What came in and what went out on a day of São Paulo. */
+/** Money in and out on a day of São Paulo. */
 export interface CashDay {
   day: string;
   inCents: number;
@@ -12,7 +12,7 @@ export interface CashDay {
 
 export interface CashDays {
   days: CashDay[];
-  /** False: today is not summed up to its last journal yet; the next look goes on from there. */
+  /** False: today is not summed up to its last journal yet; the next look continues from there. */
   complete: boolean;
 }
 

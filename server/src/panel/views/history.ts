@@ -11,7 +11,7 @@ export interface ShownStep {
     id: string;
     /** Of the API key, the person or the operator; null: not recorded, or no name applies. */
     name: string | null;
-    /** What the name names: a key and a person both cause `api` and `rule`. */
+    /** The kind of the name: a key and a person both cause `api` and `rule`. */
     actor: 'key' | 'person' | 'operator' | null;
   };
 }

@@ -33,7 +33,7 @@ import {
 } from '../schema/schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
-/** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away for a second factor. */
+/** Giving more access needs a fresh password, a second factor and a person who is not frozen; taking access away needs a second factor. */
 const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) => ({
   api: described,
   panel: { needs, ...more },
@@ -171,7 +171,7 @@ function takeAwayRoutes(api: ApiScope, cellOf: CellOf<KeyDeps & SecurityEventDep
         body: Nothing,
         response: { 200: Done },
       },
-      // Without a fresh password and also while frozen: somebody who sees a key misused must be able to stop it.
+      // Without a fresh password and also while frozen: a person who sees a key misused must be able to stop it.
       config: asks('keys', { secondFactor: true }),
     },
     async (request) => {

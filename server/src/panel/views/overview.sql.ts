@@ -41,7 +41,7 @@ export interface UnknownRow {
   createdAt: number;
 }
 
-/** What is not confirmed yet, the oldest first. */
+/** Payments that are not confirmed yet, the oldest first. */
 export const findUnknown = (
   sql: Queries,
   accountId: string,
@@ -121,7 +121,7 @@ const selectFirstSteps: Statement = {
     HAVING NOT EXISTS (SELECT FROM balance WHERE account_id = $1 AND operation_id = ANY ($2::uuid[]) AND seq > ${newAtMost})`,
 };
 
-/** What a new account has done; null: it is not new any more. */
+/** The first steps of a new account; null: it is not new any more. */
 export const findFirstSteps = async (
   sql: Queries,
   accountId: string,

@@ -22,7 +22,7 @@ export const receiversFor =
 export const maskedFor = (role: Role, key: string | null): string | null =>
   key === null || seesWholeKeys(role) ? key : maskedPixKey(key);
 
-/** What a Pix key looks like to people: 529.982.247-25, (11) 99999-8888. */
+/** A Pix key in the form that people know: 529.982.247-25, (11) 99999-8888. */
 export function pixKeyText(type: string | null, key: string): string {
   if (type === 'CPF') return key.replace(/^(\d{3})(\d{3})(\d{3})(\d{2})$/, '$1.$2.$3-$4');
   if (type === 'CNPJ')
@@ -31,7 +31,7 @@ export function pixKeyText(type: string | null, key: string): string {
   return key;
 }
 
-/** Whom a transfer pays, in one line: the name, where the provider told it, and the key. Null: neither is known. */
+/** The receiver of a transfer in one line: the name, where the provider gave it, and the key. Null: neither is known. */
 export const receiverText = (
   receiver: Receiver | null,
   type: string | null,
@@ -53,7 +53,7 @@ export function openedKey(
 }
 
 /**
- * The forms in which a key may be stored that somebody typed: `529.982.247-25`, `(11) 99999-8888`, an e-mail, a random key. Empty: not
+ * The forms in which a typed key may be stored: `529.982.247-25`, `(11) 99999-8888`, an e-mail, a random key. Empty: not
  * a whole key. Eleven digits may be a CPF or a mobile number.
  */
 export function keysTyped(text: string): string[] {

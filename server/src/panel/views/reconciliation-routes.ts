@@ -37,7 +37,7 @@ interface ReconciliationDeps {
   refreshIfOverdue(payment: Payment): Promise<Payment>;
 }
 
-/** What agrees, what is not confirmed yet, and what somebody has to decide. */
+/** Payments that agree, payments not confirmed yet, and decisions that wait for a person. */
 export function reconciliationRoutes(
   api: ApiScope,
   cellOf: CellOf<ReconciliationDeps>,

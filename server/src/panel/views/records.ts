@@ -209,7 +209,7 @@ async function findByKey(
   return { records, next: wholePeriod ? null : (rows[looked - 1] ?? null) };
 }
 
-/** What people call a payment by: who paid or was paid, and what for. */
+/** The name of a payment for people: who paid or was paid, and what for. */
 export const namesOf = (
   payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'receiver' | 'description'>,
   receiverOf: ReceiverOf,

@@ -38,7 +38,7 @@ const tags = ['Panel'];
 
 /**
  * The refunds of a charge, over all operations of the account. A person's refund needs no mailed code, as a transfer does: it can go
- * to nobody but the payer. It needs a second factor and a password given within ten minutes.
+ * to the payer alone. It needs a second factor and a password given within ten minutes.
  */
 interface RefundsDeps {
   sql: Sql;

@@ -9,7 +9,7 @@ import { RequestListSchema, RequestQuery } from '../schema/schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 
-/** What the merchant's own programs asked of the API in the last 30 days. */
+/** The API requests of the merchant's own programs in the last 30 days. */
 export function requestRoutes(api: ApiScope, cellOf: CellOf<RequestListDeps>): void {
   api.get(
     '/requests',

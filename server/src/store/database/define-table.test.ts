@@ -36,7 +36,7 @@ const textOf = (verb: string) =>
 
 const account = '01939f3a-7a00-7000-8000-000000000003';
 
-/** What runs over it: the names of statements with their values. */
+/** The statements that run over it: their names with their values. */
 function recorder(): { tx: Queries; ran: [string, unknown][] } {
   const ran: [string, unknown][] = [];
   const run: Queries['run'] = async ({ name }, values) => {

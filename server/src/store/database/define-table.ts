@@ -87,7 +87,7 @@ export interface Description<Row> {
   /** By which rows are read, changed and deleted, unique. */
   key: readonly (keyof Row & string)[];
   columns: { readonly [K in keyof Row]-?: Column<Row[K]> };
-  /** What is done with its rows. `upsert`: an insert that changes the row with this key if there is one. */
+  /** The statements on its rows. `upsert`: an insert that changes the row with this key if there is one. */
   verbs: readonly Verb[];
   /** Other columns of an insert: SQL, or the value of a column. */
   also?: Readonly<Record<string, string | { as: keyof Row & string }>>;

@@ -72,16 +72,16 @@ export function lossOf(mark: Mark, look: Look): Loss | null {
 
 /**
  * As text, so that every driver reads it alike.
- * @param tells false for a managed server that says neither its identifier nor its timeline
+ * @param named false for a managed server that says neither its identifier nor its timeline
  */
-const lookText = (tells: boolean): string => `SELECT json_build_object(
+const lookText = (named: boolean): string => `SELECT json_build_object(
     'newest', (SELECT json_build_object('seq', seq, 'token', token, 'at', floor(extract(epoch FROM written_at) * 1000))
       FROM vintem.database_mark ORDER BY seq DESC LIMIT 1),
     'oldestSeq', (SELECT min(seq) FROM vintem.database_mark),
     'token', (SELECT token FROM vintem.database_mark WHERE seq = $1::bigint),
     'noted', EXISTS (SELECT FROM vintem.lost_time WHERE since <= $2::timestamptz AND noted_at >= $2::timestamptz),
-    'system', ${tells ? '(SELECT system_identifier::text FROM pg_control_system())' : "''"},
-    'timeline', ${tells ? 'left(pg_walfile_name(pg_current_wal_lsn()), 8)' : "''"},
+    'system', ${named ? '(SELECT system_identifier::text FROM pg_control_system())' : "''"},
+    'timeline', ${named ? 'left(pg_walfile_name(pg_current_wal_lsn()), 8)' : "''"},
     'synchronous', current_setting('synchronous_standby_names') <> '',
     'flushes', current_setting('fsync') = 'on',
     'installation', encode(sha256(identity_secret), 'hex'),

@@ -1,6 +1,6 @@
 import { defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
 
-/** What an operator did. Written with what was done, in the same transaction, and never changed. */
+/** An act of an operator. Written with its effects, in the same transaction, and never changed. */
 export interface AuditRow {
   /** The installation's own for what concerns all accounts. */
   accountId: string;

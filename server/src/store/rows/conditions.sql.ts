@@ -71,7 +71,7 @@ export const updateConditions = (tx: Queries, after: Conditions): Promise<unknow
     after.refundFees,
   ]);
 
-/** What holds for the whole installation. */
+/** The conditions of the whole installation. */
 export interface Platform {
   withdrawalsPausedAt: number | null;
   /** Set by a restore until a reconciliation has ended. */

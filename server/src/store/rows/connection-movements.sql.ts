@@ -13,7 +13,7 @@ export type MovementSource = 'delivery' | 'report' | 'statement' | 'person';
 
 export interface ConnectionMovement {
   kind: MovementKind;
-  /** What it is known by at its connection, the same from every source. */
+  /** Its name at its connection, the same from every source. */
   reference: string;
   /** As the provider's account changed: below zero, it left. */
   amountCents: number;
@@ -69,7 +69,7 @@ export async function insertMovements(
   return { added: added.length, differing };
 }
 
-/** What a command of the till finds to be money of the company itself: as a delivery or a list names it again, it is kept once. */
+/** Money that a command of the till finds to be the company's own: as a delivery or a list names it again, it is kept once. */
 export const foundMovements: Table<ConnectionMovement & { connection: string; foundAt: number }> = {
   name: 'connection_movement_found',
   rank: 64,
@@ -94,7 +94,7 @@ export async function findInSuspense(
 
 // ------------------------------------------------------------------------------------------------------------------ posting
 
-/** What of a connection is not posted yet, the lowest references first; `posted`: what a command posts of it. */
+/** The movements of a connection that are not posted yet, the lowest references first; `posted`: those that a command posts. */
 export interface UnpostedMovements {
   connection: string;
   open: { kind: MovementKind; reference: string; amountCents: number; at: number }[];

@@ -85,7 +85,7 @@ interface ClaimRow extends Defence {
   amountCents: number;
 }
 
-/** The one that is due longest; nobody else has it before `untilMs`. Not while a restore waits for its reconciliation. */
+/** The one that is due longest; no other process has it before `untilMs`. Not while a restore waits for its reconciliation. */
 export async function claimDefence(
   sql: Queries,
   connection: string,
@@ -122,7 +122,7 @@ const turn: Statement = {
     WHERE account_id = $1 AND dispute_id = $2 AND fence = $3 RETURNING status`,
 };
 
-/** The people of the account are told of one that failed. @returns false: another process has the defence, and nothing was written */
+/** Marks that the people of the account were mailed about one that failed. @returns false: another process has the defence, and nothing was written */
 export async function turnDefence(
   sql: Queries,
   { accountId, disputeId, fence }: Owned,

@@ -12,7 +12,7 @@ const lock: Statement = {
 };
 
 /**
- * What changes the files of an account, and the defence that takes some, comes one after the other, so their number and size are exact.
+ * Changes of an account's files, and the defence that takes some, come one after the other, so their number and size are exact.
  * Rejected: the row of the dispute, which the till writes, and which would wait until 10 MB are stored.
  */
 export const lockFiles = async (tx: Queries, accountId: string): Promise<void> => {
@@ -36,7 +36,7 @@ const kept: Statement = {
   text: `SELECT COALESCE(sum(size_bytes), 0)::bigint AS bytes FROM dispute_file WHERE account_id = $1 AND body IS NOT NULL`,
 };
 
-/** What all files of the account take, in bytes. */
+/** The size of all files of the account, in bytes. */
 export const keptBytes = async (sql: Queries, accountId: string): Promise<number> =>
   (await sql.run<{ bytes: number }>(kept, [accountId]))[0]?.bytes ?? 0;
 

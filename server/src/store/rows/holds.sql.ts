@@ -12,7 +12,7 @@ export interface Hold {
   placedBy: string;
   placedAt: number;
   releasedAt: number | null;
-  /** The person who released it; null: nobody did, and what it was placed for has ended. */
+  /** The person who released it; null: no person did, and its cause has ended. */
   releasedBy: string | null;
 }
 

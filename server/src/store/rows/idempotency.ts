@@ -3,7 +3,7 @@ import { refuse } from '../../ground/errors.ts';
 import { hmacSha256 } from '../../ground/hmac.ts';
 
 /**
- * What a repeated request means is decided here, once, for every kind of resource.
+ * The meaning of a repeated request is decided here, once, for every kind of resource.
  *
  * A payment's id is a function of its account and request key under a secret of the installation that never changes.
  * So one request key can reach the provider under one id only, whatever was lost in between (a restore, a failover that
@@ -34,7 +34,7 @@ export function paymentIdFor(
 export const accountNumberOf = (paymentId: string): number => Number.parseInt(paymentId.slice(0, 8), 16);
 
 /**
- * What a request asked for, as 33 bytes: a version byte and an HMAC-SHA-256 over its normalised fields, so that a short
+ * The content of a request, as 33 bytes: a version byte and an HMAC-SHA-256 over its normalised fields, so that a short
  * Pix key or a name cannot be guessed from a copy of the database.
  *
  * @param fields every field after normalisation, with the endpoint and the resolved operation, without the request key
@@ -56,7 +56,7 @@ export function fingerprintOf(
 export const sameRequest = (taken: Buffer, repeated: Buffer): boolean =>
   taken.length === repeated.length && timingSafeEqual(taken, repeated);
 
-/** What a request key was used for. */
+/** The use of a request key. */
 export interface KeyUse {
   resource: 'payment' | 'operation' | 'webhook' | 'refund';
   resourceId: string;

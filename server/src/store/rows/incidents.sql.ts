@@ -149,7 +149,7 @@ const reportedGone: Statement = {
 };
 
 /**
- * Of a payment the refunds that failed here and that the provider reports as carried out, or with another amount that nobody has looked at;
+ * Of a payment the refunds that failed here and that the provider reports as carried out, or with another amount that no person has looked at;
  * keyed like payments. That a person has resolved the contradiction does not bring the money back.
  */
 export const refundsReportedGone: Readable<{ accountId: string; paymentId: string; ids: string[] }> = {
@@ -226,7 +226,7 @@ export interface SuspendedMoney {
   connection: string;
 }
 
-/** What an event put into suspense (negative: what it left missing), and when it happened. The journal never changes. */
+/** The amount that an event put into suspense (negative: that it left missing), and when it happened. The journal never changes. */
 export const findSuspended = async (
   sql: Queries,
   ref: { accountId: string; subject: string; event: number; reference: string },
@@ -239,7 +239,7 @@ const place: Statement = {
     LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.id = $1`,
 };
 
-/** What of an account a decision needs, its main operation of this moment included. */
+/** The facts of an account that a decision needs, its current main operation included. */
 export const findPlaceOf = async (sql: Queries, accountId: string): Promise<AccountPlace | undefined> =>
   (await sql.run<AccountPlace>(place, [accountId]))[0];
 

@@ -51,7 +51,7 @@ const { columns } = intents;
 const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /**
- * What is claimed is chosen in a WITH, here and everywhere. A subquery of FROM may be read again for each row that it is joined to, and
+ * Rows to claim are chosen in a WITH, here and everywhere. A subquery of FROM may be read again for each row that it is joined to, and
  * then locks rows beyond its LIMIT, since it skips those that the statement has changed already: two were claimed where one was asked for.
  */
 const claim: Statement = {
@@ -80,7 +80,7 @@ export const claimDue = (
 ): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
 
 /**
- * What an adapter that limits parallel sends limits, and what it does not. **abandoned**: transfers whose lease has ended. Taking one over
+ * The sends that an adapter's limit of parallel sends covers, and those that it does not. **abandoned**: transfers whose lease has ended. Taking one over
  * sends nothing, so it waits for no slot: one may rest for an hour when the provider asked for that.
  */
 export type SendClass = 'unlimited' | 'abandoned' | 'limited';

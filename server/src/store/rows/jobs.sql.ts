@@ -8,7 +8,7 @@ export interface Job {
   claimMs: number;
   /** Before the first turn of a subject that is new. */
   firstAfterMs?: number;
-  /** Goes on also while a restore waits for its reconciliation. */
+  /** Continues also while a restore waits for its reconciliation. */
   runsAfterRestore?: boolean;
 }
 

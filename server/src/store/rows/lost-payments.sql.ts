@@ -3,7 +3,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
 
 /**
- * What a provider lists under an id of ours and the books lack: it was made in a time that the database lost. The id names the account, not
+ * A payment that a provider lists under an id of ours and the books lack: it was made in a time that the database lost. The id names the account, not
  * the operation and not the request. So the merchant's repeat of the request brings it back (`adoptedIntent`), and until then, or until a
  * person has decided, a payout stops the account's withdrawals.
  */
@@ -15,7 +15,7 @@ export interface LostPayment {
   kind: PaymentKind;
   /** As the provider says it; a line of a statement says only that money moved. */
   status: 'open' | 'pending' | 'settled' | 'refused';
-  /** What the provider named it in its first answer, where its queries need that. */
+  /** The provider's own name of it from its first answer, where its queries need that. */
   providerRef: string | null;
   /** The account at the provider that lists it; null: found before accounts were kept with it. */
   identity: string | null;

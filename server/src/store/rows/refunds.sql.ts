@@ -44,7 +44,7 @@ const split = (keys: readonly string[]): string[][] => [
   keys.map((key) => key.slice(36)),
 ];
 
-/** What of a charge is not there to be refunded any more. */
+/** The amount of a charge that cannot be refunded any more. */
 export interface RefundSum {
   accountId: string;
   paymentId: string;
@@ -162,7 +162,7 @@ const owners: Statement = {
     WHERE coalesce(p.connection, a.first_connection, a.connection) = $3`,
 };
 
-/** What of a refund never changes: may be read before the lock. */
+/** The fields of a refund that never change: may be read before the lock. */
 export type RefundOwner = Pick<
   Refund,
   'accountId' | 'id' | 'paymentId' | 'operationId' | 'endToEnd' | 'reason'

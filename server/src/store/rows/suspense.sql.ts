@@ -2,7 +2,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Readable } from '../database/table.ts';
 
 /**
- * What of a Pix stands in suspense: what came in, less what went back and what was decided about it. Every act on money in suspense acts on
+ * The rest of a Pix in suspense: the amount that came in, less returns and decided amounts. Every act on money in suspense acts on
  * what is left. Each read is bounded by the parts of one Pix.
  */
 export interface SuspenseOfPix {
@@ -86,7 +86,7 @@ export const findPixOfReturn = async (
 ): Promise<string | null> =>
   (await sql.run<{ pix: string | null }>(ofReturn, [accountId, paymentId, reference]))[0]?.pix || null;
 
-/** What decisions about a payment have cost its operation; below zero: they brought it money. */
+/** The cost of decisions about a payment for its operation; below zero: they brought it money. */
 export interface BorneByOperation {
   accountId: string;
   paymentId: string;

@@ -71,7 +71,7 @@ const settle: Statement = {
   text: `DELETE FROM unread_item WHERE connection = $1 AND kind = ANY ($2::text[]) AND reference = ANY ($3::text[])`,
 };
 
-/** What is known by these names can be read now. */
+/** The items of these names can be read now. */
 export const removeRead = async (
   sql: Queries,
   connection: string,

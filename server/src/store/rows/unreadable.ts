@@ -4,15 +4,15 @@ import type { Ids } from '../../ports/ids.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 
 /**
- * A stored value that no secret at hand opens: the secret was replaced before `secret rotate` had ended, or the value was changed.
- * What needs the value stops there, and a person is told by an incident. Money that arrives is posted without it.
+ * A stored value that no configured secret opens: the secret was replaced before `secret rotate` had ended, or the value was changed.
+ * Work that needs the value stops there, and an incident reports it to a person. Money that arrives is posted without it.
  */
 export interface Unreadable {
   accountId: string;
   paymentId: string | null;
   operationId: string | null;
   amountCents: number;
-  /** What could not be done, and for which row: an incident of its own. */
+  /** The act that could not be done, and its row: an incident of its own. */
   need:
     | `send:${string}`
     | `draft:${string}`
@@ -88,7 +88,7 @@ export const shownKeyOf = async (
   ((await openOrReport(deps, payment.pixKey, payment.id, unreadableKeyOf(payment, 'show')))?.toString() ??
     null);
 
-/** What is reported of a payment whose Pix key cannot be opened. */
+/** The report about a payment whose Pix key cannot be opened. */
 export const unreadableKeyOf = (
   payment: { accountId: string; id: string; operationId: string; amountCents: number },
   need: 'send' | 'draft' | 'show',

@@ -37,7 +37,7 @@ const selectUse: Statement = {
     UNION ALL SELECT 'refund', id, fingerprint FROM refund WHERE account_id = $1 AND id = $3`,
 };
 
-/** What a request key was used for: an operation or a webhook by the table, a payment or a refund by its id. */
+/** The use of a request key: an operation or a webhook by the table, a payment or a refund by its id. */
 export const findKeyUse = async (
   tx: Queries,
   accountId: string,
