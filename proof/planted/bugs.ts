@@ -1351,20 +1351,22 @@ export const bugs: Bug[] = [
   {
     name: 'a look-up that may miss takes its place after it was made',
     file: 'server/src/api/transfers/key-places.ts',
-    line: `      if (!(await take({ accountId, id }))) throw await refusal(accountId);
+    line: `      const place = await placeOf(accountId, id, arrivedMs);
+      if (place !== 'taken') throw await refusal(accountId, place);
       try {
         const answer = await send();`,
     with: `      try {
         const answer = await send();
-        if (!(await take({ accountId, id }))) throw await refusal(accountId);`,
+        const place = await placeOf(accountId, id, arrivedMs);
+        if (place !== 'taken') throw await refusal(accountId, place);`,
     rig: 'suite',
     test: 'server/test/payments/refused-keys.test.ts',
   },
   {
     name: 'a key that exists keeps its place among those that do not',
     file: 'server/src/api/transfers/key-places.sql.ts',
-    line: "p.status = 'unknown' OR p.reason_code = 'pix_key_not_found'",
-    with: 'true',
+    line: '    END AS counts',
+    with: '    ELSE true END AS counts',
     rig: 'suite',
     test: 'server/test/payments/refused-keys.test.ts',
   },

@@ -132,7 +132,7 @@ const reasons: Readonly<Record<string, string>> = {
   '1.2.1':
     'React and the JSON serializer encode; payers and names with markup were put into every page of the panel in a browser, and nothing ran',
   '1.4.3':
-    '`main/server.ts`, `store/database/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time, and `edge/connection-shares.ts` each caller a tenth of the connections',
+    '`main/server.ts`, `store/database/pool.ts` and `events/stream.ts` give every connection, statement and stream an end in time, and `edge/connection-shares.ts` each caller three tenths of the connections',
   '2.1.2': 'the guide says what a Pix key of each type looks like; the test checks the same rules',
   '3.2.2': 'React encodes text, and the panel sets HTML nowhere',
   '6.2.6': '`panel/src/pages/sign-in.tsx` uses a password field; no test reads its type',

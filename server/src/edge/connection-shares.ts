@@ -6,10 +6,10 @@ import { countedBy, peerAddress, trustOf } from './caller-address.ts';
 /** Some 20 kB each while idle; beyond it a connection is closed at once. Half of the 10,000 descriptors that systems commonly allow. */
 const connectionsMost = 5_000;
 /**
- * Of one caller, by IPv4 address or IPv6 /64. A pool of a large merchant has some 100 connections; ten callers together can still take all,
- * which is a proxy's part. Rejected: a share of what is free at the moment, which changes with what others do.
+ * Of one caller, by IPv4 address or IPv6 /64. A pool of a large merchant has some 100 connections, a provider that delivers a backlog some
+ * hundreds. Rejected: a tenth, which cut 600 deliveries at once, and a share of the free places, which changes with the others.
  */
-const connectionsOfCaller = connectionsMost / 10;
+const connectionsOfCaller = (3 * connectionsMost) / 10;
 
 const warnEveryMs = 60_000;
 
