@@ -476,7 +476,7 @@ describe('every route of the panel for every caller', () => {
     for (const over of open) await until(async () => over());
   });
 
-  it('refuses a session that was ended like somebody unknown, and ends the streams', async () => {
+  it('refuses a session that was ended like an unknown caller, and ends the streams', async () => {
     const { tab, userId } = await anotherOwner('encerrada@loja.example');
     const open = await Promise.all(streams.map((path) => openStream(tab, path)));
     const ended = await tabOf('owner').call(

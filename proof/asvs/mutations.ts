@@ -148,7 +148,7 @@ export const mutations: readonly Mutation[] = [
     "throw new PanelError('origin_refused');\n  }\n\n  async function personOf",
     'return;\n  }\n\n  async function personOf',
     panel,
-    'cannot sign anybody in either',
+    'cannot sign any person in either',
   ),
   of(
     '7.6.2',
@@ -156,7 +156,7 @@ export const mutations: readonly Mutation[] = [
     "throw new PanelError('origin_refused');\n  }\n\n  async function personOf",
     'return;\n  }\n\n  async function personOf',
     panel,
-    'cannot sign anybody in either',
+    'cannot sign any person in either',
   ),
   of(
     '4.1.2',

@@ -4,10 +4,10 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      'server/src/{payments,ledger,request-keys,transfers}/*.test.ts',
+      'server/src/{money,store/rows,api/transfers}/*.test.ts',
       'server/src/kinds/payment/interpret-report.test.ts',
       'server/src/events/webhooks/sign.test.ts',
-      'server/src/{money,hmac}.test.ts',
+      'server/src/ground/{money,hmac}.test.ts',
     ],
   },
 });

@@ -74,7 +74,7 @@ CREATE TABLE retired_pepper (
 );
 GRANT SELECT, INSERT, UPDATE ON retired_pepper TO vintem_app;
 
--- What every process remembers, in its memory and in a file beside the database, of what it saw committed: a row every few seconds. A database
+-- The mark that every process remembers, in its memory and in a file beside the database, of rows that it saw committed: one every few seconds. A database
 -- that lacks a row that a process has seen went back to an earlier moment, whatever took it there.
 CREATE TABLE database_mark (
   seq         bigint PRIMARY KEY,
@@ -110,7 +110,7 @@ CREATE UNLOGGED TABLE worker (
 ) WITH (fillfactor = 50);
 GRANT SELECT, INSERT, UPDATE, DELETE ON worker TO vintem_app;
 
--- What the readiness check writes to and takes back, to see that there is still room on the disk. Every row fills a page of its own.
+-- The table that the readiness check writes to and rolls back, to see that there is still room on the disk. Every row fills a page of its own.
 CREATE UNLOGGED TABLE write_probe (
   filling  text NOT NULL
 );
@@ -157,7 +157,7 @@ CREATE TABLE connection (
   -- pending is requested again, and one that never comes is set aside, so that later days are read.
   report_since            timestamptz,
   report_requested_at     timestamptz,
-  -- What can be paid out of the provider's account, as it said at `balance_read_at`.
+  -- The amount that can be paid out of the provider's account, as it said at `balance_read_at`.
   balance_cents           bigint,
   balance_read_at         timestamptz,
   -- Which account at the provider is behind a connection, as a digest (`provider/identity.ts`); null: it was never asked for. What was sent to one account is
@@ -168,7 +168,7 @@ CREATE TABLE connection (
   late_pass_at            timestamptz,
   -- Up to where the provider's list of costs has been read.
   costs_read_to           timestamptz,
-  -- What the provider said last of money that is in its account and may not be paid out: by a court, for contested Pix (MED), in all (precautionary blocks
+  -- The provider's last word on blocked money in its account: by a court, for contested Pix (MED), in all (precautionary blocks
   -- included). Null: it does not say it.
   blocked_judicial_cents  bigint CHECK (blocked_judicial_cents >= 0),
   blocked_med_cents       bigint CHECK (blocked_med_cents >= 0),
@@ -229,7 +229,7 @@ CREATE TABLE inbound (
   next_at      timestamptz NOT NULL
 );
 CREATE INDEX inbound_open ON inbound (connection, next_at) WHERE applied_at IS NULL AND authentic;
--- What retention looks for.
+-- For retention.
 CREATE INDEX inbound_received ON inbound (received_at);
 GRANT SELECT, INSERT, UPDATE, DELETE ON inbound TO vintem_app;
 
@@ -258,13 +258,13 @@ CREATE TABLE statement_line (
 CREATE INDEX statement_line_due ON statement_line (connection, next_at);
 GRANT SELECT, INSERT, UPDATE, DELETE ON statement_line TO vintem_app;
 
--- What a provider sent and no reader could read, kept until it can be read or a person has dealt with it.
+-- Items that a provider sent and no reader could read, kept until they can be read or a person has dealt with them.
 CREATE TABLE unread_item (
   id               uuid PRIMARY KEY,
   connection       text NOT NULL REFERENCES connection,
   kind             text NOT NULL
     CHECK (kind IN ('charge', 'payout', 'received', 'sent', 'refund', 'return', 'dispute', 'report', 'delivery', 'span')),
-  -- What it is known by: an id that stands in it, or the hash of its body.
+  -- Its name: an id in it, or the hash of its body.
   reference        text NOT NULL,
   provider_id      text,
   end_to_end       text,
@@ -284,16 +284,16 @@ CREATE TABLE unread_item (
   UNIQUE (connection, kind, reference)
 );
 CREATE INDEX unread_item_due ON unread_item (connection, next_at);
--- What the provider has not sent for long is removed in steps, whatever is due.
+-- Items that the provider has not sent for long are removed in steps, whatever is due.
 CREATE INDEX unread_item_seen ON unread_item (seen_at);
 GRANT SELECT, INSERT, UPDATE, DELETE ON unread_item TO vintem_app;
 
--- What moves in the provider's account and belongs to no merchant: what the provider charges, and the company's own money. Each is kept once, and
+-- Movements in the provider's account that belong to no merchant: its costs, and the company's own money. Each is kept once, and
 -- many are posted as one journal on the installation's chain.
 CREATE TABLE connection_movement (
   connection    text NOT NULL REFERENCES connection,
   kind          text NOT NULL CHECK (kind IN ('cost', 'own')),
-  -- What it is known by at this connection, whatever the source: the Pix and its direction, the provider's own line, or a person's request key.
+  -- Its name at this connection, whatever the source: the Pix and its direction, the provider's own line, or a person's request key.
   reference     text NOT NULL,
   -- As the provider's account changed: below zero, it left.
   amount_cents  bigint NOT NULL CHECK (amount_cents <> 0),
@@ -320,7 +320,7 @@ CREATE TABLE reconcile_seen (
 );
 GRANT SELECT, INSERT, DELETE ON reconcile_seen TO vintem_app;
 
--- What a provider lists under an id of ours and the books lack: it was made in a time that was lost. The id names the account. The row ends
+-- A payment that a provider lists under an id of ours and the books lack: it was made in a time that was lost. The id names the account. The row ends
 -- when the merchant repeats the request: the payment is then made on this connection, and never sent.
 CREATE TABLE lost_payment (
   account_id    uuid NOT NULL,
@@ -330,7 +330,7 @@ CREATE TABLE lost_payment (
   kind          text NOT NULL CHECK (kind IN ('deposit', 'transfer')),
   -- As the provider says it; a line of a statement says only that money moved.
   status        text NOT NULL CHECK (status IN ('open', 'pending', 'settled', 'refused')),
-  -- What the provider named it in its first answer, where its queries need that.
+  -- The provider's own name of it from its first answer, where its queries need that.
   provider_ref  text,
   found_at      timestamptz NOT NULL,
   -- A person has looked: it no longer stops the account's withdrawals.
@@ -370,10 +370,10 @@ CREATE TABLE account (
   -- `second_factor_since` for those who were there already.
   second_factor_grace_days        smallint NOT NULL DEFAULT 7 CHECK (second_factor_grace_days BETWEEN 0 AND 30),
   second_factor_since             timestamptz,
-  -- What goes back by itself, and how long after it arrived: until then a person can stop it.
+  -- The odd money that goes back by itself, and how long after it arrived: until then a person can stop it.
   return_odd_money                text NOT NULL DEFAULT 'never' CHECK (return_odd_money IN ('never', 'second_payment', 'all')),
   return_odd_money_after_minutes  integer NOT NULL DEFAULT 10 CHECK (return_odd_money_after_minutes BETWEEN 0 AND 10080),
-  -- What arrived before the rule is left to people.
+  -- Money that arrived before the rule is left to people.
   return_odd_money_since          timestamptz,
   -- The connection that the account was bound to before it was moved for the first time; null: it was never moved.
   first_connection                text,
@@ -594,7 +594,7 @@ CREATE TABLE journal (
   receivable_after  bigint NOT NULL CHECK (receivable_after >= 0),
   effective_at      timestamptz NOT NULL,
   posted_at         timestamptz NOT NULL,
-  -- The random token of the command that posted it: what tells "mine was committed" from "another's was".
+  -- The random token of the command that posted it. After a lost answer it shows whether this command was committed, or another one.
   command           uuid NOT NULL,
   version           smallint NOT NULL,
   previous          bytea NOT NULL,
@@ -613,7 +613,7 @@ CREATE TABLE journal (
 CREATE UNIQUE INDEX journal_pix ON journal (connection, pix) WHERE pix IS NOT NULL;
 GRANT SELECT, INSERT ON journal TO vintem_app;
 
--- What an operator wants kept back of an operation's balance. How much of it is captured stands in the balance row alone
+-- Amounts of an operation's balance that an operator holds. How much of them is captured stands in the balance row alone
 -- (held, hold_wanted), over all holds together: it changes with every credit, and those lock nothing but that row.
 CREATE TABLE hold (
   account_id    uuid NOT NULL,
@@ -625,7 +625,7 @@ CREATE TABLE hold (
   placed_by     text NOT NULL,
   placed_at     timestamptz NOT NULL,
   released_at   timestamptz,
-  -- What a person decides about a hold is a state: disputes whose hold was released want nothing until another dispute of the Pix holds.
+  -- A person's decision about a hold is a state: disputes whose hold was released want nothing until another dispute of the Pix holds.
   released_by   text,
   PRIMARY KEY (account_id, id)
 );
@@ -682,13 +682,13 @@ CREATE TABLE payment (
   reason_code         text,
   provider_fee_cents  bigint CHECK (provider_fee_cents >= 0),
   net_amount_cents    bigint CHECK (net_amount_cents >= 0),
-  -- What the provider is known to have returned of a completed transfer.
+  -- The amount that the provider is known to have returned of a completed transfer.
   returned_cents      bigint NOT NULL DEFAULT 0 CHECK (returned_cents >= 0),
   -- Every state entered: [{status, at, cause}].
   history             jsonb NOT NULL,
   -- The random token of the command that created it.
   command             uuid NOT NULL,
-  -- What of a charge its refunds have given back.
+  -- The amount of a charge that its refunds have given back.
   refunded_cents      bigint NOT NULL DEFAULT 0 CHECK (refunded_cents >= 0),
   -- Pairs that the merchant gives a charge or a transfer, kept and shown as they are: {"name": "value"}. Null: none.
   metadata            jsonb CHECK (jsonb_typeof(metadata) = 'object'),
@@ -707,7 +707,7 @@ CREATE TABLE payment (
 ) WITH (fillfactor = 80);
 CREATE INDEX payment_list ON payment (account_id, operation_id, created_at, id);
 CREATE INDEX payment_end_to_end ON payment (account_id, end_to_end) WHERE end_to_end IS NOT NULL;
--- What blocks the deletion of an operation, and what the panel lists as unconfirmed. Kept on payments, since a row of intent changes with
+-- Payments that block the deletion of an operation, and that the panel lists as unconfirmed. Kept on payments, since a row of intent changes with
 -- every query and would write one more index each time.
 CREATE INDEX payment_unfinished ON payment (account_id, operation_id, status, created_at, id) WHERE status IN ('draft', 'unknown', 'pending');
 -- A page of charges alone, or of transfers alone, is found without reading what is of the other kind.
@@ -800,7 +800,7 @@ CREATE TABLE late_query (
 CREATE INDEX late_query_due ON late_query (connection, due_at);
 GRANT SELECT, INSERT, UPDATE, DELETE ON late_query TO vintem_app;
 
--- What the provider said to an attempt that it did not accept: its name of the error, and its text with ids, keys and documents masked.
+-- The provider's words to an attempt that it did not accept: its name of the error, and its text with ids, keys and documents masked.
 CREATE TABLE provider_word (
   account_id  uuid NOT NULL,
   -- Of a refund its own id.
@@ -853,7 +853,7 @@ CREATE TABLE refund (
   history         jsonb NOT NULL,
   -- The random token of the command that created it.
   command         uuid NOT NULL,
-  -- What of the charge's fee comes back with the refund's completion, decided with its creation; null: the fee is kept.
+  -- The part of the charge's fee that comes back with the refund's completion, decided with its creation; null: the fee is kept.
   fee_back_cents  bigint CONSTRAINT refund_fee_back CHECK (fee_back_cents >= 0),
   PRIMARY KEY (account_id, id),
   UNIQUE (account_id, request_key),
@@ -907,7 +907,7 @@ CREATE TABLE dispute (
   -- The provider's own; never computed.
   deadline_at    timestamptz,
   ended_at       timestamptz,
-  -- What the provider has taken of the disputed amount.
+  -- The part of the disputed amount that the provider has taken.
   debited_cents  bigint NOT NULL CHECK (debited_cents >= 0 AND debited_cents <= amount_cents),
   -- The hold of this Pix: all of its disputes share one, so that they never hold more than the Pix. Null: nothing was to be held.
   hold_id        uuid,
@@ -921,11 +921,11 @@ CREATE TABLE dispute (
 CREATE INDEX dispute_payment ON dispute (account_id, payment_id);
 CREATE INDEX dispute_operation ON dispute (account_id, operation_id, id);
 CREATE INDEX dispute_mail ON dispute (mail_due_at) WHERE mail_due_at IS NOT NULL;
--- What the reading begins with: the oldest that the provider has not ended.
+-- The reading begins with the oldest that the provider has not ended.
 CREATE INDEX dispute_unended ON dispute (connection, opened_at) WHERE ended_at IS NULL;
 GRANT SELECT, INSERT, UPDATE ON dispute TO vintem_app;
 
--- What merchants answer to disputes: committed before anything of it is sent, one for each dispute.
+-- Merchants' defences of disputes: committed before anything of it is sent, one for each dispute.
 CREATE TABLE dispute_defence (
   account_id    uuid NOT NULL,
   dispute_id    uuid NOT NULL,
@@ -962,7 +962,7 @@ CREATE INDEX dispute_defence_due ON dispute_defence (connection, due_at) WHERE d
 CREATE INDEX dispute_defence_mail ON dispute_defence (mail_due_at) WHERE mail_due_at IS NOT NULL;
 GRANT SELECT, INSERT, UPDATE ON dispute_defence TO vintem_app;
 
--- What merchants give as evidence for the defence of a dispute.
+-- Merchants' files of evidence for the defence of a dispute.
 CREATE TABLE dispute_file (
   account_id    uuid NOT NULL,
   id            uuid NOT NULL,
@@ -981,14 +981,14 @@ CREATE TABLE dispute_file (
   UNIQUE (account_id, dispute_id, sha256),
   FOREIGN KEY (account_id, dispute_id) REFERENCES dispute (account_id, id)
 );
--- What is sealed cannot be compressed.
+-- Sealed contents cannot be compressed.
 ALTER TABLE dispute_file ALTER COLUMN body SET STORAGE EXTERNAL;
--- What an account keeps, and what has been kept for long: an id begins with its time.
+-- The files of an account, and the oldest of them: an id begins with its time.
 CREATE INDEX dispute_file_kept ON dispute_file (account_id) INCLUDE (size_bytes) WHERE body IS NOT NULL;
 CREATE INDEX dispute_file_oldest ON dispute_file (id) WHERE body IS NOT NULL;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dispute_file TO vintem_app;
 
--- What a person has to decide: what was found, which money it is about, and how it was resolved.
+-- Decisions for a person: the finding, its money, and its resolution.
 CREATE TABLE incident (
   account_id    uuid NOT NULL,
   id            uuid NOT NULL,
@@ -1066,7 +1066,7 @@ CREATE TABLE day_close (
 );
 GRANT SELECT, INSERT ON day_close TO vintem_app;
 
--- What a day of a chain moved at a connection; only where something moved.
+-- The movements of a chain's day at a connection; only where something moved.
 CREATE TABLE day_close_money (
   account_id     uuid NOT NULL,
   chain_id       uuid NOT NULL,
@@ -1101,14 +1101,14 @@ CREATE TABLE connection_close (
   fee_cents              bigint NOT NULL,
   -- Of the accounts that are bound to it, at the end of the day.
   held_cents             bigint NOT NULL CHECK (held_cents >= 0),
-  -- What the provider's account should have held at the end of the day.
+  -- The expected balance of the provider's account at the end of the day.
   closing_cents          bigint NOT NULL,
-  -- What moved since, up to the moment of the comparison, and what of open transfers had left the provider's account already.
+  -- The movements since, up to the moment of the comparison, and the part of open transfers that had left the provider's account already.
   since_cents            bigint,
   in_transit_cents       bigint,
   -- Null: the provider offers no balance, or it could not be compared.
   provider_cents         bigint,
-  -- What the provider has more than the books; a difference that the day before had already is no new one.
+  -- The provider's balance less the books'; a difference that the day before had already is no new one.
   difference_cents       bigint,
   compared_at            timestamptz,
   -- Of a new difference.
@@ -1116,7 +1116,7 @@ CREATE TABLE connection_close (
   closed_at              timestamptz NOT NULL,
   -- Over the row, the heads of the chains that moved, and the hash before.
   head                   bytea NOT NULL,
-  -- What the provider charged (below zero: it gave back more), and the company's own money.
+  -- The provider's costs (below zero: it gave back more), and the company's own money.
   cost_cents             bigint,
   own_in_cents           bigint CHECK (own_in_cents >= 0),
   own_out_cents          bigint CHECK (own_out_cents >= 0),
@@ -1139,7 +1139,7 @@ CREATE TABLE connection_close (
 );
 GRANT SELECT, INSERT ON connection_close TO vintem_app;
 
--- What each cell moved at a connection on a closed day, where there is more than one cell: each cell proves its own part.
+-- The movements of each cell at a connection on a closed day, where there is more than one cell: each cell proves its own part.
 CREATE TABLE connection_close_cell (
   connection     text NOT NULL,
   day            date NOT NULL,
@@ -1308,7 +1308,7 @@ CREATE INDEX webhook_delivery_due ON webhook_delivery (account_id, endpoint_id, 
 CREATE INDEX webhook_delivery_left ON webhook_delivery (account_id, endpoint_id, event_id) WHERE status IN ('failed', 'skipped');
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_delivery TO vintem_app;
 
--- What merchants' programs asked for and how it was answered: thirty days, without what is personal or secret.
+-- Requests of merchants' programs with their answers: thirty days, without personal data and secrets.
 CREATE TABLE request_log (
   account_id         uuid NOT NULL REFERENCES account,
   -- Of the moment of the answer: ids are UUIDv7.

@@ -179,7 +179,7 @@ describe('the charge behaviour', () => {
     );
   });
 
-  test('no-code: the charge comes without code and location, for ever', async () => {
+  test('no-code: the charge comes without code and location, and stays so', async () => {
     const provider = await startProvider();
     await provider.behave({ charge: 'no-code' });
     const txid = newId();

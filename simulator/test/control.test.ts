@@ -128,7 +128,7 @@ describe('the state', () => {
     expect([none.charges.length, none.payouts.length]).toEqual([0, 0]);
   });
 
-  test('tells what a charge received where that is not what it asked for, and who contests it', async () => {
+  test('shows what a charge received where that is not what it asked for, and who contests it', async () => {
     const provider = await startProvider();
     const [asked, other] = [newId(), newId()];
     for (const txid of [asked, other]) await provider.putCharge(txid);

@@ -83,7 +83,7 @@ test('the same key gets the first answer again, and one payout; each request wit
   expect(new Set(codes.map((one) => one.body.codigoSolicitacao)).size).toBe(2);
 });
 
-test('tells received Pix as API Pix does, and payouts not at all', async () => {
+test('reports received Pix as API Pix does, and payouts not at all', async () => {
   const { call, pay } = await inter();
   const inbox = await startEndpoint();
   await call('PUT', '/pix/v2/webhook/recebedor@loja.example', { webhookUrl: inbox.url });

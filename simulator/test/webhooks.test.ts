@@ -14,7 +14,7 @@ import {
 } from './provider.ts';
 
 describe('a webhook', () => {
-  test('tells a received Pix at the registered address, `/pix` appended, and is signed', async () => {
+  test('reports a received Pix at the registered address, `/pix` appended, and is signed', async () => {
     const provider = await startProvider();
     const endpoint = await startEndpoint();
     await endpoint.register(provider);
@@ -40,7 +40,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('tells a completed, a refused and a returned payout', async () => {
+  test('reports a completed, a refused and a returned payout', async () => {
     const provider = await startProvider();
     const endpoint = await startEndpoint();
     await endpoint.register(provider);
@@ -70,7 +70,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('a payout that is refused in the answer is not told again', async () => {
+  test('a payout that is refused in the answer is not reported again', async () => {
     const provider = await startProvider();
     const endpoint = await startEndpoint();
     await endpoint.register(provider);

@@ -333,7 +333,7 @@ export const asvsTable: readonly Requirement[] = [
     [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
   }),
   met('3.5.1', 1, 'Check the origin of changes', {
-    [panel]: ['changes nothing, with whatever cookies it comes', 'cannot sign anybody in either'],
+    [panel]: ['changes nothing, with whatever cookies it comes', 'cannot sign any person in either'],
   }),
   none(
     '3.5.2',
@@ -541,7 +541,7 @@ export const asvsTable: readonly Requirement[] = [
     [signIn]: ['ends twelve hours after the sign-in, whatever is done with it'],
   }),
   met('7.4.1', 1, 'An ended session is refused', {
-    [panelAccess]: ['refuses a session that was ended like somebody unknown, and ends the streams'],
+    [panelAccess]: ['refuses a session that was ended like an unknown caller, and ends the streams'],
   }),
   met('7.4.2', 1, 'Sessions end with the person’s access', {
     [panelAccess]: ['shows a dismissed owner no account at all, and ends the streams'],
@@ -558,14 +558,14 @@ export const asvsTable: readonly Requirement[] = [
   }),
   met('7.5.1', 2, 'Changes of the account want proof', {
     [signIn]: ['wants a fresh password, and a link that is asked for again makes the one before void'],
-    [attacks]: ['another e-mail of somebody in a live account wants the second factor'],
+    [attacks]: ['another e-mail of a person in a live account wants the second factor'],
   }),
   met('7.5.2', 2, 'People see and end their sessions', {
     [panel]: ['is listed, and ends when its person ends it elsewhere'],
   }),
   none('7.6.1', 2, 'Sessions with identity providers', noIdp),
   met('7.6.2', 2, 'No session without an action of the person', {
-    [panel]: ['cannot sign anybody in either'],
+    [panel]: ['cannot sign any person in either'],
   }),
 
   // ----------------------------------------------------------------------------------------------------- 8. authorization

@@ -126,12 +126,32 @@ const withoutCode = (page: string): string =>
 
 const isPortuguese = (path: string): boolean => /(^|\/)(pt|.*-pt)\.tsx?$/.test(path);
 
+/** The titles of tests, with the same lines. */
+const titles = (code: string): string => {
+  const lines = code.replace(/[^\n]/g, ' ').split('');
+  const title = /\b(?:it|test|describe)(?:\.\w+)*(?:\([^()]*\))?\(\s*(['"`])((?:(?!\1)[^\\\n]|\\.)*)\1/g;
+  for (const match of code.matchAll(title)) {
+    const at = match.index + match[0].length - 1 - (match[2] as string).length;
+    lines.splice(at, (match[2] as string).length, ...(match[2] as string));
+  }
+  return lines.join('');
+};
+
+/** The comments of SQL, with the same lines. */
+const sqlComments = (sql: string): string =>
+  sql
+    .split('\n')
+    .map((line) => /--(.*)$/.exec(line)?.[1] ?? '')
+    .join('\n');
+
 export function findingsIn(path: string, text: string): Finding[] {
+  if (/\.sql$/.test(path)) return found(withoutCode(sqlComments(text)), [...english, ...unfinished]);
   if (/\.md$/.test(path)) return found(withoutCode(text), [...english, ...unfinished]);
   if (!/\.(?:[cm]?[jt]s|tsx)$/.test(path)) return [];
   return [
     ...found(withoutCode(comments(text)), [...english, ...unfinished]),
     ...found(text, openings),
+    ...(/\.test\.tsx?$/.test(path) ? found(titles(text), english) : []),
     ...found(text, logLines),
     ...(isPortuguese(path) ? found(text, accents) : []),
   ];
@@ -155,7 +175,7 @@ async function main(): Promise<void> {
   const { stdout } = await promisify(execFile)('git', ['ls-files', '-z'], { maxBuffer: 1e7 });
   let count = 0;
   for (const path of stdout.split('\0').filter((one) => one !== '' && !leftOut.test(one))) {
-    if (!/\.(?:md|[cm]?[jt]s|tsx)$/.test(path)) continue;
+    if (!/\.(?:md|sql|[cm]?[jt]s|tsx)$/.test(path)) continue;
     for (const { line, says, rule } of findingsIn(path, await readFile(path, 'utf8'))) {
       count++;
       console.error(`${path}:${line}: ${rule} (${says})`);

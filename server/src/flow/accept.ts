@@ -19,13 +19,6 @@ export interface Accepted<Row> {
   replayed: boolean;
 }
 
-/** `accept` for callers that know the kind and the order. */
-export type Accept = <Row extends Sent, Order extends { requestKey: string }>(
-  kind: KindOf<Row, Order>,
-  caller: Caller,
-  order: Order,
-) => Promise<Accepted<Row>>;
-
 /**
  * Accepts what is to be sent, over the account's connection or that of its kind. A charge goes to the next connection of the account's list where
  * this one's breaker is open: it was refused before anything was committed, so its creation was certainly not sent. A committed charge moves on only

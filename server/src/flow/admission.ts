@@ -58,7 +58,7 @@ export interface AdmissionInput<Order> {
   hasProbe: boolean;
 }
 
-/** The order, as it is stored. */
+/** The row that the order made, or an earlier one with its key. */
 export interface Begun<Row> {
   row: Row;
   /** An earlier request with this key made it. */
@@ -158,7 +158,7 @@ export const stateReads = (caller: Caller): Read[] => [
   read(platform, platformKey),
 ];
 
-export interface Standing {
+export interface Allowed {
   account: AccountState;
   breaker: BreakerRow | undefined;
 }
@@ -180,7 +180,7 @@ function requireBeginning(
   kind: AnyKind,
   { caller, plan, id, frozen, hasProbe }: Beginning,
   now: number,
-): Standing {
+): Allowed {
   const isLost = kind.adopted && lostIn(view, view.get(conditions, caller.accountId), id);
   if (!isLost) return requireAdmission(view, kind, { caller, plan, frozen, hasProbe }, now);
   return {
@@ -198,7 +198,7 @@ export function requireAdmission(
   kind: AnyKind,
   { caller, plan, frozen, hasProbe }: Omit<Beginning, 'id'>,
   now: number,
-): Standing {
+): Allowed {
   const account = requireAllowed(view, kind, caller, { frozen }, now);
   if (!plan.configured) throw refuse('provider_not_configured');
   if (!plan.offered) throw refuse('not_offered_by_provider');

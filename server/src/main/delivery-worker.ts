@@ -15,7 +15,7 @@ import { deliveryBudget, openPool, type Pool } from '../store/database/pool.ts';
 import type { DeliveryMessage, DeliveryThreadOptions } from './delivery-thread.ts';
 import { slowdownOf } from './shares.ts';
 
-/** The body of the thread that `outgoing.ts` starts. */
+/** The body of the thread that `delivery-thread.ts` starts. */
 const port = parentPort as MessagePort;
 const { databaseUrl, memory } = workerData as DeliveryThreadOptions;
 const config = readConfig(process.env);

@@ -121,7 +121,7 @@ describe('the schedule of queries', () => {
     expect(queriesPerSecond).toBeLessThan(5 * 1_000);
   });
 
-  it('of a charge goes on after its deadline: 5 s, just over a minute, 10 min, 1 h, 1 and 3 days, then daily', () => {
+  it('of a charge continues after its deadline: 5 s, just over a minute, 10 min, 1 h, 1 and 3 days, then daily', () => {
     const charge = { kind: 'deposit', status: 'pending', expiresAt: start + 20 * minute } as const;
     const queries = queriesOf(charge, 20 * minute + 6 * day);
     const late = queries.filter((at) => at > 20 * minute).map((at) => at - 20 * minute);
@@ -238,7 +238,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('that is unclear is first asked after five seconds later, and keeps its count', () => {
+  it('that is unclear is first queried five seconds later, and keeps its count', () => {
     const ended = start + 15 * second;
     const after = afterEnding(sending, unclear, unknown, ended, 0);
     expect(after).toMatchObject({
@@ -273,14 +273,14 @@ describe('an attempt', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
   });
 
-  it('that never left after one that may have is asked after, and never ready again', () => {
+  it('that never left after one that may have is queried, and never ready again', () => {
     const repeat = startAttempt(awaiting, 'fence 2', start + minute, at, 0);
     const after = afterEnding(repeat, { type: 'notSent' }, unknown, start + minute, 0);
     expect(after).toMatchObject({ state: 'awaiting', attempt: 1, absences: 0, leaseUntil: null });
     expect(wantsRepeat(after, capabilities)).toBe(false);
   });
 
-  it('whose lease ran out may only be asked after, counted from the end of the lease', () => {
+  it('whose lease ran out may only be queried, counted from the end of the lease', () => {
     const now = start + hour;
     const after = takeOver(sending, 'fence 2', 'unknown', now);
     expect(after).toMatchObject({
@@ -295,7 +295,7 @@ describe('an attempt', () => {
     expect(wantsRepeat(after, capabilities)).toBe(false);
   });
 
-  it('that is answered goes on the schedule from there', () => {
+  it('that is answered continues the schedule from there', () => {
     const now = start + second;
     const after = afterEnding(sending, { type: 'answered' }, pending, now, 0);
     expect(after).toMatchObject({ state: 'awaiting', newsAt: now, dueAt: now + 5 * second, priority: 2 });

@@ -319,7 +319,7 @@ describe.each(cells)('$title', ({ before, event }) => {
     );
   });
 
-  it('tells that it was created exactly when it leaves unknown, and of the state that it enters once', () => {
+  it('has its created event exactly when it leaves unknown, and one event for each state that it enters', () => {
     const told = step?.events ?? [];
     const left = before.status === 'unknown' && after.status !== 'unknown';
     expect(told.filter((type) => type.endsWith('.created'))).toHaveLength(left ? 1 : 0);
@@ -802,7 +802,7 @@ describe('what is kept of a step', () => {
     expect(references).toEqual(['', '']);
   });
 
-  it('what a query tells anew of a waiting charge is kept, and what is known already changes nothing', () => {
+  it('news of a waiting charge from a query is kept, and known facts change nothing', () => {
     const asked = (news: object): Step | null =>
       next(charge('pending'), { ...open, observedAt: now, ...news }, facts);
     expect(asked({})).toBeNull();

@@ -35,6 +35,6 @@ describe('a receiver', () => {
   });
 });
 
-test('A name that a provider tells is shown without marks that turn its direction', () => {
+test('A name that a provider gives is shown without marks that turn its direction', () => {
   expect(receiverOf({ name: 'Maria\u202egnp.exe\u2066', taxId: null })?.name).toBe('Mariagnp.exe');
 });

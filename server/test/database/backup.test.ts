@@ -406,7 +406,7 @@ describe('a restore', () => {
     expect(await hashes(full)).toEqual(before);
   });
 
-  test('beside anybody else on the database is refused', async () => {
+  test('beside any other session on the database is refused', async () => {
     const empty = await emptyDatabase();
     const other = new pg.Client({ connectionString: empty.url });
     await other.connect();

@@ -38,7 +38,7 @@ test.each([
   ending.abort();
 });
 
-test('a clock that is wrong and is set while the process runs tells the database’s time, and the jump is noticed at once', async () => {
+test('a clock that is wrong and is set while the process runs shows the database’s time, and the jump is noticed at once', async () => {
   const { sql, log } = service.runtime;
   const ending = new AbortController();
   let aheadMs = 3_600_000;

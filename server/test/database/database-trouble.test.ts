@@ -51,7 +51,7 @@ describe('a flush that the database refuses', () => {
     ['a cancelled statement', '57014', 1],
     ['a shutdown', '57P01', 2],
     ['a connection whose server became a standby', '0A000', 2],
-  ])('%s is run again, and the caller hears nothing of it', async (_name, state, times) => {
+  ])('%s is run again, and the caller notices nothing of it', async (_name, state, times) => {
     const before = await merchant.balanceCents();
     await fails(state, times);
     const requestKey = crypto.randomUUID();

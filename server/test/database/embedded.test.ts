@@ -299,7 +299,7 @@ describe('the login of the service', () => {
     await sql.close();
   });
 
-  it('is refused by the start when somebody gave it another role', async () => {
+  it('is refused by the start when a person gave it another role', async () => {
     const begun = await begin();
     const sql = await service(begun);
     const check = () => checkServiceRole(sql, { log: createLog('silent'), own: 'vintem_service' });

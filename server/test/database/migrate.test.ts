@@ -134,7 +134,7 @@ describe('migrations', () => {
     );
   });
 
-  it('wait for the end of older processes that cannot work with them: those would post by the rules of before', async () => {
+  it('wait for the end of older processes that cannot work with them: those would post by the old rules', async () => {
     await migrate({ url: db.url, clock, log });
     const older = openPool({ url: db.url, log, name: 'vintem' });
     await older.run({ name: 'test.works', text: 'SELECT 1' });

@@ -44,7 +44,7 @@ test('Every table of the schema has a retention, and there is none of another ta
   expect(Object.keys(retention).sort()).toEqual(tables.map(({ name }) => name).sort());
 });
 
-test('What is removed by age is found by an index that exists', async () => {
+test('An index that exists finds the rows that are removed by age', async () => {
   const indexes = await db.admin<{ table: string; index: string }>(
     `SELECT tablename AS table, indexname AS index FROM pg_indexes WHERE schemaname = 'vintem'`,
   );

@@ -65,7 +65,7 @@ describe('The cost of every route', () => {
   });
 });
 
-describe('What the dearest call of a kind reads', () => {
+describe('The rows that the dearest call of a kind reads', () => {
   let shop: { ownerId: string; operationId: string };
   let key: string;
   let tab: Tab;

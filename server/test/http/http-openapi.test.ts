@@ -171,7 +171,7 @@ describe('what generators of clients need', () => {
     );
   });
 
-  test('an event is a union of named bodies, told apart by its type', () => {
+  test('an event is a union of named bodies, distinguished by its type', () => {
     const { schemas } = document.components;
     const { oneOf, discriminator } = schemas.Event;
     expect(Object.keys(discriminator.mapping).sort()).toEqual(Object.keys(document.webhooks).sort());

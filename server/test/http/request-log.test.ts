@@ -120,7 +120,7 @@ test('pages follow each other without gap or repeat, and another account sees no
   );
 });
 
-test('a flood is kept in part, and the last row tells how much is missing', async () => {
+test('a flood is kept in part, and the last row counts the missing ones', async () => {
   // On a slow machine one crowd may be spread over seconds, and all of it is kept.
   await until(async () => {
     await Promise.all(Array.from({ length: 120 }, () => merchant.call('GET', '/account')));

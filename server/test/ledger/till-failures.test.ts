@@ -437,13 +437,13 @@ describe('a balance row', () => {
     expect(await columns(shop)).toMatchObject({ frozen: true, seq: 2 });
   });
 
-  it('keeps what a hold still wants though no money moves, and no journal tells of it', async () => {
+  it('keeps the amount that a hold still wants though no money moves, and no journal shows it', async () => {
     const shop = await newOperation();
     await tillOver(db.sql).submit(posting(shop, { kind: 'hold', amountCents: 700 }));
     expect(await columns(shop)).toMatchObject({ wanted: 700, seq: 0 });
   });
 
-  it('tells when what its merchant has was changed last, and never goes back', async () => {
+  it('shows when the amount of its merchant was changed last, and never goes back', async () => {
     const shop = await newOperation();
     const began = (await columns(shop))?.at ?? 0;
     let now = Math.ceil(began) + 1_000;
@@ -557,7 +557,7 @@ describe('time', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it('is over for everybody once the till is closed', async () => {
+  it('is over for every caller once the till is closed', async () => {
     const shop = await newOperation();
     const slow = gate(db.sql, 'before COMMIT');
     const till = tillOver(slow.sql);
@@ -592,7 +592,7 @@ describe('time', () => {
   });
 });
 
-describe('a lock that somebody keeps', () => {
+describe('a lock that another session keeps', () => {
   /** As another process that stopped in the middle of a flush. */
   async function keepLock({ accountId, chainId }: ChainKey): Promise<{ release(): Promise<unknown> }> {
     const client = new pg.Client({ connectionString: db.url, options: '-c search_path=vintem' });
@@ -730,7 +730,7 @@ describe('a lost answer to COMMIT', () => {
     expect(waits).toEqual([20, 40, 80, 160, 320, 500, 500]);
   });
 
-  it('is looked for as long as anybody waits; the others are answered in their own time', async () => {
+  it('is looked for as long as a caller waits; the others are answered in their own time', async () => {
     const shop = await newOperation();
     const moved = manualClock();
     const { till, way } = await reached(true, {

@@ -83,7 +83,7 @@ describe('many commands at once', () => {
     await Promise.all(pools.map((pool) => pool.close()));
   });
 
-  it('of two processes that post the same events in opposite order wait for each other and never for ever', async () => {
+  it('of two processes that post the same events in opposite order wait for each other, and never without an end', async () => {
     const here = await newOperation();
     const there = await secondOperation(here);
     const lines: string[] = [];

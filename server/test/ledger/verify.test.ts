@@ -285,7 +285,11 @@ const damages: [string, string, number][] = [
     4,
   ],
   ['a state', `UPDATE payment SET status = 'expired', settled_at = NULL WHERE account_id = $1`, 20],
-  ['a send to nobody knows whom', `UPDATE intent SET identity = NULL WHERE account_id = $1`, 66],
+  [
+    'a send without its account at the provider',
+    `UPDATE intent SET identity = NULL WHERE account_id = $1`,
+    66,
+  ],
   ['a lost follow-up', `DELETE FROM intent WHERE account_id = $1`, 45],
   [
     'a freeze without an incident',

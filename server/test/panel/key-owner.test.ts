@@ -58,7 +58,7 @@ async function confirm(id: string): Promise<void> {
 }
 
 describe('the owner of a key', () => {
-  test('is told once, and stands in detail, list, search, receipt and export of the transfer', async () => {
+  test('is shown once, and stands in detail, list, search, receipt and export of the transfer', async () => {
     const id = await draft();
     expect((await look(`/records/${id}`)).body.record.receiver).toBeNull();
     expect((await ask(id)).body).toEqual({ answer: 'told', receiver: owner });
@@ -83,13 +83,13 @@ describe('the owner of a key', () => {
     expect(receipt.status).toBe(200);
   });
 
-  test('nobody has the key: the answer says so, and the draft can still be confirmed or given up', async () => {
+  test('no person has the key: the answer says so, and the draft can still be confirmed or given up', async () => {
     const id = await draft({ pixKey: 'pix-key-not-found@simulator.example' });
     expect((await ask(id)).body).toEqual({ answer: 'unknown' });
     expect((await look(`/records/${id}`)).body.record).toMatchObject({ status: 'draft', receiver: null });
   });
 
-  test.each(['hang', 'error-500'])('the provider does not answer (%s): it is not told', async (query) => {
+  test.each(['hang', 'error-500'])('the provider does not answer (%s): it is not shown', async (query) => {
     const id = await draft();
     await service.simulator.behave({ query });
     const { status, body } = await ask(id);
@@ -99,7 +99,7 @@ describe('the owner of a key', () => {
   });
 });
 
-describe('is not told', () => {
+describe('is not shown', () => {
   test('while payments may need the look-ups that are left; they go on', async () => {
     for (let unknown = 0; unknown < 13; unknown++)
       expect((await ask(await draft({ pixKey: 'pix-key-not-found@simulator.example' }))).status).toBe(200);

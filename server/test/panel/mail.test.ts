@@ -99,7 +99,7 @@ test('each person gets their own language, and a subject with accents is encoded
 });
 
 test.each(['refuse', 'down'] as const)(
-  'a mail server that is %s: the caller hears it, the draft stays, and another code can be asked for',
+  'a mail server that is %s: the caller sees it, the draft stays, and another code can be requested',
   async (trouble) => {
     const { merchant, caller } = await orderer();
     const port = Number(new URL(smtp.url).port);
@@ -144,7 +144,7 @@ test('a server that offers no TLS gets no mail, unless the setting says so; one 
   await plain.close();
 });
 
-test('a mail server that takes the connection and says nothing keeps no caller for ever', async () => {
+test('a mail server that takes the connection and says nothing keeps no caller without an end', async () => {
   const silent = await openSmtp();
   silent.behave('hang');
   const mail = createMail(

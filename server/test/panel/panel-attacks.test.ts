@@ -515,7 +515,7 @@ describe('a stolen mailbox', () => {
     expect(confirm.body.code).toBe('link_invalid');
   });
 
-  test('another e-mail of somebody in a live account wants the second factor', async () => {
+  test('another e-mail of a person in a live account wants the second factor', async () => {
     const { ownerId } = await newShop();
     await makeLive(ownerId);
     const { tab } = await person(ownerId);
@@ -739,7 +739,7 @@ describe('many attempts', () => {
     expect(await rowsOf()).toBe(before + 2);
   });
 
-  test('Calls of sign-in that anybody may make are counted by address, or write and end nothing without a cookie of ours', async () => {
+  test('Calls of sign-in that any stranger may make are counted by address, or write and end nothing without a cookie of ours', async () => {
     const open = Object.entries(authCalls).filter(
       ([, { session, byNetwork }]) => session !== 'required' && byNetwork === undefined,
     );
@@ -878,7 +878,7 @@ describe('a right that is checked when it is used', () => {
     },
   );
 
-  test('A demotion names the keys that the new role could not make, and they work on until somebody decides', async () => {
+  test('A demotion names the keys that the new role could not make, and they work on until a person decides', async () => {
     const { ownerId } = await newShop();
     const path = `/accounts/${ownerId}`;
     const owner = await person(ownerId);
@@ -919,7 +919,7 @@ describe('a right that is checked when it is used', () => {
   });
 });
 
-describe('somebody with two accounts', () => {
+describe('a person with two accounts', () => {
   test('An account ends and sees access to itself, and nothing else of its member’s life', async () => {
     const [a, b] = [await newShop(), await newShop()];
     const { email, tab } = await person(a.ownerId, 'finance');
@@ -974,7 +974,7 @@ describe('somebody with two accounts', () => {
   });
 });
 
-describe('somebody who leaves', () => {
+describe('a person who leaves', () => {
   test('leaves their keys to the owner’s decision, and no invitation', async () => {
     const { ownerId } = await newShop();
     const owner = await person(ownerId);

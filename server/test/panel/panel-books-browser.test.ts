@@ -143,7 +143,7 @@ describe('reconciliation', () => {
     await unknown.getByText('Nenhum pagamento a confirmar.').waitFor();
   });
 
-  test('tells what was decided about an incident, and why', async () => {
+  test('shows what was decided about an incident, and why', async () => {
     await service.database.admin(
       `INSERT INTO incident (account_id, id, kind, amount_cents, reference, freezes, detail, state, opened_at, resolved_at, resolution)
        VALUES ('${merchant.ownerId}', '${service.runtime.ids.uuid()}', 'second_payment', 900, 'test', false, '{}', 'resolved',

@@ -64,7 +64,7 @@ test('the owner of the key stands on the page of the code, in the list, in the t
   expect(window.complaints).toEqual([]);
 });
 
-test('a key that nobody has is said before anything is sent', async () => {
+test('a key without an owner is shown before anything is sent', async () => {
   await write('pix-key-not-found@simulator.example');
   await page.getByText('Nenhum banco tem esta chave').waitFor();
   await inspect(page, 'transferencia-codigo-sem-dono');

@@ -58,7 +58,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-test('somebody signs in', async () => {
+test('a person signs in', async () => {
   await keys.write(page.getByLabel('E-mail'), email);
   await keys.write(page.getByLabel('Senha', { exact: true }), password);
   await keys.key('Enter');

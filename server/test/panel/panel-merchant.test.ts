@@ -42,7 +42,7 @@ describe('the merchant profile', () => {
   const profile = { displayName: 'Padaria São João', cnpj: '12.ABC.345/01DE-35', colour: '#14467C' };
   const save = (tab: Tab, body: object) => tab.call('POST', at('/merchant-profile'), body);
 
-  test('is set by who decides about the account, read by everybody in it, and recorded', async () => {
+  test('is set by who decides about the account, read by every member, and recorded', async () => {
     expect((await owner.call('GET', at('/merchant-profile'))).body).toEqual({
       displayName: null,
       cnpj: null,

@@ -236,7 +236,7 @@ describe('a receipt', () => {
 });
 
 describe('an API key', () => {
-  test('that can transfer ends within a year unless told otherwise, and can be narrowed', async () => {
+  test('that can transfer ends within a year by default, and can be narrowed', async () => {
     await page.goto(`${service.url}/integracoes/chaves`);
     await page.getByRole('button', { name: 'Nova chave' }).first().click();
     const dialog = page.getByRole('dialog');

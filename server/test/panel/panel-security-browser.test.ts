@@ -76,7 +76,7 @@ test('a member who is removed leaves keys that the owner decides about', async (
   await inspect(page, 'chaves-de-quem-saiu');
 });
 
-test('the security log tells what happened, in both languages', async () => {
+test('the security log shows what happened, in both languages', async () => {
   await openTab(service).signIn(email, 'not the password');
   await page.goto(`${service.url}/seguranca/registro`);
   await heading('Atividade').waitFor();

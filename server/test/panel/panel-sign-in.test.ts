@@ -313,7 +313,7 @@ describe('another e-mail address', () => {
     expect(Date.parse(frozen) - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
   });
 
-  test('that somebody has is answered alike, and gets no link', async () => {
+  test('that another person has is answered alike, and gets no link', async () => {
     const { tab } = await person();
     const { email: taken } = await person();
     const [free, known] = [

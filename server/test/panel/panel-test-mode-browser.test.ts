@@ -98,7 +98,7 @@ test('a dispute of another operation is moved by the word of the provider', {
   await play.waitFor({ state: 'detached' });
 });
 
-test('the account begins again, and the page goes on in the empty one', async () => {
+test('the account begins again, and the page continues in the empty one', async () => {
   await open('/integracoes/teste', 'Modo de teste');
   await keys.press(button('Começar de novo'));
   const dialog = page.getByRole('dialog');

@@ -44,7 +44,7 @@ test('a reset wants a fresh password', async () => {
   await service.database.admin('UPDATE panel_session SET authenticated_at = now()');
 });
 
-test('a person goes on in the empty account, and reads there who began it', async () => {
+test('a person continues in the empty account, and reads there who began it', async () => {
   const { status, body: fresh } = await reset(shop.ownerId);
   expect(status).toBe(201);
   const { accounts } = (await owner.call('GET', '/session')).body;

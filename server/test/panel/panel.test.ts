@@ -142,7 +142,7 @@ describe('a request of another site', () => {
     expect((await tab.account('GET', '/operations')).body.operations).toHaveLength(1);
   });
 
-  test('cannot sign anybody in either', async () => {
+  test('cannot sign any person in either', async () => {
     const answer = await openTab().call(
       'POST',
       '/auth/sign-in/email',

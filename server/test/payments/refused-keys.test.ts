@@ -180,7 +180,7 @@ test('Two processes share the thirty places of an account, and one takes the pla
   expect(new Set(await Promise.all(sends))).toEqual(new Set(['insufficient_balance']));
 });
 
-test('What is refused before it is sent takes no place', async () => {
+test('A transfer that is refused before it is sent takes no place', async () => {
   const merchant = await rich();
   for (let at = 0; at < 40; at++) {
     const answer = await merchant.transfer({ amountCents: 1, pixKey: `loja-${at}@feira.example` });

@@ -169,7 +169,7 @@ test('pages of every size are the same lines, also where a page ends between a m
   }
 });
 
-test('what is posted while somebody reads is in no page twice and in none left out', async () => {
+test('a journal posted while a person reads is in no page twice and in none left out', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(1000);
   await merchant.receive(2000);

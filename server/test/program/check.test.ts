@@ -86,7 +86,7 @@ describe('check', () => {
     expect(checks.mail?.ok).toBe(true);
   });
 
-  it('tells migrations that are missing, and applies none', async () => {
+  it('names migrations that are missing, and applies none', async () => {
     const { code, checks } = await check({ DATABASE_URL: empty.url });
     expect(code).toBe(1);
     expect(checks.database?.ok).toBe(true);
@@ -98,7 +98,7 @@ describe('check', () => {
     expect(await empty.admin(`SELECT FROM pg_namespace WHERE nspname = 'vintem'`)).toEqual([]);
   });
 
-  it('tells a role of the service that may change journals', async () => {
+  it('names a role of the service that may change journals', async () => {
     await service.database.admin('GRANT UPDATE ON vintem.journal TO vintem_app');
     try {
       const { code, checks } = await check();
@@ -109,7 +109,7 @@ describe('check', () => {
     }
   });
 
-  it('tells another secret than the one of the installation, and does not claim it', async () => {
+  it('names another secret than the one of the installation, and does not claim it', async () => {
     const count = () => service.database.admin<{ id: string }>('SELECT id FROM sealing_secret ORDER BY id');
     const before = await count();
     const { code, checks } = await check({ VINTEM_SECRET: randomBytes(32).toString('base64') });

@@ -187,7 +187,7 @@ describe('a planted fault is found under its name, alone', () => {
   });
 });
 
-test('an account at a bank that sends no payouts receives, gives back, and is told what is not offered', async () => {
+test('an account at a bank that sends no payouts receives, gives back, and shows what is not offered', async () => {
   await healthy('loja-bb');
   const { ownerId, operationId } = await createAccount(service.runtime, {
     name: 'Loja',
@@ -214,7 +214,7 @@ test('an account at a bank that sends no payouts receives, gives back, and is to
 describe('the way in', () => {
   const elsewhere = (url: string): DoctorDeps => ({ ...deps, config: { ...deps.config, hooksUrl: url } });
 
-  test('where nobody listens', async () => {
+  test('where no server listens', async () => {
     const nobody = `http://localhost:${await freePort()}`;
     for (const name of ['loja-efi', 'loja-bb']) {
       const findings = await examined(name, elsewhere(nobody));

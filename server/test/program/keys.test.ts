@@ -58,7 +58,7 @@ test('without a key, or with the key elsewhere than in the header, the answer is
   }
 });
 
-test('what is no key in force is 401 api_key_invalid, and nothing tells the cases apart', async () => {
+test('what is no key in force is 401 api_key_invalid, and the cases look the same', async () => {
   const { key } = await edge.newKey(accountId);
   const unknown = makeKey(ids, true).key;
   const values = [

@@ -31,7 +31,7 @@ async function metrics(): Promise<(line: string) => number | null> {
   };
 }
 
-test('without a verify or a copy the age is the age of the installation, and nobody says that it is well', async () => {
+test('without a verify or a copy the age is the age of the installation, and nothing says that it is well', async () => {
   await service.database.admin(`UPDATE installation SET created_at = now() - interval '2 days'`);
   const read = await metrics();
   expect(read('vintem_verify_age_seconds')).toBeGreaterThanOrEqual(172_800);
@@ -171,7 +171,7 @@ test('the certificate of a connection has its time', async () => {
   expect(read('vintem_certificate_expires_seconds{connection="simulator"}')).toBeGreaterThan(29 * 86_400);
 });
 
-test('of the simulator nothing is read where nobody has a test account, and everything from the first one on', async () => {
+test('of the simulator nothing is read where there is no test account, and everything from the first one on', async () => {
   const open = await openService({ env: { PUBLIC_URL: 'https://pay.example' } });
   try {
     const simulated = open.runtime.providers.get('simulator');

@@ -43,6 +43,16 @@ describe('code', () => {
     expect(rulesOf('a.ts', '/** The user `nobody`. */')).toEqual([]);
   });
 
+  test('is judged by the titles of its tests, and SQL by its comments', () => {
+    const title = "test('a person is told', () => {});";
+    const told = 'plain words: "told", write "reported", "notified" or "shown"';
+    expect(rulesOf('a.test.ts', `const a = 1;\n${title}`)).toEqual([[2, told]]);
+    expect(rulesOf('a.ts', title)).toEqual([]);
+    expect(rulesOf('server/sql/a.sql', 'CREATE TABLE told (\n  -- A person is told.\n);')).toEqual([
+      [2, told],
+    ]);
+  });
+
   test('has constant log messages, with what changes as fields', () => {
     const text =
       "log.warn({ err }, 'it failed');\nlog.error(\n  { err, name },\n  `${" + 'name} failed`,\n);';

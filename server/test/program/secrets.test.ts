@@ -181,7 +181,7 @@ describe('after a rotation and without the previous secret', () => {
     expect(status.sealed).toEqual([{ secret: idOf(c), count: expect.any(Number) }]);
   });
 
-  test('a code that was mailed before is good while the previous secret is at hand', async () => {
+  test('a code that was mailed before is good while the previous secret is configured', async () => {
     const { caller, draft } = await somethingOfEverything();
     const mail = (await mailsTo(service, 'ana@empresa.example')).at(-1) ?? '';
     const code = /^Código: (\d{6})$/m.exec(mail)?.[1] ?? '';

@@ -104,7 +104,7 @@ describe('a payout', () => {
     expect(warned).toEqual([]);
   });
 
-  test('that waits for approval is pending, and a person is told', async () => {
+  test('that waits for approval is pending, and is reported to a person', async () => {
     answers = [saying('send-answer-approval')];
     expect(await send()).toMatchObject({
       outcome: 'accepted',

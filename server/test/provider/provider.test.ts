@@ -159,7 +159,7 @@ describe('a charge', () => {
     expect(await charge(newId())).toMatchObject({ outcome: 'accepted', report: { copyPaste: null } });
   });
 
-  test('that was paid shows every Pix, and the webhook tells the same', async () => {
+  test('that was paid shows every Pix, and the webhook says the same', async () => {
     const txid = newId();
     await charge(txid);
     await control('POST', `charges/${txid}/pay`, {});
@@ -201,7 +201,7 @@ describe('a charge', () => {
 });
 
 describe('a payout', () => {
-  test('is accepted, completes, and the webhook tells the same as the query', async () => {
+  test('is accepted, completes, and the webhook says the same as the query', async () => {
     const id = newId();
     const before = Date.now();
     expect(await payout(id)).toMatchObject({

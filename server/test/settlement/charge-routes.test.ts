@@ -119,7 +119,7 @@ describe('a charge', () => {
     expect(journals).toEqual([{ connection: 'reserva' }]);
   });
 
-  test('goes on to the one after it, in the order of the list, and is refused where all are down', async () => {
+  test('moves to the one after it, in the order of the list, and is refused where all are down', async () => {
     await opened('simulator', 'charge');
     await opened('reserva', 'charge');
     const { body } = await merchant.charge();
@@ -238,7 +238,7 @@ describe('a charge that was committed', () => {
       return rows.length === 1;
     });
 
-  test('and of which nothing could be sent goes on to the next connection, says so, and is paid there', async () => {
+  test('and of which nothing could be sent moves to the next connection, says so, and is paid there', async () => {
     connect(closed);
     const { status, body } = await merchant.charge({ amountCents: 800 });
     expect([status, body.status]).toEqual([201, 'pending']);
@@ -313,7 +313,7 @@ describe('a charge that was committed', () => {
 
   test.each<[string, string]>([
     [
-      'somebody is sending it',
+      'a process is sending it',
       `state = 'sending', attempt = 1, lease_until = now() + interval '1 h', identity = 'an account'`,
     ],
     [

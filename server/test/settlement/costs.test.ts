@@ -263,7 +263,7 @@ describe("the company's own Pix", () => {
   const reconcileNow = () =>
     reconcile(service.runtime, { ...service.runtime, actor: 'ana' }, { accountId: null, sinceMs: null });
 
-  test('opens no incident whoever reports it, and is one line a day with total and count', async () => {
+  test('opens no incident whatever reports it, and is one line a day with total and count', async () => {
     const merchant = await service.newMerchant();
     await merchant.receive(10_000);
     await service.simulator.behave({ webhook: 'drop' });

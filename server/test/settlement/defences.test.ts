@@ -399,7 +399,7 @@ describe('the sending', () => {
     expect((await truth(one)).defence).toBe('Outro texto.');
   });
 
-  test('that failed is told: an event with the reason, and one mail to the people of the account', async () => {
+  test('that failed is reported: an event with the reason, and one mail to the people of the account', async () => {
     const one = await disputed();
     const email = await someone(one.merchant.ownerId);
     await defend(one);
@@ -425,7 +425,7 @@ describe('the sending', () => {
     expect(await mailed(email)).toEqual([]);
   });
 
-  test('that failed is not told by a mail once another text is on its way, nor twice by two processes', async () => {
+  test('that failed is not mailed once another text is on its way, nor twice by two processes', async () => {
     const one = await disputed();
     const email = await someone(one.merchant.ownerId);
     await defend(one);
@@ -438,7 +438,7 @@ describe('the sending', () => {
     expect(await eventsOf(one)).toHaveLength(2);
   });
 
-  test('that may have arrived is told by no event', async () => {
+  test('that may have arrived has no event', async () => {
     const one = await disputed();
     await defend(one);
     await send(async () => lost);
@@ -467,7 +467,7 @@ describe('the sending', () => {
     expect((await truth(one)).defence).toBe(text);
   });
 
-  test('is taken up by another process after one that died in it, which hears nothing of the end', async () => {
+  test('is taken up by another process after one that died in it, which learns nothing of the end', async () => {
     const one = await disputed();
     await defend(one);
     await send(async () => {
@@ -484,7 +484,7 @@ describe('the sending', () => {
     expect((await truth(one)).defence).toBe(text);
   });
 
-  test('of one whose text cannot be opened waits, and a person is told', async () => {
+  test('of one whose text cannot be opened waits, and is reported to a person', async () => {
     const one = await disputed();
     await defend(one);
     const { body } = await row(one);

@@ -323,7 +323,7 @@ describe('the sending', () => {
     expect(await outcome(one)).toMatchObject({ status: 'sent' });
   });
 
-  test('of a file that cannot be opened waits, and a person is told', async () => {
+  test('of a file that cannot be opened waits, and is reported to a person', async () => {
     const one = await answered();
     const put = (bytes: Buffer) =>
       service.database.admin('UPDATE dispute_file SET body = $2 WHERE id = $1', [one.fileId, bytes]);

@@ -66,7 +66,7 @@ async function sums(
   return { suspense: Number(row?.suspense), adjustments: Number(row?.adjustments) };
 }
 
-describe('money that a delivery tells of', () => {
+describe('money in a delivery', () => {
   let service: Service;
   beforeAll(async () => {
     service = await open();

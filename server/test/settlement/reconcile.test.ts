@@ -381,7 +381,7 @@ test('after a restore the pause stays while a provider that accounts are bound t
   await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
 });
 
-test('a charge of before the window that was paid in it is found by the statement', async () => {
+test('an earlier charge that was paid in the window is found by the statement', async () => {
   await service.simulator.behave({ webhook: 'drop' });
   const { body } = await merchant.charge({ amountCents: 300 });
   const since = Date.parse(body.createdAt) + 2_000;

@@ -176,7 +176,7 @@ describe('a delivery', () => {
     expect(await journalsOf(service, id)).toEqual(['reserve', 'complete']);
   });
 
-  test('told in the wrong order ends in the same place: the return first, then what it returns', async () => {
+  test('reported in the wrong order ends in the same place: the return first, then the Pix that it returns', async () => {
     const { merchant, id } = await sent();
     await deliver(service, [payoutItem(id, open, { devolucoes: [returnItem('early', 400)] })]);
     await becomes(id, 'completed');

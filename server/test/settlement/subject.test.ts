@@ -75,7 +75,7 @@ test('a receiver is found by the Pix key, which stands sealed in the database', 
   ]);
 });
 
-test('a receiver is found by the name that the provider told, which goes with the rest', async () => {
+test('a receiver is found by the name that the provider gave, which goes with the rest', async () => {
   await service.simulator.behave({ webhook: 'drop' });
   const { body } = await merchant.transfer({ pixKey: 'caio@loja.example' });
   await ends(body.id, 'completed');
@@ -90,7 +90,7 @@ test('a receiver is found by the name that the provider told, which goes with th
   expect(await exportSubject(operator, byKey('caio@loja.example'))).toEqual([]);
 });
 
-test('what is older than its time names nobody any more; journals, hashes and amounts stay', async () => {
+test('data older than its time names no person any more; journals, hashes and amounts stay', async () => {
   const payments = [await paidCharge('Bia Reis'), await paidCharge('Bia Reis')];
   const journals = () => service.database.admin(`SELECT * FROM journal ORDER BY account_id, chain_id, seq`);
   const refund = await merchant.call('POST', `/payments/${payments[0]}/refunds`, {

@@ -48,7 +48,7 @@ async function refusedOnce() {
   return { shop, cell, endpointId: id as string, clockCall, attempts, deliverUntil };
 }
 
-test('a repeat that the clock makes due while it is looked for tells the time to which the clock was moved', async () => {
+test('a repeat that the clock makes due while it is looked for shows the time to which the clock was moved', async () => {
   const { cell, endpointId, clockCall, attempts, deliverUntil } = await refusedOnce();
   // So far away that the clock alone makes it due, whatever the machine needs until then.
   const dueAt = Date.now() + hourMs;

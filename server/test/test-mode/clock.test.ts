@@ -62,7 +62,7 @@ test('three days bring a charge to its expiry, a draft to its end and a delivery
   expect(Math.max(...signed) - Date.now()).toBeLessThan(dayMs / 2);
 });
 
-test('the ninety days in which a charge is refunded pass with it, for charges of before', {
+test('the ninety days in which a charge is refunded pass with it, for earlier charges', {
   timeout: withinMs,
 }, async () => {
   const shop = await service.newMerchant();

@@ -20,7 +20,7 @@ test('every column of an account is copied or its own: a new one has to be put i
   expect([...copiedColumns, ...ownColumns].sort()).toEqual(columns.map(({ name }) => name).sort());
 });
 
-test('the key goes on with an empty account under the same conditions; what was there stays, disabled', async () => {
+test('the key continues with an empty account under the same conditions; the old one stays, disabled', async () => {
   const shop = await service.newMerchant();
   await shop.receive(5000);
   await service.database.admin(

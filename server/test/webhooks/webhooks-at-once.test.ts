@@ -37,7 +37,7 @@ async function commit(merchants: Merchant[], count: number): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-test('committed events go out at once: each is announced, and none waits until somebody looks', async () => {
+test('committed events go out at once: each is announced, and none waits until a process looks', async () => {
   const merchants = [await service.newMerchant(), await service.newMerchant(), await service.newMerchant()];
   for (const merchant of merchants) {
     await merchant.call('POST', '/webhooks', {

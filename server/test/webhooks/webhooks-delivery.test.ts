@@ -374,7 +374,7 @@ test('Of an account that has stored its budget of answers the beginning of an an
   expect([await kept(used), await kept(other)]).toEqual([64, 1000]);
 });
 
-test('What an endpoint answered is kept of the last three attempts', async () => {
+test('The answers to the last three attempts of an endpoint are kept', async () => {
   const { merchant, receiver, endpoint } = await listening();
   receiver.answer((response) => response.writeHead(500).end('no'));
   await rename(merchant, 'Loja I');

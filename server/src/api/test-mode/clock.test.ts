@@ -25,7 +25,7 @@ test('what is due is carried out before the clock moves on, or stops', () => {
   });
 });
 
-test('what is due and never gets done does not hold a clock up for ever', () => {
+test('due work that is never done does not hold a clock up without an end', () => {
   const stuck = { ...quiet, working: true, deadlines: [now - 5] };
   expect(nextStep({ ...row, movedAt: now - 60_000 }, stuck, now)).toEqual({ what: 'move', byMs: 10_000 });
 });

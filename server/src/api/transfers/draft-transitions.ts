@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import {
+  type Allowed,
   admissionReads,
   createSendIntent,
   findEarlier,
@@ -7,7 +8,6 @@ import {
   requestKeyReads,
   requireAdmission,
   requireAllowed,
-  type Standing,
   stateReads,
 } from '../../flow/admission.ts';
 import type { DispatchPlan } from '../../flow/dispatch-plan.ts';
@@ -241,7 +241,7 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
 function confirmed(
   view: View,
   { caller, paymentId, plan, secrets, token }: DraftConfirmation,
-  admission: Standing,
+  admission: Allowed,
   draft: Payment,
   now: number,
 ): Decision<Confirmed> {

@@ -31,7 +31,7 @@ test('a second begins anew with each take', () => {
   }
 });
 
-test('What could not be stored is told by the next row of its account', () => {
+test('The next row of an account counts the requests that could not be stored', () => {
   const kept = createKept<{ n: number }>();
   kept.leaveOut('a', 7);
   expect(kept.take()).toEqual([]);

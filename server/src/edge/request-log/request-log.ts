@@ -121,12 +121,16 @@ async function storeWithinBudget(
   taken: readonly TakenRequests<Row>[],
   nowMs: number,
 ): Promise<{ accountId: string; count: number }[]> {
+  const sizes = new Map(taken.flatMap(({ rows }) => rows.map(({ row }) => [row, sizeOf(row)] as const)));
   const granted = new Map(
     await Promise.all(
       requestKinds.map(async (kind) => {
         const wanted = new Map<string, number>();
         for (const { accountId, rows } of taken) {
-          const bytes = rows.reduce((sum, one) => sum + (one.kind === kind ? sizeOf(one.row) : 0), 0);
+          const bytes = rows.reduce(
+            (sum, one) => sum + (one.kind === kind ? (sizes.get(one.row) ?? 0) : 0),
+            0,
+          );
           if (bytes > 0) wanted.set(accountId, bytes);
         }
         const left = wanted.size === 0 ? wanted : await takeStorage(tx, `${kind}-requests`, wanted, nowMs);
@@ -139,7 +143,7 @@ async function storeWithinBudget(
   for (const { accountId, rows, leftOut } of taken) {
     const fitting = rows.filter(({ kind, row }) => {
       const left = granted.get(kind) as Map<string, number>;
-      const after = (left.get(accountId) ?? 0) - sizeOf(row);
+      const after = (left.get(accountId) ?? 0) - (sizes.get(row) ?? 0);
       left.set(accountId, after);
       return after >= 0;
     });

@@ -135,7 +135,7 @@ describe('one observation', () => {
     expect(told(delivered([payout({ returns: [back, back] })]), open)).toEqual(twice);
   });
 
-  it('that tells of a return in two forms, in one delivery, books it once', () => {
+  it('that names a return in two forms, in one delivery, books it once', () => {
     const [named, both] = [{ ...back }, { ...back, rtrId: 'R1' }];
     const only = { ...back, id: null, rtrId: 'R1' };
     for (const forms of [

@@ -20,7 +20,7 @@ describe('a payment id', () => {
     );
   });
 
-  it('is the same for ever for the same account and request key', () => {
+  it('is always the same for the same account and request key', () => {
     // A literal: another id for the same key could send the same money twice after an upgrade.
     expect(paymentIdFor(identity, account, requestKey)).toBe('deadbeef-9ba5-86c2-8504-7b9902267254');
   });
