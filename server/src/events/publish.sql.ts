@@ -19,6 +19,14 @@ const lock: Statement = {
 /** @returns whether we are the publisher until the transaction ends */
 export const becomePublisher = async (tx: Queries): Promise<boolean> => (await tx.run(lock)).length > 0;
 
+const look: Statement = {
+  name: 'publish_look',
+  text: `SELECT FROM event_fresh ORDER BY created_at, event_id LIMIT 1`,
+};
+
+/** Whether an event waits for its place in the log. Locks and writes nothing. */
+export const hasFresh = async (sql: Queries): Promise<boolean> => (await sql.run(look)).length > 0;
+
 const select: Statement = {
   name: 'publish_fresh',
   text: `SELECT account_id AS "accountId", event_id AS "eventId", type, operation_id AS "operationId", payment_id AS "paymentId",

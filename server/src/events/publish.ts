@@ -4,6 +4,7 @@ import {
   becomePublisher,
   type FreshEvent,
   findFresh,
+  hasFresh,
   logEvents,
   removeFresh,
   takeSeqs,
@@ -39,8 +40,11 @@ export function createPublisher(
   fanOut: FanOut,
 ): { step(): Promise<boolean> } {
   let lastMs = Number.NEGATIVE_INFINITY;
+  let foundLast = false;
 
   async function publish(): Promise<number> {
+    // The lock of the publisher's row is written to the log, ten times a second for nothing. A busy installation does not look first.
+    if (!foundLast && !(await hasFresh(sql))) return 0;
     const tx = await sql.begin();
     try {
       const [mine, fresh] = await Promise.all([becomePublisher(tx), findFresh(tx, batchMost)]);
@@ -70,7 +74,8 @@ export function createPublisher(
       const waitMs = lastMs + paceMs - clock.monotonicMs();
       if (waitMs > 0) await clock.sleep(waitMs);
       lastMs = clock.monotonicMs();
-      return (await publish()) > 0;
+      foundLast = (await publish()) > 0;
+      return foundLast;
     },
   };
 }

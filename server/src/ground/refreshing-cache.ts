@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import { recentMap } from './recent-map.ts';
 
 /**
  * Recent answers: an answer is given out for at most `maxAgeMs`, counted from before it was read, so that a change
@@ -22,11 +23,12 @@ interface Entry<T> {
 export function refreshingCache<T>(options: {
   clock: Clock;
   maxAgeMs: number;
+  /** The last so many keys are kept, and at most twice as many. */
   maxEntries: number;
   read: (key: string) => Promise<T | undefined>;
 }): RefreshingCache<T> {
   const { clock, maxAgeMs, maxEntries, read } = options;
-  const entries = new Map<string, Entry<T>>();
+  const entries = recentMap<Entry<T>>(maxEntries);
 
   function startRead(key: string, entry: Entry<T>): Promise<T | undefined> {
     const beganAt = clock.monotonicMs();
@@ -52,8 +54,6 @@ export function refreshingCache<T>(options: {
       let entry = entries.get(key);
       if (entry === undefined) {
         entry = { value: undefined, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
-        // The oldest goes first: a bound on memory, not a policy.
-        if (entries.size >= maxEntries) entries.delete(entries.keys().next().value as string);
         entries.set(key, entry);
       }
       const age = clock.monotonicMs() - entry.readAt;

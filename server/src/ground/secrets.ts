@@ -4,6 +4,7 @@ import type { Ids } from '../ports/ids.ts';
 import { SettingFault } from './config.ts';
 import { exists, keptText, passingFileSystem } from './durable-files.ts';
 import { hmacSha256 } from './hmac.ts';
+import { recentMap } from './recent-map.ts';
 
 /**
  * Everything that is derived from the 32 bytes of `VINTEM_SECRET`: the pepper of API keys and the encryption of secrets at
@@ -98,26 +99,15 @@ const recentMost = 8_192;
 
 /**
  * Values that this process sealed a moment ago: the Pix key of a transfer is opened twice within its life, 15 µs each, where this takes 0.5. The whole
- * sealed bytes and their context are looked up, so what was changed is opened, and fails. Two generations: to remove the oldest entry of one
- * map costs more with each entry that was removed before it.
+ * sealed bytes and their context are looked up, so what was changed is opened, and fails.
  */
 function recentlySealed() {
-  let young = new Map<string, string>();
-  let old = new Map<string, string>();
+  const recent = recentMap<string>(recentMost);
   const nameOf = (sealed: Buffer, context: string): string =>
     `${context.length} ${context}${sealed.toString('latin1')}`;
   return {
-    add(sealed: Buffer, context: string, plain: string): void {
-      if (young.size >= recentMost) {
-        old = young;
-        young = new Map();
-      }
-      young.set(nameOf(sealed, context), plain);
-    },
-    find(sealed: Buffer, context: string): string | undefined {
-      const name = nameOf(sealed, context);
-      return young.get(name) ?? old.get(name);
-    },
+    add: (sealed: Buffer, context: string, plain: string): void => recent.set(nameOf(sealed, context), plain),
+    find: (sealed: Buffer, context: string): string | undefined => recent.get(nameOf(sealed, context)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 import QRCode from 'qrcode';
+import { recentMap } from '../ground/recent-map.ts';
 
 /** Modules of white around the symbol (ISO/IEC 18004), and pixels per module. */
 const quietZone = 4;
@@ -8,8 +9,7 @@ const scale = 6;
 /**
  * The same charge is read again and again while its payer hesitates, so the last images are kept. One is 1 to 3 KB.
  */
-const kept = new Map<string, string>();
-const keptAtMost = 1000;
+const kept = recentMap<string>(500);
 
 /**
  * The QR of a copy-and-paste code as a PNG data URL, `data:image/png;base64,…`, at most a few kilobytes.
@@ -27,7 +27,6 @@ export async function qrPngDataUrl(code: string): Promise<string> {
     maskPattern: 2,
   });
   const url = `data:image/png;base64,${pngOf(modules.data, modules.size).toString('base64')}`;
-  if (kept.size >= keptAtMost) kept.delete(kept.keys().next().value as string);
   kept.set(code, url);
   return url;
 }

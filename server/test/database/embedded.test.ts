@@ -69,7 +69,7 @@ describe('the embedded PostgreSQL', () => {
     const settings = await query(
       url,
       `SELECT name, setting FROM pg_settings WHERE name IN ('listen_addresses', 'unix_socket_directories', 'fsync',
-         'synchronous_commit', 'full_page_writes', 'data_checksums', 'password_encryption', 'deadlock_timeout') ORDER BY name`,
+         'synchronous_commit', 'full_page_writes', 'data_checksums', 'password_encryption', 'deadlock_timeout', 'wal_compression') ORDER BY name`,
     );
     expect(Object.fromEntries(settings.map(({ name, setting }) => [name, setting]))).toEqual({
       data_checksums: 'on',
@@ -80,6 +80,7 @@ describe('the embedded PostgreSQL', () => {
       password_encryption: 'scram-sha-256',
       synchronous_commit: 'on',
       unix_socket_directories: '',
+      wal_compression: 'off',
     });
     const wrong = new URL(url);
     wrong.password = 'wrong';

@@ -1,8 +1,10 @@
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPublisher } from '../../src/events/publish.ts';
 import { runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
 import type { Clock } from '../../src/ports/clock.ts';
+import type { Sql } from '../../src/ports/sql.ts';
 import { eventRow, events } from '../../src/store/events/event.ts';
 
 let service: Service;
@@ -36,6 +38,31 @@ async function commit(merchants: Merchant[], count: number): Promise<string[]> {
   service.runtime.eventsWritten();
   return rows.map(({ id }) => id);
 }
+
+test('A publisher takes its lock, which is written to the log, only while events wait', async () => {
+  const merchant = await service.newMerchant();
+  const { runtime } = service;
+  let locked = 0;
+  const begin: Sql['begin'] = () => {
+    locked++;
+    return runtime.sql.begin();
+  };
+  const published: number[] = [];
+  const publisher = createPublisher({ ...runtime, sql: { ...runtime.sql, begin } }, async (_, events) => {
+    published.push(events.length);
+  });
+  while (await publisher.step());
+  locked = 0;
+  for (let idle = 0; idle < 3; idle++) expect(await publisher.step()).toBe(false);
+  expect(locked).toBe(0);
+  await commit([merchant], 2);
+  expect([await publisher.step(), await publisher.step(), await publisher.step()]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect([published.at(-1), locked]).toEqual([2, 2]);
+});
 
 test('committed events go out at once: each is announced, and none waits until a process looks', async () => {
   const merchants = [await service.newMerchant(), await service.newMerchant(), await service.newMerchant()];

@@ -2,6 +2,7 @@ import type { Log } from '../../ground/log.ts';
 import { onlyForTest, type Permission } from '../../ground/permissions.ts';
 import { isPrintable } from '../../ground/printable.ts';
 import type { Quotas } from '../../ground/quotas.ts';
+import { recentMap } from '../../ground/recent-map.ts';
 import { type RefreshingCache, refreshingCache } from '../../ground/refreshing-cache.ts';
 import { rests } from '../../ground/resting-keys.ts';
 import type { Secrets } from '../../ground/secrets.ts';
@@ -292,7 +293,7 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
   const notedAt = new Map<string, number>();
 
   /** The cell of each whole key that was valid. */
-  const seenValid = new Map<string, string>();
+  const seenValid = recentMap<string>(keysAtHand);
 
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const id = keyIdOf(presented);
@@ -306,7 +307,6 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       seenValid.delete(presented);
       return undefined;
     }
-    if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.keys().next().value as string);
     seenValid.set(presented, stored.cell);
     return {
       id,
