@@ -33,6 +33,7 @@ import {
   reviseCharge,
   showKey,
 } from './bank.ts';
+import { behaviourOfMessage } from './behaviour.ts';
 import { accountName, type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import {
   defenceRefused,
@@ -52,7 +53,7 @@ import {
   reportText,
   reportView,
 } from './efi.ts';
-import { toReais } from './money.ts';
+import { isRecord, toReais } from './money.ts';
 import { issueToken, readBasic, readToken, tokenLifeSeconds } from './oauth.ts';
 import { type ListQuery, pageOf, readListQuery } from './page-of-list.ts';
 import { garbage, internalError, json, problem, type Reply } from './reply.ts';
@@ -356,7 +357,12 @@ function getPayment(desk: ClientDesk, endToEnd: string): Outcome {
 
 function putRefund(desk: ClientDesk, endToEnd: string, id: string, body: string): Outcome {
   if (ownOf(desk, desk.bank.payments.get(endToEnd)) === undefined) return paymentNotFound();
-  const read = readRefund(id, parsed(body));
+  const given = parsed(body);
+  if (desk.bank.terms === 'efi' && isRecord(given)) {
+    const unknown = Object.keys(given).find((name) => name !== 'valor' && !steersRefund(name, given[name]));
+    if (unknown !== undefined) return refusal(400, 'json_invalido', `propriedade desconhecida: ${unknown}`);
+  }
+  const read = readRefund(id, given);
   const { writes, ...fated } = requestRefund(
     desk.bank,
     desk.world,
@@ -388,6 +394,10 @@ function putRefund(desk: ClientDesk, endToEnd: string, id: string, body: string)
     }
   });
 }
+
+/** Efí's body of a return is `{valor}` alone (its SDK 2.0.1). What says how the simulator shall behave is not Efí's. */
+const steersRefund = (name: string, value: unknown): boolean =>
+  name === 'descricao' && typeof value === 'string' && behaviourOfMessage(value) !== undefined;
 
 function getRefund(desk: ClientDesk, endToEnd: string, id: string): Outcome {
   return queried(desk, refundNotFound, (stale) => {

@@ -52,10 +52,22 @@ export interface ApiPixForm {
   codeFields: readonly string[];
   /** Times of a window are asked for without milliseconds. */
   wholeSeconds: boolean;
+  /** The same before the `/cob` of one charge, where it is another one. */
+  chargePrefix?: string;
+  /** Whether this text of a refund is sent (`descricao`). */
+  takesRefundText: (text: string) => boolean;
+  /** The longest window of `GET /pix`; null: any. */
+  windowMostMs: number | null;
 }
 
-/** As the specification and Efí have it. */
-export const plainForm: ApiPixForm = { prefix: '/v2', codeFields: ['pixCopiaECola'], wholeSeconds: false };
+/** As the specification has it. */
+export const plainForm: ApiPixForm = {
+  prefix: '/v2',
+  codeFields: ['pixCopiaECola'],
+  wholeSeconds: false,
+  takesRefundText: (text) => text !== '',
+  windowMostMs: null,
+};
 
 export type Charges = Pick<
   Provider,
@@ -111,13 +123,14 @@ const clockSkewMs = 2 * minute;
 export function bacenCharges(options: BacenOptions): Charges {
   const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs, form = plainForm } = options;
   const { prefix, wholeSeconds } = form;
+  const chargePath = (txid: string): string => `${form.chargePrefix ?? prefix}/cob/${txid}`;
   const zone = zoneOf(log);
   return {
     async createCharge(instruction) {
       const requestedAt = clock.now();
       const reply = await exchange({
         method: 'PUT',
-        path: `${prefix}/cob/${instruction.txid}`,
+        path: chargePath(instruction.txid),
         body: chargeBody(instruction, pixKey),
         timeoutMs: sendTimeoutMs,
         ...traceOf(instruction),
@@ -136,7 +149,7 @@ export function bacenCharges(options: BacenOptions): Charges {
     },
 
     async queryCharge(txid, requestedAt) {
-      const reply = await exchange({ method: 'GET', path: `${prefix}/cob/${txid}` });
+      const reply = await exchange({ method: 'GET', path: chargePath(txid) });
       if (reply.kind === 'answer') {
         if (isSuccess(reply.status)) {
           const report = readCharge(reply.body, { at: clock.now(), createdAt: requestedAt }, { log, form });
@@ -170,7 +183,7 @@ export function bacenCharges(options: BacenOptions): Charges {
       const reply = await exchange({
         method: 'PUT',
         path: prefix + refundPath(endToEnd, providerId),
-        body: { valor: reaisOf(amountCents), ...(text === '' ? {} : { descricao: text }) },
+        body: { valor: reaisOf(amountCents), ...(form.takesRefundText(text) && { descricao: text }) },
         timeoutMs: sendTimeoutMs,
         ...traceOf({ traceparent }),
       });
@@ -196,8 +209,11 @@ export function bacenCharges(options: BacenOptions): Charges {
       return unreadAnswer(reply, clock, 'refund', providerId);
     },
 
-    listReceived: (window) =>
-      readList(exchange, clock, {
+    async listReceived(window) {
+      const parts =
+        form.windowMostMs === null ? 1 : Math.ceil((window.toMs - window.fromMs) / form.windowMostMs);
+      if (parts > 1) return { outcome: 'listed', reports: [], unread: [], complete: false, parts };
+      return readList(exchange, clock, {
         kind: 'received',
         path: ({ page }) => `${prefix}/pix?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => listIn(body, 'pix'),
@@ -205,7 +221,8 @@ export function bacenCharges(options: BacenOptions): Charges {
         pageSize,
         maxPages,
         wholeOnly: window.wholeOnly,
-      }),
+      });
+    },
 
     async queryReceived(endToEnd) {
       const reply = await exchange({ method: 'GET', path: `${prefix}/pix/${encodeURIComponent(endToEnd)}` });

@@ -14,6 +14,7 @@ import type {
   UnreadKind,
 } from './provider.ts';
 import { unreadItem } from './unread.ts';
+import { callerHeaders } from './wire.ts';
 import { wordsOf } from './words.ts';
 
 /**
@@ -102,6 +103,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         method: call.method,
         url: addressOf(call.path),
         headers: {
+          ...callerHeaders,
           authorization,
           ...(content && { 'content-type': content.type }),
           ...extraHeaders?.(),
@@ -258,13 +260,21 @@ function causeOf(status: number): UnclearCause {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /**
- * The name of an error in any of the three shapes that are in use: `type` of API Pix (RFC 7807; its last part),
- * `nome` of Efí, `error` of OAuth. Messages are left out: they may hold Pix keys and names.
+ * The name of an error in any of the shapes that are in use: `type` of API Pix (RFC 7807; its last part), `nome` of Efí, `error` of OAuth, `codigo` of
+ * the first of `erros` at Banco do Brasil. Messages are left out: they may hold Pix keys and names.
  */
 export function errorNameOf(body: unknown): string {
   if (body === undefined) return 'no JSON';
-  const { type, nome, error } = (body ?? {}) as { type?: unknown; nome?: unknown; error?: unknown };
-  const name = [nome, typeof type === 'string' ? type.slice(type.lastIndexOf('/') + 1) : null, error].find(
+  const { type, nome, error, erros } = (body ?? {}) as Record<'type' | 'nome' | 'error' | 'erros', unknown>;
+  const kind = typeof type === 'string' ? type.slice(type.lastIndexOf('/') + 1) : null;
+  const first = Array.isArray(erros) ? (erros[0] as { codigo?: unknown } | null) : null;
+  const code = typeof first?.codigo === 'number' ? String(first.codigo) : first?.codigo;
+  // `{statusCode, error: "Bad Request", message}` of its gateway: the words of the status, as one name.
+  const status =
+    typeof error === 'string' && /^[A-Z][a-z]+( [A-Z][a-z]+){0,3}$/.test(error)
+      ? error.replaceAll(' ', '')
+      : error;
+  const name = [nome, kind, code, status].find(
     (candidate) => typeof candidate === 'string' && /^[\w.-]{1,80}$/.test(candidate),
   );
   return name === undefined ? 'no known error' : String(name);

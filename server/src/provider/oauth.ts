@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
+import { callerHeaders } from './wire.ts';
 
 export interface TokenOptions {
   /** The whole address of the token call. */
@@ -57,7 +58,7 @@ export function createTokens(options: TokenOptions): Tokens {
     const answer = await net.request({
       method: 'POST',
       ...asked,
-      headers: { ...asked.headers, ...options.extraHeaders?.() },
+      headers: { ...callerHeaders, ...asked.headers, ...options.extraHeaders?.() },
       timeoutMs: options.timeoutMs,
       maxBytes: 64 * 1024,
       ...(options.certificate === undefined ? {} : { certificate: options.certificate }),

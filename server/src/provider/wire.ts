@@ -1,4 +1,15 @@
-/** How times and texts look on the wire of an API Pix provider. */
+import { programVersion } from '../ground/program.ts';
+
+/** How times and texts look on the wire of an API Pix provider, and who we say that we are. */
+
+/**
+ * On every call. Before providers stand firewalls that refuse a call without an agent first, with a page in HTML that proves nothing of a payment. A report
+ * is no JSON, so nothing else is ruled out.
+ */
+export const callerHeaders = {
+  'user-agent': `vintem/${programVersion}`,
+  accept: 'application/json, */*;q=0.5',
+} as const;
 
 const time = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d):(\d\d)(\.\d{1,12})?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 

@@ -17,6 +17,7 @@ adapterKit({
     createEfiProvider({
       connection: 'kit',
       test: true,
+      simulated: true,
       baseUrl,
       clientId: 'vintem',
       clientSecret: 'a secret',

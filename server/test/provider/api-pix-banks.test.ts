@@ -11,19 +11,13 @@ type Name = keyof typeof banks;
 const names = Object.keys(banks) as Name[];
 const txid = 'a'.repeat(32);
 
-async function asked(name: Name, url: string, answer: object = {}) {
-  const calls: NetRequest[] = [];
-  const net = {
-    async request(request: NetRequest) {
-      calls.push(request);
-      const isToken =
-        request.headers?.['content-type'] !== 'application/json' || request.url.includes('oauth');
-      const token = { access_token: 'token', expires_in: 300 };
-      const body = isToken && request.method === 'POST' ? token : answer;
-      return { status: 200, headers: {}, text: JSON.stringify(body) };
-    },
-  } as Net;
-  const provider = apiPixAdapters[name].create(
+function created(
+  name: Name,
+  url: string,
+  request: (request: NetRequest) => Promise<unknown>,
+  more: Record<string, string> = {},
+) {
+  return apiPixAdapters[name].create(
     {
       name: 'bank',
       test: false,
@@ -35,10 +29,28 @@ async function asked(name: Name, url: string, answer: object = {}) {
         pixKey: 'chave',
         appKey: 'app key',
         accountNumber: '123',
+        ...more,
       },
       certificate: null,
     },
-    { net, clock: systemClock, log: createLog('silent') },
+    { net: { request } as unknown as Net, clock: systemClock, log: createLog('silent') },
+  );
+}
+
+async function asked(name: Name, url: string, answer: object = {}, more: Record<string, string> = {}) {
+  const calls: NetRequest[] = [];
+  const provider = created(
+    name,
+    url,
+    async (request) => {
+      calls.push(request);
+      const isToken =
+        request.headers?.['content-type'] !== 'application/json' || request.url.includes('oauth');
+      const token = { access_token: 'token', expires_in: 300 };
+      const body = isToken && request.method === 'POST' ? token : answer;
+      return { status: 200, headers: {}, text: JSON.stringify(body) };
+    },
+    more,
   );
   const charge = await provider.createCharge({
     txid,
@@ -180,7 +192,70 @@ describe('what banks want beside', () => {
     expect(charge).toMatchObject({ outcome: 'accepted', report: { copyPaste: 'a code' } });
   });
 
-  test('another address needs an address for tokens', async () => {
-    await expect(asked('c6', 'https://another.example/pix')).rejects.toThrow(/^tokenUrl: is missing/);
+  test.each<[string, string]>([
+    ['https://api-pix.bb.com.br/pix/v2', 'https://oauth.bb.com.br/oauth/token'],
+    ['https://api-pix.hm.bb.com.br/pix/v2', 'https://oauth.hm.bb.com.br/oauth/token'],
+    ['https://api-pix.hm.bb.com.br/pix/v3', 'https://oauth.hm.bb.com.br/oauth/token'],
+    ['https://another.example/pix', 'https://oauth.bb.com.br/oauth/token'],
+  ])('Banco do Brasil at %s gives its tokens at %s', async (url, tokenUrl) => {
+    const { token, create } = await asked('bb', url);
+    expect(token.url).toBe(tokenUrl);
+    expect(create.url).toContain(`${url}/cob/`);
   });
+
+  test('Sicredi has one charge under the version that the credentials name, and lists under that of its address', async () => {
+    const { create, list } = await asked(
+      'sicredi',
+      banks.sicredi.live.url.value,
+      {},
+      { chargeVersion: 'v3' },
+    );
+    expect(create.url).toBe(`https://api-pix.sicredi.com.br/api/v3/cob/${txid}`);
+    expect(list.url).toMatch(/^https:\/\/api-pix\.sicredi\.com\.br\/api\/v2\/pix\?/);
+    await expect(asked('sicredi', banks.sicredi.live.url.value, {}, { chargeVersion: '3' })).rejects.toThrow(
+      /^chargeVersion: must be such as v3/,
+    );
+  });
+});
+
+describe('Banco do Brasil', () => {
+  test('lists no charges, and its received Pix are asked for in windows of four days at most', async () => {
+    const calls: string[] = [];
+    const provider = created('bb', banks.bb.live.url.value, async ({ url }) => {
+      calls.push(url);
+      return { status: 200, headers: {}, text: '{"pix":[],"access_token":"t"}' };
+    });
+    expect(provider.capabilities.canListCharges).toBe(false);
+    const day = 86_400_000;
+    expect(await provider.statement({ fromMs: 0, toMs: 9 * day })).toMatchObject({
+      complete: false,
+      parts: 3,
+    });
+    expect(calls).toEqual([]);
+    expect(await provider.statement({ fromMs: 0, toMs: 4 * day })).toMatchObject({ complete: true });
+  });
+
+  test.each([
+    [
+      { erros: [{ codigo: '4874915', mensagem: 'Chave Pix não pertence ao recebedor', ocorrencia: 'AB12' }] },
+      { name: '400 4874915', message: 'Chave Pix não pertence ao recebedor' },
+    ],
+    [
+      { statusCode: 400, error: 'Bad Request', message: 'Parâmetros de entrada inválidos' },
+      { name: '400 BadRequest', message: 'Parâmetros de entrada inválidos' },
+    ],
+  ])('names its errors in the form %j', async (body, words) => {
+    const provider = created('bb', banks.bb.live.url.value, async ({ url }) =>
+      url.includes('oauth')
+        ? { status: 200, headers: {}, text: '{"access_token":"t"}' }
+        : { status: 400, headers: {}, text: JSON.stringify(body) },
+    );
+    expect(await provider.queryCharge(txid)).toMatchObject({ outcome: 'unclear', words });
+  });
+});
+
+test.each(names)('%s: each call says who calls', async (name) => {
+  const { token, create, list } = await asked(name, banks[name].live.url.value);
+  for (const { headers } of [token, create, list])
+    expect(headers).toMatchObject({ 'user-agent': expect.stringMatching(/^vintem\/\d+\.\d+\.\d+$/) });
 });

@@ -312,6 +312,16 @@ describe('the outcome of a send', () => {
   });
 });
 
+test('A refund at Efí is asked for by its amount alone: its body knows no other member', async () => {
+  answer = () => ({
+    status: 201,
+    body: { id, rtrId: 'D1', valor: '5.00', horario: {}, status: 'DEVOLVIDO' },
+  });
+  const refund = { endToEnd: 'E1', providerId: id, amountCents: 500, description: 'Devolução' };
+  expect(await providerWith().sendRefund(refund)).toMatchObject({ outcome: 'accepted' });
+  expect(calls.map(({ body }) => body)).toEqual([{ valor: '5.00' }]);
+});
+
 describe('access tokens', () => {
   test('one serves all, and those who come first wait for the same one', async () => {
     const provider = providerWith();

@@ -24,6 +24,12 @@ export interface ApiPixBank {
   codeField?: Said<string>;
   /** Refuses milliseconds in the times of a list. */
   wholeSeconds?: Said<boolean>;
+  /** The last part of its address, and what stands there in its place for the calls of one charge. */
+  chargeVersion?: { listed: string; usual: Said<string> };
+  /** It has no list of charges (`GET /cob`). */
+  listsNoCharges?: Said<true>;
+  /** The longest window of `GET /pix`, in days. */
+  windowMostDays?: Said<number>;
 }
 
 interface Place {
@@ -39,10 +45,13 @@ export interface Said<T> {
   source: string;
 }
 
+/** Another client, in use against the bank: `pypix_api/banks` of version 0.14.0. */
+const client = (file: string): string => `github.com/laddertech/pypix-api 0.14.0, pypix_api/banks/${file}`;
 const unit = (name: string): string => `github.com/frones/ACBr, Fontes/ACBrPIXCD/ACBrPIXPSP${name}.pas`;
 
 /** Read in a client that many shops use against the bank. */
 const seen = <T>(value: T, file: string): Said<T> => ({ value, sure: 'client', source: unit(file) });
+const seenIn = <T>(value: T, source: string): Said<T> => ({ value, sure: 'client', source });
 /** Clients, or versions of one, say different things. */
 const disputed = <T>(value: T, source: string): Said<T> => ({ value, sure: 'differs', source });
 
@@ -57,18 +66,24 @@ const receiptScopes = (file: string): Said<string> => ({
 export const banks = {
   bb: {
     name: 'Banco do Brasil',
+    // `api.bb.com.br` and `api.hm.bb.com.br` are the hosts without a client certificate.
     live: {
-      url: seen('https://api.bb.com.br/pix/v2', 'BancoDoBrasil'),
+      url: seenIn('https://api-pix.bb.com.br/pix/v2', client('bb.py')),
       tokenUrl: seen('https://oauth.bb.com.br/oauth/token', 'BancoDoBrasil'),
     },
     test: {
-      url: seen('https://api.hm.bb.com.br/pix/v2', 'BancoDoBrasil'),
+      url: seenIn('https://api-pix.hm.bb.com.br/pix/v2', client('bb.py')),
       tokenUrl: seen('https://oauth.hm.bb.com.br/oauth/token', 'BancoDoBrasil'),
     },
     token: seen(basicForm, 'BancoDoBrasil'),
     scopes: receiptScopes('BancoDoBrasil'),
     appKeyQuery: seen('gw-dev-app-key', 'BancoDoBrasil'),
     codeField: seen('textoImagemQRcode', 'BancoDoBrasil'),
+    listsNoCharges: seen(true, 'BancoDoBrasil'),
+    windowMostDays: disputed(
+      4,
+      `${client('bb.py')}: no limit; another product that is in use asks for four days at once`,
+    ),
   },
   itau: {
     name: 'Itaú',
@@ -122,6 +137,13 @@ export const banks = {
     },
     token: seen(basicForm, 'Sicredi'),
     scopes: receiptScopes('Sicredi'),
+    chargeVersion: {
+      listed: 'v2',
+      usual: disputed(
+        'v2',
+        `${unit('Sicredi')}; ${client('sicredi.py')} has v3 for PUT, GET and PATCH of a charge`,
+      ),
+    },
   },
   bradesco: {
     name: 'Bradesco',

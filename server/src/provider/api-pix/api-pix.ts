@@ -4,7 +4,7 @@ import { systemIds } from '../../ports/ids.ts';
 import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { textOf } from '../../ports/outside-text.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
-import { type ApiPixForm, bacenCharges, isTestCall, pixIn, readReceived } from '../bacen.ts';
+import { type ApiPixForm, bacenCharges, isTestCall, pixIn, plainForm, readReceived } from '../bacen.ts';
 import { clockFindings, keyFindings, tokenFindings } from '../diagnosis.ts';
 import { createExchange, type Exchange, failureOf, isSuccess } from '../exchange.ts';
 import { identityOf } from '../identity.ts';
@@ -35,6 +35,8 @@ export interface ApiPixOptions {
   extraHeaders?: () => Record<string, string>;
   extraQuery?: string;
   form?: Partial<ApiPixForm>;
+  /** `GET /cob` is offered; default: true. */
+  listsCharges?: boolean;
   /** `mtls`: a proxy of ours verifies the bank's certificate. */
   trust: 'path' | 'mtls';
   net: Net;
@@ -77,7 +79,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     payouts: false,
     queryPayoutByOwnId: false,
     cancelsCharges: false,
-    canListCharges: true,
+    canListCharges: options.listsCharges ?? true,
     canListPayouts: false,
     // Without the permission a refund is refused here, before it is recorded, and not by the bank.
     canRefund: options.token.scope === undefined || needed.includes('pix.write'),
@@ -93,9 +95,8 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     statement: { lists: true, dayReports: null },
   };
   const form: ApiPixForm = {
+    ...plainForm,
     prefix: '',
-    codeFields: ['pixCopiaECola'],
-    wholeSeconds: false,
     ...options.form,
   };
   return {
@@ -263,8 +264,17 @@ function adapterOf(bank: ApiPixBank): Adapter {
       tokenUrl: {
         required: false,
         secret: false,
-        about: 'where the bank gives tokens; default: as its address says',
+        about: `where the bank gives tokens; default: ${bank.live.tokenUrl.value}${bank.test === null ? '' : `, in its test environment ${bank.test.tokenUrl.value}`}`,
       },
+      ...(bank.chargeVersion === undefined
+        ? {}
+        : {
+            chargeVersion: {
+              required: false,
+              secret: false,
+              about: `version in the address of a charge, where it is not that of lists: v3 (default: ${bank.chargeVersion.usual.value})`,
+            },
+          }),
       webhookTrust: { required: false, secret: false, about: 'path (default) or mtls' },
     },
     certificate: 'required',
@@ -274,14 +284,14 @@ function adapterOf(bank: ApiPixBank): Adapter {
       const { clientId = '', clientSecret = '', pixKey = '', appKey, webhookTrust = 'path' } = credentials;
       if (webhookTrust !== 'path' && webhookTrust !== 'mtls')
         throw new CredentialFault('webhookTrust: must be path or mtls');
-      const { correlationHeader, clientIdHeader, appKeyQuery, codeField, wholeSeconds } = bank;
+      const { correlationHeader, clientIdHeader, appKeyQuery } = bank;
       const ids = systemIds(world.clock);
       return createApiPixProvider({
         ...world,
         connection: name,
         test,
         simulated,
-        url,
+        ...placesOf(bank, url, credentials.chargeVersion),
         tokenUrl: credentials.tokenUrl ?? tokenUrlOf(bank, url, simulated),
         token: { ...bank.token.value, ...scopeOf(bank, credentials.scopes) },
         clientId,
@@ -295,10 +305,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
         ...(appKeyQuery === undefined
           ? {}
           : { extraQuery: `${appKeyQuery.value}=${encodeURIComponent(appKey ?? '')}` }),
-        form: {
-          codeFields: ['pixCopiaECola', ...(codeField === undefined ? [] : [codeField.value])],
-          wholeSeconds: wholeSeconds?.value ?? false,
-        },
+        listsCharges: bank.listsNoCharges === undefined,
         trust: webhookTrust,
       });
     },
@@ -317,12 +324,40 @@ function scopeOf(bank: ApiPixBank, given: string | undefined): Pick<TokenForm, '
   return { scope: scopes.join(' ') };
 }
 
-/** @throws CredentialFault for an address that the table does not know */
+/**
+ * Of the environment that the address is of. One that the table does not know is the live one: a wrong place for tokens gives none, and an operator who
+ * knows a newer address of the bank needs no more than that.
+ */
 function tokenUrlOf({ live, test }: ApiPixBank, url: string, simulated: boolean): string {
   if (simulated) return `${url.replace(/\/v2$/, '')}/oauth/token`;
-  const place = [live, test].find((one) => one?.url.value === url);
-  if (place) return place.tokenUrl.value;
-  throw new CredentialFault('tokenUrl: is missing, and the address is none that is known of this bank');
+  const isTest = test !== null && hostOf(url) === hostOf(test.url.value);
+  return (isTest ? test : live).tokenUrl.value;
+}
+
+const hostOf = (url: string): string => new URL(url).hostname;
+
+/**
+ * Where the bank has one charge under another version than lists and Pix, the version is taken off its address.
+ * @throws CredentialFault for what is no version, or for an address that names none
+ */
+function placesOf(
+  { codeField, wholeSeconds, windowMostDays, chargeVersion }: ApiPixBank,
+  url: string,
+  version = chargeVersion?.usual.value,
+): Pick<ApiPixOptions, 'url' | 'form'> {
+  const form: Partial<ApiPixForm> = {
+    codeFields: ['pixCopiaECola', ...(codeField === undefined ? [] : [codeField.value])],
+    wholeSeconds: wholeSeconds?.value ?? false,
+    windowMostMs: windowMostDays === undefined ? null : windowMostDays.value * 86_400_000,
+  };
+  if (version === chargeVersion?.listed || version === undefined) return { url, form };
+  const ending = `/${chargeVersion?.listed}`;
+  if (!/^v\d$/.test(version) || !url.endsWith(ending))
+    throw new CredentialFault(`chargeVersion: must be such as v3, beside an address that ends in ${ending}`);
+  return {
+    url: url.slice(0, -ending.length),
+    form: { ...form, prefix: ending, chargePrefix: `/${version}` },
+  };
 }
 
 export const apiPixAdapters = {

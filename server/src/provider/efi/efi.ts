@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import { balanceOf, dayReports, statementOf } from '../api-pix/efi-account.ts';
-import { bacenCharges } from '../bacen.ts';
+import { bacenCharges, plainForm } from '../bacen.ts';
 import { identityOf } from '../identity.ts';
 import type { Capabilities, Provider, WebhookContent, WebhookDelivery } from '../provider.ts';
 import { efiAccess } from './efi-access.ts';
@@ -142,7 +142,14 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
   const { exchange, mayDefend, diagnose } = efiAccess({ ...options, callTimeoutMs: limits.callTimeoutMs });
   const deps = { exchange, clock, log, pixKey, ...limits };
   const payoutOf = payoutReader({ connection, pixKey, clock, log });
-  const { listReceived, queryReceived, ...charges } = bacenCharges(deps);
+  const { listReceived, queryReceived, ...charges } = bacenCharges({
+    ...deps,
+    // The body of a return is `{valor}` and nothing else (`PixDevolutionBody` of Efí's SDK 2.0.1, strict). A text that steers the simulator is for it alone.
+    form: {
+      ...plainForm,
+      takesRefundText: (text) => options.simulated === true && text.endsWith('@simulator.example'),
+    },
+  });
   const { listSent, querySent, ...payouts } = efiPayouts({ ...deps, payoutOf });
 
   return {

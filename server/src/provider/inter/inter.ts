@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import { receiptsOf } from '../api-pix/api-pix.ts';
-import { arrayIn } from '../bacen.ts';
+import { arrayIn, plainForm } from '../bacen.ts';
 import { balanceFinding } from '../diagnosis.ts';
 import {
   createExchange,
@@ -183,7 +183,7 @@ export function createInterProvider(options: InterOptions): Provider {
   const deps: Deps = { exchange, clock, hint: hints({ connection, clock, log }) };
   const receipts = receiptsOf({
     exchange,
-    form: { prefix: '/pix/v2', codeFields: ['pixCopiaECola'], wholeSeconds: false },
+    form: { ...plainForm, prefix: '/pix/v2' },
     pixKey,
     clock,
     log,

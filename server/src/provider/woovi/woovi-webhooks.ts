@@ -5,6 +5,7 @@ import { type Net, NetFailure, NotSent } from '../../ports/net.ts';
 import { textOf } from '../../ports/outside-text.ts';
 import type { WebhookDelivery, WebhookNews } from '../provider.ts';
 import { unreadItem } from '../unread.ts';
+import { callerHeaders } from '../wire.ts';
 import { readPayout, readReturn, readTransaction, recordOf } from './woovi-bodies.ts';
 
 /** Woovi's deliveries: one event a delivery, signed with a key that it publishes. */
@@ -53,7 +54,13 @@ export function createSigningKeys(options: {
   async function readKeys(): Promise<void> {
     triedAt = clock.monotonicMs();
     try {
-      const { status, text } = await net.request({ method: 'GET', url, timeoutMs, maxBytes: 64 * 1024 });
+      const { status, text } = await net.request({
+        method: 'GET',
+        url,
+        headers: callerHeaders,
+        timeoutMs,
+        maxBytes: 64 * 1024,
+      });
       const found = status === 200 ? keysIn(text) : [];
       if (found.length === 0) throw new NetFailure(`status ${status}, no keys`, { timedOut: false });
       keys = found;
