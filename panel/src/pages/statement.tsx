@@ -111,6 +111,23 @@ export function Statement() {
   );
 }
 
+interface Totals {
+  inCents: number;
+  outCents: number;
+  feeCents: number;
+  refundCents: number;
+  holdCents: number;
+}
+
+/** Between the balances, with the sign by which each changes the balance. */
+const parts = [
+  { name: 'came', cents: (totals: Totals) => totals.inCents },
+  { name: 'went', cents: (totals: Totals) => 0 - totals.outCents },
+  { name: 'fees', cents: (totals: Totals) => 0 - totals.feeCents },
+  { name: 'refunds', cents: (totals: Totals) => 0 - totals.refundCents },
+  { name: 'holds', cents: (totals: Totals) => 0 - totals.holdCents },
+] as const;
+
 /** It has its place from the beginning, so that nothing below moves when the figures arrive. */
 function Sums({
   page,
@@ -121,7 +138,7 @@ function Sums({
     | {
         openingBalanceCents: number;
         closingBalanceCents: number;
-        totals: { inCents: number; outCents: number } | null;
+        totals: Totals | null;
       }
     | undefined;
   de: string | undefined;
@@ -137,14 +154,14 @@ function Sums({
           <dt>{de ? words.statement.openingOn(plainDay(de)) : words.statement.opening}</dt>
           <dd>{page ? <Money cents={page.openingBalanceCents} /> : none}</dd>
         </div>
-        <div>
-          <dt>{words.statement.came}</dt>
-          <dd className="plus">{totals ? <Money cents={totals.inCents} /> : none}</dd>
-        </div>
-        <div>
-          <dt>{words.statement.went}</dt>
-          <dd>{totals ? <Money cents={0 - totals.outCents} /> : none}</dd>
-        </div>
+        {parts.map(({ name, cents }) => (
+          <div key={name}>
+            <dt>{words.statement[name]}</dt>
+            <dd className={name === 'came' ? 'plus' : ''}>
+              {totals ? <Money cents={cents(totals)} /> : none}
+            </dd>
+          </div>
+        ))}
         <div>
           <dt>{ate ? words.statement.closingOn(plainDay(ate)) : words.statement.closing}</dt>
           <dd className="strong">{page ? <Money cents={page.closingBalanceCents} /> : none}</dd>
@@ -159,6 +176,8 @@ interface Line {
   id: string;
   at: string;
   kind: string;
+  cause: string | null;
+  reason: string | null;
   amountCents: number;
   balanceCents: number;
   paymentId: string | null;
@@ -197,7 +216,10 @@ function Lines({ lines }: { lines: readonly Line[] }) {
 function LineRow({ line }: { line: Line }) {
   const words = useWords();
   const isFee = /_fee(_cancelled)?$/.test(line.kind);
-  const name = words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ?? line.kind;
+  const name =
+    words.statement.caused[`${line.kind}_${line.cause}`] ??
+    words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ??
+    line.kind;
   return (
     <tr {...(line.paymentId && { className: 'link' })}>
       <td>
@@ -211,6 +233,7 @@ function LineRow({ line }: { line: Line }) {
       </td>
       <td className="wide">
         <PaymentLines names={isFee ? null : line.payment} />
+        {line.payment === null && line.reason}
       </td>
       <td className="right">
         <SignedMoney cents={line.amountCents} />

@@ -221,9 +221,18 @@ describe('the statement', () => {
     expect(lines.at(-1)).toMatchObject({ kind: 'charge', payment: { payerName: 'Maria' } });
     expect(lines[0].balanceCents).toBe(closingBalanceCents);
     expect(openingBalanceCents).toBe(0);
-    expect(totals.inCents - totals.outCents).toBe(closingBalanceCents - openingBalanceCents);
-    const sums = lines.map((line: Line) => line.amountCents);
-    expect(totals.inCents).toBe(sums.filter((n: number) => n > 0).reduce((a: number, b: number) => a + b, 0));
+    const { inCents, outCents, feeCents: fees, refundCents, holdCents } = totals;
+    expect(inCents - outCents - fees - refundCents - holdCents).toBe(
+      closingBalanceCents - openingBalanceCents,
+    );
+    const sumOf = (...kinds: string[]) =>
+      lines.reduce(
+        (sum: number, { kind, amountCents }: Line) => sum + (kinds.includes(kind) ? amountCents : 0),
+        0,
+      );
+    expect(inCents).toBe(sumOf('charge'));
+    expect(fees).toBe(0 - sumOf('charge_fee', 'transfer_fee', 'transfer_fee_cancelled'));
+    expect(outCents).toBe(0 - sumOf('transfer', 'transfer_cancelled'));
     const { balanceCents } = (await merchant.call('GET', '/account')).body;
     expect(closingBalanceCents).toBe(balanceCents);
   });
@@ -248,7 +257,7 @@ describe('the statement', () => {
     expect(sum([...ofx.body.matchAll(/<TRNAMT>(.*)\r/g)].map(([, one]) => centsOf(one)))).toBe(
       closingBalanceCents,
     );
-    expect(ofx.body).toContain('<MEMO>Pix enviado - 529.982.247-25 - Farinha');
+    expect(ofx.body).toMatch(/<NAME>529.982.247-25\r\n<MEMO>Pix enviado - 529.982.247-25 - Farinha/);
     const pdf = await file('pdf');
     expect(pdf.body.slice(0, 5)).toBe('%PDF-');
     expect(pdf.headers.get('content-disposition')).toMatch(/\.pdf"$/);

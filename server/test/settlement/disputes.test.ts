@@ -231,6 +231,10 @@ describe('a dispute', () => {
     expect(await columns(merchant)).toBe('2000 3000 0 0');
     await moves(disputeId, 'reject');
     expect(await columns(merchant)).toBe('5000 0 0 0');
+    const { lines } = (await merchant.call('GET', '/statement')).body;
+    expect(lines.at(-1)).toMatchObject({
+      ...{ kind: 'hold_released', amountCents: 3000, cause: 'dispute', paymentId: id },
+    });
     expect(await list(merchant, '?status=rejected')).toMatchObject([{ id: shown.id, heldCents: 0 }]);
     expect(await list(merchant, '?status=open')).toEqual([]);
     expect(await eventTypes(merchant)).toEqual(['dispute.opened', 'dispute.defending', 'dispute.rejected']);
@@ -260,6 +264,19 @@ describe('a dispute', () => {
     await takes(id);
     expect(await columns(merchant)).toBe('0 0 0 0');
     expect(await list(merchant)).toMatchObject([{ debitedCents: 4000, heldCents: 0 }]);
+    const { lines } = (await merchant.call('GET', '/statement')).body;
+    expect(lines.slice(1)).toMatchObject(
+      [
+        ['hold', -4000],
+        ['hold_released', 1500],
+        ['debit', -1500],
+        ['hold_released', 2500],
+        ['debit', -2500],
+      ].map(([kind, amountCents]) => ({
+        ...{ kind, amountCents, cause: 'dispute', paymentId: id },
+        payerName: lines[0].payerName,
+      })),
+    );
     expect((await incidentsOf(service, id)).map(({ kind }) => kind)).toEqual(['debit', 'debit']);
   });
 

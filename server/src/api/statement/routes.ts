@@ -169,7 +169,7 @@ const sendFile = (reply: FastifyReply, ending: string, type: string, content: Re
     .header('content-disposition', `attachment; filename="statement.${ending}"`)
     .send(content as never);
 
-const viewOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line) => ({
+const viewOf = ({ id, seq, at, kind, payment, cause, amountCents, balanceCents }: Line) => ({
   id,
   seq,
   at: isoOf(at),
@@ -181,5 +181,6 @@ const viewOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line)
   payerName: payment?.payerName ?? null,
   endToEnd: payment?.endToEnd ?? null,
   requestKey: payment?.requestKey ?? null,
+  cause,
   ...(payment?.metadata && { metadata: payment.metadata }),
 });

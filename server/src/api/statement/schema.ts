@@ -18,6 +18,7 @@ const example = {
   payerName: 'Maria Silva',
   endToEnd: 'E12345678202611202044a1b2c3d4e5f',
   requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+  cause: null,
 };
 
 export const StatementLineSchema = Type.Object(
@@ -39,6 +40,11 @@ export const StatementLineSchema = Type.Object(
     payerName: Nullable('Of a charge'),
     endToEnd: Nullable('End-to-end id of the Pix, once known'),
     requestKey: Nullable('Key of the request that created the payment', 'uuid'),
+    cause: Type.Unsafe<'dispute' | 'operator' | null>({
+      type: ['string', 'null'],
+      description: 'Why an amount is held, let go or taken; null: for no reason beyond the kind',
+      'x-extensible-enum': ['dispute', 'operator'],
+    }),
     metadata: Type.Optional(MetadataShown),
   },
   { title: 'StatementLine', examples: [example] },

@@ -12,14 +12,14 @@ const table: Table = {
   opening: { label: 'Opening balance', cents: 0 },
   closing: { label: 'Closing balance', cents: 0 },
   empty: 'No entries',
-  sums: { came: 'In', went: 'Out', fees: 'Fees' },
+  sums: { in: 'In', out: 'Out', fees: 'Fees' },
 };
 const row: TableRow = {
   when: '21/11/2026 10:00:00',
   what: 'Pix received · Maria da Silva',
   amountCents: 1000,
   balanceCents: 1000,
-  isFee: false,
+  figure: 'in',
 };
 
 async function* pages(count: number): AsyncGenerator<TableRow[]> {

@@ -1,5 +1,5 @@
 import type { Language } from '../errors.ts';
-import { amountText, priceOf } from '../money.ts';
+import { amountText } from '../money.ts';
 import { colours, drawHead, left, newDocument, type Page, right, shown } from './pdf.ts';
 
 /** A statement as it is printed. Plain data, since a thread of its own draws it. */
@@ -16,7 +16,8 @@ export interface Table {
   closing: TableSum;
   /** The text of a table without rows. */
   empty: string;
-  sums: { came: string; went: string; fees: string };
+  /** The labels of the figures, in their order. */
+  sums: Readonly<Record<string, string>>;
 }
 
 export interface TableSum {
@@ -29,7 +30,8 @@ export interface TableRow {
   what: string;
   amountCents: number;
   balanceCents: number;
-  isFee: boolean;
+  /** The sum that it counts for. */
+  figure: string;
 }
 
 /** Where texts begin and where numbers end. */
@@ -47,7 +49,7 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
   page.text(table.period, left, 146);
   if (table.warning !== null) page.fillColor(colours.copper).text(table.warning, left, 160);
 
-  const sums = { came: 0, went: 0, fees: 0 };
+  const sums = new Map(Object.keys(table.sums).map((figure) => [figure, 0]));
   let isEmpty = true;
   let top = drawColumns(page, table, 184);
   top = drawSum(page, table.opening, top);
@@ -59,21 +61,19 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
         if (top + rowHeight > bottom) top = nextPage(page, table);
         drawRow(page, row, top);
         top += rowHeight;
-        if (row.amountCents > 0) sums.came += row.amountCents;
-        else sums.went -= row.amountCents;
-        if (row.isFee) sums.fees -= row.amountCents;
+        sums.set(row.figure, (sums.get(row.figure) ?? 0) + row.amountCents);
       }
     },
     end: () => {
-      if (top + 6 * rowHeight > bottom) top = nextPage(page, table);
+      if (top + 8 * rowHeight > bottom) top = nextPage(page, table);
       if (isEmpty) {
         page.fillColor(colours.soft).text(table.empty, column.what, top);
         top += rowHeight;
       }
       top = drawSum(page, table.closing, top) + rowHeight / 2;
-      for (const name of ['came', 'went', 'fees'] as const) {
-        page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(table.sums[name], column.what, top);
-        drawNumbers(page, '', priceOf(sums[name]), top);
+      for (const [figure, label] of Object.entries(table.sums)) {
+        page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(label, column.what, top);
+        drawNumbers(page, '', amountText(sums.get(figure) ?? 0), top);
         top += rowHeight;
       }
       page.end();

@@ -236,6 +236,7 @@ const holdOf = (
   id: before.id,
   operationId: chainId,
   wantedCents: target > 0 ? target : before.wantedCents,
+  paymentId,
   reason: `dispute of payment ${paymentId}`,
   placedBy,
   placedAt: now,

@@ -103,6 +103,7 @@ export function buildHold(input: HoldInput): Command<HoldView> {
         id,
         operationId,
         wantedCents: amountCents,
+        paymentId: null,
         reason,
         placedBy: actor,
         placedAt: now,

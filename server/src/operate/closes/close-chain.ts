@@ -2,8 +2,8 @@ import { idsOf } from '../../ports/ids.ts';
 import { eventRow, events } from '../../store/events/event.ts';
 import type { SubscribedTypes } from '../../store/events/subscribed-types.ts';
 import { type Command, put, read } from '../../store/till.ts';
+import { changeOf } from '../statement/figures.ts';
 import { type ChainToClose, chainKey, type DayClose, dayCloses, dayMoney, lastCloses } from './closes.sql.ts';
-import { changeOf } from './day.ts';
 import type { DayRead } from './read-day.ts';
 import { viewOfClose } from './view.ts';
 

@@ -12,10 +12,10 @@ import {
 import { timestamp } from '../../store/database/pool.ts';
 import type { Readable } from '../../store/database/table.ts';
 import { installationId } from '../../store/rows/audit.sql.ts';
-import type { DayFigures, TransferFees } from './day.ts';
+import type { Figures } from '../statement/figures.ts';
 
 /** The close of a chain: an operation's, or an account's own under the account's id. */
-export interface DayClose extends DayFigures {
+export interface DayClose extends Figures {
   accountId: string;
   chainId: string;
   /** `2026-11-21` in São Paulo. */
@@ -233,18 +233,7 @@ export const findColumnsAt = async (
   seq: number,
 ): Promise<Columns | undefined> => (await sql.run<Columns>(at, [accountId, chainId, seq]))[0];
 
-const fees: Statement = {
-  name: 'close_fees',
-  text: `SELECT coalesce(sum(p.fee_cents) FILTER (WHERE j.template = 'reserve'), 0)::bigint AS "reservedCents",
-      coalesce(sum(p.fee_cents) FILTER (WHERE j.template = 'release'), 0)::bigint AS "releasedCents"
-    FROM journal j JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
-    WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4 AND j.template IN ('reserve', 'release')`,
-};
-
 type Stretch = readonly [accountId: string, chainId: string, afterSeq: number, lastSeq: number];
-
-export const findTransferFees = async (sql: Queries, stretch: Stretch): Promise<TransferFees> =>
-  (await sql.run<TransferFees>(fees, stretch))[0] ?? { reservedCents: 0, releasedCents: 0 };
 
 /** Given back to payers; everything else that leaves the provider's account is `out`. */
 const givenBack = `j.template IN ('refundComplete', 'debit', 'seize')`;

@@ -1,17 +1,17 @@
 import { chainStart } from '../../money/journal.ts';
 import type { Queries } from '../../ports/sql.ts';
+import { type Figures, figuresOf, type TransferFees } from '../statement/figures.ts';
 import type { EntrySum } from '../statement/line.ts';
-import { findSums } from '../statement/statement.sql.ts';
+import { findSums, findTransferFees } from '../statement/statement.sql.ts';
 import {
   type ChainToClose,
   type Columns,
   findColumnsAt,
   findMoved,
   findPlaceBefore,
-  findTransferFees,
   type MovedMoney,
 } from './closes.sql.ts';
-import { type DayFigures, endsAt, figuresOf, startsAt, type TransferFees } from './day.ts';
+import { endsAt, startsAt } from './day.ts';
 
 /** A chain's journals of a day. They never change, so this is read before the lock. */
 export interface DayRead {
@@ -19,7 +19,7 @@ export interface DayRead {
   closingSeq: number;
   opening: Columns;
   closing: Columns;
-  figures: DayFigures;
+  figures: Figures;
   money: MovedMoney[];
 }
 
@@ -48,7 +48,7 @@ export async function readDay(sql: Queries, chain: ChainToClose, day: string): P
   for (let at = openingSeq; at < closingSeq; at += page) {
     const to = Math.min(closingSeq, at + page);
     sums.push(...(await findSums(sql, scope, at, to)));
-    const part = await findTransferFees(sql, [accountId, chainId, at, to]);
+    const part = await findTransferFees(sql, scope, at, to);
     fees.reservedCents += part.reservedCents;
     fees.releasedCents += part.releasedCents;
     for (const one of await findMoved(sql, [accountId, chainId, at, to])) add(money, one);

@@ -16,9 +16,10 @@ const columns = [
   'amount',
   'balance',
   'metadata',
+  'cause',
 ];
 
-const rowOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line): Cell[] => [
+const rowOf = ({ id, seq, at, kind, payment, cause, amountCents, balanceCents }: Line): Cell[] => [
   id,
   String(seq),
   localTimeOf(at),
@@ -31,6 +32,7 @@ const rowOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line):
   { cents: amountCents },
   { cents: balanceCents },
   payment?.metadata ? JSON.stringify(payment.metadata) : null,
+  cause,
 ];
 
 /** Amounts in reais with two decimals, times in São Paulo with their offset. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Balance, decide, emptyBalance, type Movement } from '../../money/decide.ts';
-import { type Entry, type EntrySum, type Line, linesOf, totalsOf } from './line.ts';
+import { figuresOf, noFigures, withLines } from './figures.ts';
+import { type Entry, type EntrySum, type Line, linesOf } from './line.ts';
 
 const payment = (feeCents: number) => ({
   id: 'p',
@@ -36,6 +37,7 @@ function post(movements: readonly { movement: Movement; feeCents?: number }[]) {
       availableAfter: next.available,
       receivableAfter: next.receivable,
       payment: payment(feeCents),
+      hold: null,
     };
     const [before, after] = [balance, next].map((one) => one.available - one.receivable) as [number, number];
     posted.push({ movement, entry, before, after });
@@ -182,13 +184,43 @@ test('whatever is posted: the lines of each journal lead from the balance before
   );
 });
 
-test('whatever is posted: summed up by kind and signs, it has the totals of its lines', () => {
+test('a lost dispute is a loss on its day: the hold lets the amount go, and a debit takes it whole', () => {
+  const lines = linesAfter([
+    { movement: { kind: 'credit', amountCents: 1000, feeCents: 0 } },
+    { movement: { kind: 'hold', amountCents: 1000 } },
+    { movement: { kind: 'seize', amountCents: 1000, capturedCents: 1000, wantedCents: 0 } },
+  ]);
+  expect(shown(lines).slice(1)).toEqual([
+    ['2', 'hold', -1000],
+    ['3-hold', 'hold_released', 1000],
+    ['3', 'debit', -1000],
+  ]);
+  expect(lines.slice(2).map(({ cause }) => cause)).toEqual(['dispute', 'dispute']);
+  expect(lines.map(({ balanceCents }) => balanceCents)).toEqual([1000, 0, 1000, 0]);
+  const figures = { inCents: 1000, outCents: 1000, feeCents: 0, refundCents: 0, holdCents: 0 };
+  expect(withLines(noFigures, lines)).toEqual(figures);
+});
+
+test('a cancelled transfer is no turnover: it is taken off what went out', () => {
+  const lines = linesAfter([
+    { movement: { kind: 'credit', amountCents: 2000, feeCents: 0 } },
+    { movement: { kind: 'reserve', grossCents: 1000 }, feeCents: 25 },
+    { movement: { kind: 'release', grossCents: 1000 }, feeCents: 25 },
+  ]);
+  expect(withLines(noFigures, lines)).toEqual({ ...noFigures, inCents: 2000 });
+});
+
+test('whatever is posted: summed up by kind and signs, it has the figures of its lines', () => {
   fc.assert(
     fc.property(fc.array(movements, { maxLength: 40 }), (history) => {
       const groups = new Map<string, EntrySum>();
       const lines: Line[] = [];
+      let reservedFees = 0;
       for (const { entry } of post(history)) {
-        lines.push(...linesOf(entry));
+        const ofEntry = linesOf(entry);
+        lines.push(...ofEntry);
+        if (entry.template === 'reserve')
+          reservedFees -= ofEntry.find(({ kind }) => kind === 'transfer_fee')?.amountCents ?? 0;
         const { template, available, held, receivable, feeRevenue } = entry;
         const total = available + receivable;
         const signs = [held, feeRevenue, total, total + held, total + held + feeRevenue].map(Math.sign);
@@ -200,12 +232,9 @@ test('whatever is posted: summed up by kind and signs, it has the totals of its 
         sum.feeRevenue += feeRevenue;
         groups.set(key, sum);
       }
-      const amounts = lines.map((line) => line.amountCents);
-      const sumOf = (some: number[]) => some.reduce((sum, one) => sum + one, 0);
-      expect(totalsOf([...groups.values()])).toEqual({
-        inCents: sumOf(amounts.filter((one) => one > 0)),
-        outCents: 0 - sumOf(amounts.filter((one) => one < 0)),
-      });
+      // Fees of transfers are in no journal of a reserve: the statement reads them beside the sums.
+      const fees = { reservedCents: reservedFees, releasedCents: 0 };
+      expect(figuresOf([...groups.values()], fees)).toEqual(withLines(noFigures, lines));
     }),
     { numRuns: 200 },
   );

@@ -31,6 +31,8 @@ export interface Entry {
   receivableAfter: number;
   /** Null: the journal belongs to no payment of this operation. */
   payment: LinePayment | null;
+  /** Of a hold that is placed or ends; `disputed`: a dispute of the payment placed it. */
+  hold: { disputed: boolean; reason: string } | null;
 }
 
 export interface LinePayment {
@@ -70,6 +72,9 @@ export const lineKinds = [
 
 export type LineKind = (typeof lineKinds)[number];
 
+/** Why an amount is held or taken; null: for no reason beyond the kind of the line, or a hold took it of money that came in. */
+export type LineCause = 'dispute' | 'operator' | null;
+
 export interface Line {
   /** Unique in the operation and never changed: `17`, and `17-fee` and `17-hold` for what stands beside it. */
   id: string;
@@ -79,6 +84,9 @@ export interface Line {
   at: number;
   kind: LineKind;
   payment: LinePayment | null;
+  cause: LineCause;
+  /** The operator's words for a hold; null: there are none. */
+  reason: string | null;
   amountCents: number;
   /** After this line. */
   balanceCents: number;
@@ -91,6 +99,8 @@ interface Shown {
   feeOfPayment?: true;
   /** The journal's own line on `held` is the hold itself, and no capture beside it. */
   isHold?: true;
+  /** The kind of the line for the change of `held`. Default: `hold`, what a hold captures. */
+  hold?: LineKind;
 }
 
 const charge: Shown = { main: 'charge', fee: 'charge_fee' };
@@ -114,8 +124,9 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   suspenseRelease: null,
   return: { main: 'transfer_returned' },
   debit: { main: 'debit' },
-  // The held amount had left the balance when it was captured: the line is what the hold did not cover.
-  seize: { main: 'debit', isHold: true },
+  // The loss stands whole on its day: the hold lets go what it had captured, and the debit takes it. Rejected: one line with what the hold
+  // did not cover. A lost dispute was in no line then, and its hold stayed one without an end.
+  seize: { main: 'debit', hold: 'hold_released' },
   forgive: { main: 'debt_forgiven' },
   hold: { main: 'hold', isHold: true },
   unhold: { main: 'hold_released', isHold: true },
@@ -139,20 +150,31 @@ export function linesOf(entry: Entry): Line[] {
   const shown = known ?? unknownMovement;
   const fee = feeOf(entry, shown);
   const captured = shown.isHold ? 0 : -entry.held;
-  const parts: [suffix: string, kind: LineKind, amountCents: number][] = [
-    ['', shown.main, total - fee - captured],
-    ['-fee', shown.fee ?? shown.main, fee],
-    ['-hold', 'hold', captured],
-  ];
+  const main: Part = ['', shown.main, total - fee - captured];
+  const ofHold: Part = ['-hold', shown.hold ?? 'hold', captured];
+  const parts: Part[] =
+    shown.hold === undefined
+      ? [main, ['-fee', shown.fee ?? shown.main, fee], ofHold]
+      : // The release stands in front of the debit that takes the same amount.
+        [ofHold, main];
+  const cause = causeOf(entry);
   let balanceCents = entry.availableAfter - entry.receivableAfter - total;
   const lines: Line[] = [];
   for (const [suffix, kind, amountCents] of parts) {
     if (amountCents === 0) continue;
     balanceCents += amountCents;
-    const { seq, postedAt: at, payment } = entry;
-    lines.push({ id: `${seq}${suffix}`, seq, at, kind, payment, amountCents, balanceCents });
+    const { seq, postedAt: at, payment, hold } = entry;
+    const reason = hold?.disputed === false ? hold.reason : null;
+    lines.push({ id: `${seq}${suffix}`, seq, at, kind, payment, cause, reason, amountCents, balanceCents });
   }
   return lines;
+}
+
+type Part = [suffix: string, kind: LineKind, amountCents: number];
+
+function causeOf({ template, hold }: Entry): LineCause {
+  if (template === 'seize') return 'dispute';
+  return hold && (hold.disputed ? 'dispute' : 'operator');
 }
 
 function feeOf(entry: Entry, shown: Shown): number {
@@ -164,22 +186,3 @@ function feeOf(entry: Entry, shown: Shown): number {
 
 /** The sum of the journals of one kind and of the same signs. */
 export type EntrySum = Pick<Entry, 'template' | 'available' | 'held' | 'receivable' | 'feeRevenue'>;
-
-export interface Totals {
-  inCents: number;
-  outCents: number;
-}
-
-/**
- * The sums of the lines of a period, in and out. Journals whose parts have the same signs have the lines of their sum, so that a period
- * is summed up in the database by the rule that splits a journal here. The fee of a reserve stands with its transfer: both go out.
- */
-export function totalsOf(sums: readonly EntrySum[]): Totals {
-  const totals: Totals = { inCents: 0, outCents: 0 };
-  const unused = { seq: 0, postedAt: 0, availableAfter: 0, receivableAfter: 0, payment: null };
-  for (const { amountCents } of sums.flatMap((sum) => linesOf({ ...sum, ...unused }))) {
-    if (amountCents > 0) totals.inCents += amountCents;
-    else totals.outCents -= amountCents;
-  }
-  return totals;
-}

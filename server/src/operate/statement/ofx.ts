@@ -2,7 +2,7 @@ import type { Language } from '../../ground/errors.ts';
 import type { Line } from './line.ts';
 import { offsetAt } from './period.ts';
 import type { Stretch } from './statement.ts';
-import { kindWords, type PartyOf, textsOf } from './words.ts';
+import { nameOf, type PartyOf, textsOf } from './words.ts';
 
 /** Whose statement it is and of which stretch of time, in ms since 1970. */
 export interface OfxFacts {
@@ -106,11 +106,15 @@ function transactionOf(line: Line, { language, partyOf }: OfxFacts): string {
     `<TRNAMT>${amountOf(amountCents)}`,
     `<FITID>${id}`,
     ...(payment ? [`<REFNUM>${payment.id.replaceAll('-', '')}`] : []),
-    `<NAME>${textOf(kindWords[kind][language], 32)}`,
+    `<NAME>${textOf(partyIn(line, partyOf) ?? nameOf(line)[language], 32)}`,
     `<MEMO>${textOf(textsOf(line, language, partyOf).join(' - '), 255)}`,
     '</STMTTRN>',
   ]);
 }
+
+/** Importers file by `NAME`: who paid or was paid, where a line is about that. `MEMO` says what it is. */
+const partyIn = ({ kind, payment }: Line, partyOf: PartyOf): string | null =>
+  payment && !kind.includes('fee') ? partyOf(payment) : null;
 
 function amountOf(cents: number): string {
   const digits = String(Math.abs(cents)).padStart(3, '0');

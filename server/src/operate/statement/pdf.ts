@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Language } from '../../ground/errors.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
 import type { Table, TableRow } from '../../ground/paper/table.ts';
+import { figureOf } from './figures.ts';
 import type { Line } from './line.ts';
 import { dayOf, localTimeOf } from './period.ts';
 import type { Names } from './statement.sql.ts';
@@ -26,9 +27,11 @@ const words = {
     balance: 'Saldo (R$)',
     opening: 'Saldo inicial',
     closing: 'Saldo final',
-    came: 'Total de entradas',
-    went: 'Total de saídas',
-    fees: 'Tarifas (dentro das saídas)',
+    came: 'Entradas',
+    went: 'Saídas',
+    fees: 'Tarifas',
+    refunds: 'Reembolsos',
+    holds: 'Bloqueios',
     empty: 'Nenhum lançamento no período.',
     test: 'Conta de teste: nenhum dinheiro se move.',
   },
@@ -41,9 +44,11 @@ const words = {
     balance: 'Balance (R$)',
     opening: 'Opening balance',
     closing: 'Closing balance',
-    came: 'Total in',
-    went: 'Total out',
-    fees: 'Fees (part of what went out)',
+    came: 'In',
+    went: 'Out',
+    fees: 'Fees',
+    refunds: 'Refunds',
+    holds: 'Holds',
     empty: 'No entries in this period.',
     test: 'Test account: no money moves.',
   },
@@ -67,7 +72,7 @@ export const statementPdf = (
 function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
   const { language } = facts;
   const say = words[language];
-  const { title, when, what, amount, balance, empty, came, went, fees } = say;
+  const { title, when, what, amount, balance, empty } = say;
   return {
     language,
     title,
@@ -78,7 +83,13 @@ function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
     opening: { label: say.opening, cents: opening.balanceCents },
     closing: { label: say.closing, cents: closing.balanceCents },
     empty,
-    sums: { came, went, fees },
+    sums: {
+      inCents: say.came,
+      outCents: say.went,
+      feeCents: say.fees,
+      refundCents: say.refunds,
+      holdCents: say.holds,
+    },
   };
 }
 
@@ -91,7 +102,7 @@ const rowOf = (line: Line, { language, partyOf }: PdfFacts): TableRow => ({
   what: textsOf(line, language, partyOf).join(' · '),
   amountCents: line.amountCents,
   balanceCents: line.balanceCents,
-  isFee: line.kind === 'charge_fee' || line.kind === 'transfer_fee',
+  figure: figureOf(line),
 });
 
 /** `21/11/2026`, as Brazilians write it in either language. */

@@ -1,6 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
+import type { TransferFees } from './figures.ts';
 import type { Entry, EntrySum, LinePayment } from './line.ts';
 
 /** Every statement names account and operation: the operation's chain, and of its payments only. */
@@ -72,8 +73,9 @@ const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
   text: `SELECT j.seq, j.template, j.posted_at AS "postedAt", j.available, j.held, j.receivable, j.fee_revenue AS "feeRevenue",
       j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
       p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
-      p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata
-    FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
+      p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata,
+      h.reason AS "holdReason", h.payment_id IS NOT NULL AS disputed
+    FROM journal j LEFT JOIN hold h ON h.account_id = $1 AND h.id = j.subject AND j.template IN ('hold', 'unhold') LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
       ON p.operation_id = $2
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
       AND (j.available <> 0 OR j.held <> 0 OR j.receivable <> 0)
@@ -82,7 +84,10 @@ const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
 const selectEntries = entriesIn('ASC');
 const selectNewest = entriesIn('DESC');
 
-type Row = Omit<Entry, 'payment'> & { [Field in keyof LinePayment]: LinePayment[Field] | null };
+type Row = Omit<Entry, 'payment' | 'hold'> & { [Field in keyof LinePayment]: LinePayment[Field] | null } & {
+  holdReason: string | null;
+  disputed: boolean;
+};
 
 /** Journals after `afterSeq` and up to `lastSeq` that may have lines, the oldest first. */
 export async function findEntries(
@@ -121,9 +126,12 @@ function entryOf(row: Row): Entry {
     endToEnd,
     requestKey,
     metadata,
+    holdReason,
+    disputed,
     ...journal
   } = row;
-  if (id === null || kind === null) return { ...journal, payment: null };
+  const hold = holdReason === null ? null : { disputed, reason: holdReason };
+  if (id === null || kind === null) return { ...journal, hold, payment: null };
   const payment = {
     id,
     kind,
@@ -137,10 +145,10 @@ function entryOf(row: Row): Entry {
     requestKey: requestKey ?? '',
     metadata,
   };
-  return { ...journal, payment };
+  return { ...journal, hold, payment };
 }
 
-/** Grouped by the signs of what a journal's lines can be, see `totalsOf`. */
+/** Grouped by the signs of what a journal's lines can be, see `figuresOf`. */
 const selectSums: Statement = {
   name: 'statement_sums',
   text: `SELECT template, sum(available) AS available, sum(held) AS held, sum(receivable) AS receivable,
@@ -159,6 +167,25 @@ export const findSums = (
   lastSeq: number,
 ): Promise<EntrySum[]> =>
   sql.run<EntrySum>(selectSums, [scope.accountId, scope.operationId, afterSeq, lastSeq]);
+
+const selectTransferFees: Statement = {
+  name: 'statement_transfer_fees',
+  text: `SELECT coalesce(sum(p.fee_cents) FILTER (WHERE j.template = 'reserve'), 0)::bigint AS "reservedCents",
+      coalesce(sum(p.fee_cents) FILTER (WHERE j.template = 'release'), 0)::bigint AS "releasedCents"
+    FROM journal j JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
+    WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4 AND j.template IN ('reserve', 'release')`,
+};
+
+/** As `findSums`, and a payment for each transfer of the stretch. */
+export const findTransferFees = async (
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+): Promise<TransferFees> =>
+  (
+    await sql.run<TransferFees>(selectTransferFees, [scope.accountId, scope.operationId, afterSeq, lastSeq])
+  )[0] ?? { reservedCents: 0, releasedCents: 0 };
 
 const selectNames: Statement = {
   name: 'statement_names',

@@ -3,13 +3,15 @@ import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { type Line, linesOf, type Totals, totalsOf } from './line.ts';
+import { type Figures, figuresOf } from './figures.ts';
+import { type Line, linesOf } from './line.ts';
 import { type Period, periodOf } from './period.ts';
 import {
   findEntries,
   findNewestEntries,
   findPlaces,
   findSums,
+  findTransferFees,
   type Place,
   type Scope,
 } from './statement.sql.ts';
@@ -87,7 +89,7 @@ export interface NewestPage {
   openingBalanceCents: number;
   closingBalanceCents: number;
   /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
-  totals: Totals | null;
+  totals: Figures | null;
   /** The next page is below this place of the chain; null: this was the last one. */
   nextBelow: number | null;
 }
@@ -110,18 +112,27 @@ export async function readNewest(
   const last = below === undefined ? closing.seq : Math.min(closing.seq, below - 1);
   const lowest = Math.max(opening.seq, last - scannedAtMost);
   const isSummed = below === undefined && closing.seq - opening.seq <= summedAtMost;
-  const [entries, sums] = await Promise.all([
+  const [entries, totals] = await Promise.all([
     findNewestEntries(deps.sql, scope, lowest, last, limit),
-    isSummed ? findSums(deps.sql, scope, opening.seq, closing.seq) : null,
+    isSummed ? figuresBetween(deps.sql, scope, opening.seq, closing.seq) : null,
   ]);
   const reached = entries.length === limit ? (entries.at(-1)?.seq ?? lowest) : lowest + 1;
   return {
     lines: entries.flatMap((entry) => linesOf(entry).reverse()),
     openingBalanceCents: opening.balanceCents,
     closingBalanceCents: closing.balanceCents,
-    totals: sums && totalsOf(sums),
+    totals,
     nextBelow: reached > opening.seq + 1 ? reached : null,
   };
+}
+
+/** Reads every journal of the stretch: the caller bounds it. */
+async function figuresBetween(sql: Sql, scope: Scope, afterSeq: number, lastSeq: number): Promise<Figures> {
+  const [sums, fees] = await Promise.all([
+    findSums(sql, scope, afterSeq, lastSeq),
+    findTransferFees(sql, scope, afterSeq, lastSeq),
+  ]);
+  return figuresOf(sums, fees);
 }
 
 /** @throws ApiError `operation_not_found` when it was deleted since it was resolved */

@@ -9,7 +9,7 @@ import { statementPdf } from '../../operate/statement/pdf.ts';
 import { periodOf, withinMonth } from '../../operate/statement/period.ts';
 import { findNames } from '../../operate/statement/statement.sql.ts';
 import { mostJournals, openStretch, type Stretch } from '../../operate/statement/statement.ts';
-import { kindWords, type PartyOf } from '../../operate/statement/words.ts';
+import { nameOf, type PartyOf } from '../../operate/statement/words.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { StatementFileQuery } from '../schema/schema.ts';
@@ -104,9 +104,9 @@ async function* rowsOf(stretch: Stretch, partyOf: PartyOf): Pages {
   // An empty period is a file with its header.
   yield [];
   for await (const lines of stretch.pages(500)) {
-    yield lines.map(({ id, at, kind, payment, amountCents, balanceCents }) => [
+    yield lines.map(({ id, at, kind, cause, payment, amountCents, balanceCents }) => [
       { at },
-      { code: kind, pt: kindWords[kind]['pt-BR'] },
+      { code: cause ? `${kind}_${cause}` : kind, pt: nameOf({ kind, cause })['pt-BR'] },
       payment && partyOf(payment),
       payment?.description ?? null,
       { cents: amountCents },

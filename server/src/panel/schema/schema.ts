@@ -9,6 +9,7 @@ import { RefundSchema } from '../../kinds/payment/refund-view.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { refundFees } from '../../money/refund.ts';
 import { CloseSchema } from '../../operate/closes/view.ts';
+import type { Figures } from '../../operate/statement/figures.ts';
 import { lineKinds } from '../../operate/statement/line.ts';
 import { emailForm, emailMost } from '../people/members.ts';
 import { passwordLength } from '../people/password-length.ts';
@@ -411,6 +412,10 @@ export const StatementSchema = Type.Object({
       kind: OneOf(lineKinds, 'What it is'),
       amountCents: Cents('What the balance changed by: negative is out'),
       balanceCents: Cents('Balance after this line'),
+      cause: Type.Union([Type.Literal('dispute'), Type.Literal('operator'), Type.Null()]),
+      reason: Type.Union([Type.String(), Type.Null()], {
+        description: 'Of a hold, in words of the operator',
+      }),
       paymentId: NullableUuid('Its payment'),
       payment: PaymentNames,
     }),
@@ -418,9 +423,18 @@ export const StatementSchema = Type.Object({
   ),
   openingBalanceCents: Cents('Before the period'),
   closingBalanceCents: Cents('After the period'),
-  totals: Type.Unsafe<{ inCents: number; outCents: number } | null>({
+  totals: Type.Unsafe<Figures | null>({
     description: 'Of the whole period; null: a later page, or the period is too long to be summed up',
-    anyOf: [{ type: 'null' }, Type.Object({ inCents: Cents('In'), outCents: Cents('Out') })],
+    anyOf: [
+      { type: 'null' },
+      Type.Object({
+        inCents: Cents('In'),
+        outCents: Cents('Out'),
+        feeCents: Cents('Fees'),
+        refundCents: Cents('Refunds'),
+        holdCents: Cents('Holds'),
+      }),
+    ],
   }),
   nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
 });

@@ -1,4 +1,4 @@
-import type { DayFigures } from '../../operate/closes/day.ts';
+import type { Figures } from '../../operate/statement/figures.ts';
 import type { EntrySum } from '../../operate/statement/line.ts';
 import { zone } from '../../operate/statement/period.ts';
 import type { Scope } from '../../operate/statement/statement.sql.ts';
@@ -19,8 +19,8 @@ export const findClosedDays = (
   accountId: string,
   operationIds: readonly string[],
   firstDay: string,
-): Promise<(DayFigures & { day: string })[]> =>
-  sql.run<DayFigures & { day: string }>(selectClosed, [accountId, operationIds, firstDay]);
+): Promise<(Figures & { day: string })[]> =>
+  sql.run<Figures & { day: string }>(selectClosed, [accountId, operationIds, firstDay]);
 
 export interface ChainHead {
   operationId: string;

@@ -1,4 +1,4 @@
-import { type DayFigures, figuresOf } from '../../operate/closes/day.ts';
+import { type Figures, figuresOf } from '../../operate/statement/figures.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { chainHeads, findClosedDays, findOpenDaySums } from './cash-days.sql.ts';
 
@@ -31,7 +31,7 @@ const keptAtMost = 2_000;
 
 const noFees = { reservedCents: 0, releasedCents: 0 };
 
-const cashOf = (day: string, figures: DayFigures): CashDay => ({
+const cashOf = (day: string, figures: Figures): CashDay => ({
   day,
   inCents: figures.inCents,
   outCents: figures.outCents + figures.feeCents + figures.refundCents,

@@ -181,7 +181,8 @@ const selectOfSubject: Statement = {
   name: 'panel_lines_of_payment',
   text: `SELECT ${lineColumns} FROM journal
     WHERE account_id = $1
-      AND subject = ANY (ARRAY[$2::uuid] || ARRAY(SELECT id FROM refund WHERE account_id = $1 AND payment_id = $2))
+      AND subject = ANY (ARRAY[$2::uuid] || ARRAY(SELECT id FROM refund WHERE account_id = $1 AND payment_id = $2)
+        || ARRAY(SELECT id FROM hold WHERE account_id = $1 AND payment_id = $2))
     ORDER BY posted_at, seq`,
 };
 

@@ -73,10 +73,15 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
   );
 }
 
-const viewOfLine = ({ id, at, kind, amountCents, balanceCents, payment }: Line, receiverOf: ReceiverOf) => ({
+const viewOfLine = (
+  { id, at, kind, cause, reason, amountCents, balanceCents, payment }: Line,
+  receiverOf: ReceiverOf,
+) => ({
   id,
   at: isoOf(at),
   kind,
+  cause,
+  reason,
   amountCents,
   balanceCents,
   paymentId: payment?.id ?? null,

@@ -8,6 +8,8 @@ export interface Hold {
   id: string;
   operationId: string;
   wantedCents: number;
+  /** The payment whose dispute placed it; null: a person did. */
+  paymentId: string | null;
   reason: string;
   placedBy: string;
   placedAt: number;
@@ -28,6 +30,7 @@ export const holds = defineTable<Hold>({
     id: uuid,
     operationId: uuid,
     wantedCents: cents.changes,
+    paymentId: uuid.orNull,
     reason: text,
     placedBy: text,
     placedAt: timestamptz,

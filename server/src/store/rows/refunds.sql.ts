@@ -122,9 +122,11 @@ const selectOne: Statement = {
   text: `SELECT ${columns} FROM refund r WHERE r.account_id = $1 AND r.id = $2 AND r.operation_id = $3`,
 };
 
-/** SQL for the payment that a line `j` of the journal is about: of a refund its charge. `$1` is the account. */
+/** SQL for the payment that a line `j` of the journal is about: of a refund its charge, of a hold the payment whose dispute placed it. `$1` is the account. */
 export const paymentOfLine = `(CASE WHEN j.template LIKE 'refund%'
-  THEN (SELECT r.payment_id FROM refund r WHERE r.account_id = $1 AND r.id = j.subject) ELSE j.subject END)`;
+  THEN (SELECT r.payment_id FROM refund r WHERE r.account_id = $1 AND r.id = j.subject)
+  WHEN j.template IN ('hold', 'unhold') THEN (SELECT w.payment_id FROM hold w WHERE w.account_id = $1 AND w.id = j.subject)
+  ELSE j.subject END)`;
 
 export const findRefund = async (
   sql: Queries,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { figuresOf } from './day.ts';
+import { figuresOf } from './figures.ts';
 
 test('a fee that comes back with a refund is taken off the fees of the day, also where there are none', () => {
   const sums = [
