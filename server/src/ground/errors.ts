@@ -257,6 +257,11 @@ export const catalogue = {
     en: 'This call is only for test accounts.',
     pt: 'Esta chamada é só para contas de teste.',
   },
+  simulator_account_required: {
+    status: 403,
+    en: "This call is only for test accounts of the simulator; at the provider's own test environment, use the provider's own calls.",
+    pt: 'Esta chamada é só para contas de teste do simulador; no ambiente de testes do provedor, use as chamadas do próprio provedor.',
+  },
   card_not_enabled: {
     status: 403,
     en: 'Card payments are not enabled for this account.',

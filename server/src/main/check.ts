@@ -2,7 +2,7 @@ import { reachableHost } from '../ground/config.ts';
 import { checkMail } from '../ground/mail.ts';
 import { hasSecret, loadSecrets, secretProblem } from '../ground/secrets.ts';
 import { type ConnectionRow, listConnectionRows } from '../operate/connections/connections.sql.ts';
-import { decisiveFaults, sentenceOf } from '../operate/connections/connections.ts';
+import { decisiveFaults, environmentOf, sentenceOf } from '../operate/connections/connections.ts';
 import { providerOfRow } from '../operate/connections/credentials.ts';
 import { examineHold } from '../operate/connections/held.ts';
 import { findForeignAccounts, holderWarning } from '../operate/connections/holders.ts';
@@ -144,7 +144,8 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
       const [fault] = decisiveFaults(findings);
       if (fault) throw new Error(sentenceOf(fault));
       const scopes = findings.find(({ check, ok }) => check === 'scopes' && !ok);
-      const accepts = 'the provider accepts the credentials';
+      const place = row && environmentOf(row) === 'sandbox' ? ' of its test environment' : '';
+      const accepts = `the provider accepts the credentials${place}`;
       return scopes ? `${accepts}; ${scopes.message}` : accepts;
     });
   }

@@ -19,7 +19,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Net } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
-import type { ConnectionSettings } from '../provider/adapter.ts';
+import { type ConnectionSettings, placeOf } from '../provider/adapter.ts';
 import { measured } from '../provider/measured.ts';
 import type { Provider } from '../provider/provider.ts';
 import { type AdapterName, adapters } from '../provider/registry/adapters.ts';
@@ -244,6 +244,11 @@ function settingsOfEnvironment({
   const live = config.provider;
   if (live === null) return made;
   const { adapter, url, clientId, clientSecret, pixKey, webhookTrust, webhookSecret } = live;
+  // Its accounts would be live ones, with play money in their balances.
+  if (placeOf(adapters[adapter], url) === 'test')
+    throw new Error(
+      "PROVIDER_URL is the provider's test environment: leave PROVIDER out, and make a connection with `vintem connection create --sandbox`",
+    );
   const passphrase = live.certificatePassphrase;
   const settings: ConnectionSettings = {
     name: 'live',

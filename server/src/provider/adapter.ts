@@ -15,6 +15,8 @@ export interface Adapter {
   certificate: 'required' | 'none';
   /** Where its API is, where the provider has one address for all: `--url` may be left out. */
   defaultUrl: string | null;
+  /** The same of its own test environment, which moves no money; null: it has none that is known. */
+  testUrl: string | null;
   /** Below `SIMULATOR_URL`: where the simulator speaks this protocol. */
   simulatorPath: string;
   /** Opens no connection before the first call. @throws CredentialFault for a member that it cannot use */
@@ -26,6 +28,17 @@ export interface CredentialMember {
   /** Never shown again. */
   secret: boolean;
   about: string;
+}
+
+/** Whether an address is of the provider's test environment, or of the one that moves money; null: it is none that is known. */
+export function placeOf(
+  { defaultUrl, testUrl }: Pick<Adapter, 'defaultUrl' | 'testUrl'>,
+  url: string,
+): 'live' | 'test' | null {
+  const host = new URL(url).hostname;
+  const isAt = (known: string | null): boolean => known !== null && new URL(known).hostname === host;
+  if (isAt(testUrl)) return 'test';
+  return isAt(defaultUrl) ? 'live' : null;
 }
 
 /** Where the simulator keeps what this adapter's calls make, and is controlled: the version of a protocol is no part of it. */

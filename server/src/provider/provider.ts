@@ -481,6 +481,8 @@ export interface Finding {
 
 export type FindingCheck =
   | 'certificate'
+  /** Where money does not move though the provider is a real one. */
+  | 'environment'
   | 'token'
   /** Whether the account behind the credentials is the one that was there before. */
   | 'account'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
 import {
+  callWith,
   type Merchant,
   merchantOf,
   openService,
@@ -423,6 +424,67 @@ async function untilSome<Row>(look: () => Promise<Row[]>): Promise<Row[]> {
   });
   return rows;
 }
+
+describe("a provider's own test environment", () => {
+  const sandbox = (more: Partial<Wanted> = {}): Wanted => ({
+    ...wanted(
+      'loja-a',
+      {},
+      { clientId: 'loja-s', clientSecret: clientSecretOf('loja-s'), pixKey: 'loja-s@banco.example' },
+    ),
+    name: 'loja-s',
+    mode: 'shared',
+    sandbox: true,
+    ...more,
+  });
+
+  test('An address of a test environment makes no live connection, and a live address none of a test environment', async () => {
+    await expect(
+      createConnection(deps, sandbox({ url: 'https://pix-h.api.efipay.com.br', sandbox: false })),
+    ).rejects.toThrow(/^url: is of the provider's test environment: make a connection with --sandbox/);
+    await expect(createConnection(deps, sandbox({ url: 'https://pix.api.efipay.com.br' }))).rejects.toThrow(
+      /^url: is where the provider moves money/,
+    );
+    await expect(
+      createConnection(
+        deps,
+        sandbox({
+          adapter: 'itau',
+          url: null,
+          credentials: {
+            clientId: 'i',
+            clientSecret: 's',
+            pixKey: 'k',
+            certificate: pfx.toString('base64'),
+            certificatePassphrase: passphrase,
+          },
+        }),
+      ),
+    ).rejects.toThrow(/^url: is missing, and no test environment of this provider is known/);
+  });
+
+  test('Only test accounts bind to it, and it is named wherever connections are', async () => {
+    const { runtime } = service;
+    expect(await createConnection(deps, sandbox())).toMatchObject({ test: true, environment: 'sandbox' });
+    await until(async () => runtime.providers.has('loja-s'));
+    expect(runtime.providers.get('loja-s')?.capabilities.movesMoney).toBe(false);
+    await expect(createAccount(runtime, { name: 'Loja', test: false, connection: 'loja-s' })).rejects.toThrow(
+      'loja-s moves no money, and the account is a live one',
+    );
+    const [found] = await examineConnections({ ...deps, ofEnvironment: new Map() }, 'loja-s');
+    expect(found?.findings[0]).toMatchObject({ check: 'environment', ok: true });
+    await expect(setConnection(deps, 'loja-s', { url: 'https://pix.api.efipay.com.br' })).rejects.toThrow(
+      /^url: is where the provider moves money/,
+    );
+    const shop = await merchantOn('loja-s', banks.a.simulator, true);
+    const { id } = (await shop.charge({ amountCents: 5000 })).body;
+    const key = await service.newKey(shop.ownerId, ['read', 'simulate']);
+    const played = await callWith(`${service.url}/api/v1/test`, key)('POST', `/payments/${id}/pay`, {});
+    expect(played.body).toMatchObject({ statusCode: 403, code: 'simulator_account_required' });
+    const clock = await callWith(`${service.url}/api/v1/test`, key)('POST', '/clock', {});
+    expect(clock.body.code).toBe('simulator_account_required');
+  });
+});
 
 const holdIncidents = (connection: string) =>
   service.database.admin<{ id: string; state: string; reason: string }>(

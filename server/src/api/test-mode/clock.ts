@@ -22,7 +22,7 @@ import {
   setTarget,
   type Waiting,
 } from './clock.sql.ts';
-import { askSimulator } from './simulate.ts';
+import { askSimulator, requireSimulator } from './simulate.ts';
 
 /**
  * The clock of a test account. Moving it forward by a day brings every deadline of the account a day nearer: charges reach their end,
@@ -62,18 +62,18 @@ const viewOf = (row: ClockRow | undefined, now: number): ClockView => ({
   to: row?.targetAheadMs == null ? null : isoOf(now + row.targetAheadMs),
 });
 
-/** @throws ApiError `test_account_required` */
+/** @throws ApiError `test_account_required`, `simulator_account_required` */
 export async function showClock(deps: ClockDeps, holder: KeyHolder): Promise<ClockView> {
-  requireTest(holder);
+  await requireTest(deps, holder);
   return viewOf(await findClock(deps.sql, holder.accountId), deps.clock.now());
 }
 
 /**
  * Gives the account a clock. From then on its deliveries are tried as often as those of live accounts, over three days.
- * @throws ApiError `test_account_required`
+ * @throws ApiError `test_account_required`, `simulator_account_required`
  */
 export async function startClock(deps: ClockDeps, holder: KeyHolder): Promise<ClockView> {
-  requireTest(holder);
+  await requireTest(deps, holder);
   await createClock(deps.sql, holder.accountId, deps.clock.now());
   return showClock(deps, holder);
 }
@@ -81,10 +81,10 @@ export async function startClock(deps: ClockDeps, holder: KeyHolder): Promise<Cl
 /**
  * Begins to move the clock; it is there when its status is `ready` again.
  * @param to the account's time, RFC 3339
- * @throws ApiError `test_account_required`, `validation_failed`, `test_clock_advancing`
+ * @throws ApiError `test_account_required`, `simulator_account_required`, `validation_failed`, `test_clock_advancing`
  */
 export async function advanceClock(deps: ClockDeps, holder: KeyHolder, to: string): Promise<ClockView> {
-  requireTest(holder);
+  await requireTest(deps, holder);
   const now = deps.clock.now();
   const targetAheadMs = Date.parse(to) - now;
   if (Number.isNaN(targetAheadMs)) throw refuseFields([{ field: 'to', code: 'not_a_time' }]);
@@ -98,8 +98,10 @@ export async function advanceClock(deps: ClockDeps, holder: KeyHolder, to: strin
   return showClock(deps, holder);
 }
 
-function requireTest(holder: KeyHolder): void {
+/** The time of a provider's own test environment cannot be moved. */
+async function requireTest({ sql }: ClockDeps, holder: KeyHolder): Promise<void> {
   if (!holder.test) throw refuse('test_account_required');
+  await requireSimulator(sql, holder.connection);
 }
 
 // ------------------------------------------------------------------------------------------------------------------ the steps

@@ -3,6 +3,7 @@ import { refuse } from '../../ground/errors.ts';
 import { findPayment } from '../../kinds/payment/lookup.sql.ts';
 import type { PaymentKind } from '../../money/payment.ts';
 import { findConnectionRow } from '../../operate/connections/connections.sql.ts';
+import { environmentOf } from '../../operate/connections/connections.ts';
 import { simulatorOf } from '../../operate/connections/credentials.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../../ports/net.ts';
@@ -91,10 +92,16 @@ async function play(
   if (status !== 200) throw refuse('simulation_refused', { paymentId });
 }
 
+/** @throws ApiError `simulator_account_required` the connection is not of the simulator */
+export async function requireSimulator(sql: Sql, connection: string): Promise<void> {
+  const row = await findConnectionRow(sql, connection);
+  if (row && environmentOf(row) !== 'simulator') throw refuse('simulator_account_required');
+}
+
 /**
  * Each connection of the simulator has accounts and money of its own there.
  * @param connection null: of a payment from before there were several
- * @throws ApiError `simulator_unavailable`
+ * @throws ApiError `simulator_unavailable`, `simulator_account_required`
  */
 export async function askSimulator(
   { sql, net, simulatorUrl }: Pick<SimulationDeps, 'sql' | 'net' | 'simulatorUrl'>,
@@ -104,7 +111,8 @@ export async function askSimulator(
 ): Promise<{ status: number; text: string }> {
   const row = await findConnectionRow(sql, connection ?? 'simulator');
   const url = row ? simulatorOf({ simulatorUrl }, row) : null;
-  if (url === null) throw new Error('a test account is bound to no connection of the simulator');
+  // At a provider's own test environment its own calls and panel play the other side.
+  if (url === null) throw refuse('simulator_account_required');
   try {
     return await net.request({
       method: 'POST',

@@ -48,21 +48,24 @@ const credentialUsage = '[--credentials FILE|-] [--certificate FILE] [--certific
 export const connectionCommands: Command[] = [
   {
     name: 'connection create',
-    usage: `--name N --adapter ${adapterNames.join('|')} [--mode shared|own] [--url U] ${credentialUsage} [--simulator]`,
+    usage: `--name N --adapter ${adapterNames.join('|')} [--mode shared|own] [--url U] ${credentialUsage} [--simulator|--sandbox]`,
     about:
-      "an account at a provider, stored once the provider has accepted the credentials; --simulator: this installation's simulator, for test accounts",
+      "an account at a provider, stored once the provider has accepted the credentials; --simulator: this installation's simulator, --sandbox: the provider's own test environment, both for test accounts alone",
     options: {
       name: { type: 'string' },
       adapter: { type: 'string' },
       mode: { type: 'string' },
       url: { type: 'string' },
       simulator: { type: 'boolean' },
+      sandbox: { type: 'boolean' },
       ...credentialOptions,
     },
     run: async (edge, { values }) => {
       const simulated = values.simulator === true;
       if (simulated && values.credentials !== undefined)
         throw new UsageFault('--simulator makes its own credentials');
+      if (simulated && values.sandbox === true)
+        throw new UsageFault('--simulator and --sandbox are two environments: give one');
       const wanted = {
         name: required(values, 'name'),
         adapter: required(values, 'adapter'),
@@ -70,6 +73,7 @@ export const connectionCommands: Command[] = [
         url: typeof values.url === 'string' ? values.url : null,
         credentials: simulated ? null : await credentialsOf(values),
         simulated,
+        sandbox: values.sandbox === true,
       };
       return answer(await withProviders(edge, 'connection create', (deps) => createConnection(deps, wanted)));
     },
@@ -84,7 +88,7 @@ export const connectionCommands: Command[] = [
         one.adapter,
         one.mode,
         one.heldSince === undefined ? one.state : `held since ${one.heldSince}`,
-        one.test ? 'test' : 'live',
+        one.environment,
         `${one.accounts} accounts`,
         one.certificateExpiresAt ?? '-',
       ]);

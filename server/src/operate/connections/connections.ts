@@ -1,7 +1,7 @@
 import type { Secrets } from '../../ground/secrets.ts';
 import type { Net } from '../../ports/net.ts';
 import type { Transaction } from '../../ports/sql.ts';
-import { type Adapter, CredentialFault } from '../../provider/adapter.ts';
+import { type Adapter, CredentialFault, placeOf } from '../../provider/adapter.ts';
 import { type Finding, isConnectionName, isOfEnvironment } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { audits, installationId } from '../../store/rows/audit.sql.ts';
@@ -54,6 +54,8 @@ export interface ConnectionView {
   mode: Mode;
   state: 'active' | 'retired';
   test: boolean;
+  /** Which of the three it is: money moves at `live` alone. */
+  environment: 'live' | 'sandbox' | 'simulator';
   accounts: number;
   /** ms since 1970. */
   certificateExpiresAt?: number;
@@ -68,10 +70,19 @@ export const viewOf = (row: ConnectionRow): ConnectionView => ({
   mode: row.mode,
   state: row.state,
   test: row.test,
+  environment: environmentOf(row),
   accounts: row.accounts,
   ...(row.certificateExpiresAt === null ? {} : { certificateExpiresAt: row.certificateExpiresAt }),
   ...(row.heldSince === null ? {} : { heldSince: row.heldSince, heldReason: row.heldReason ?? '' }),
 });
+
+/** `sandbox`: the provider's own test environment. */
+export const environmentOf = ({
+  name,
+  test,
+  simulated,
+}: Pick<ConnectionRow, 'name' | 'test' | 'simulated'>): ConnectionView['environment'] =>
+  simulated || name === 'simulator' ? 'simulator' : test ? 'sandbox' : 'live';
 
 export const listConnections = async ({ sql }: Pick<Operator, 'sql'>): Promise<ConnectionView[]> =>
   (await listConnectionRows(sql)).map(viewOf);
@@ -91,21 +102,23 @@ export interface Wanted {
   /** The parsed file; null: made for the simulator. */
   credentials: unknown;
   simulated: boolean;
+  /** The provider's own test environment. */
+  sandbox?: boolean;
 }
 
 /**
  * @throws CredentialFault that names what cannot be used; OperatorRefused: the name is taken, or the provider refuses the credentials
  */
 export async function createConnection(deps: ConnectionDeps, wanted: Wanted): Promise<ConnectionView> {
-  const { name, mode, simulated } = wanted;
+  const { name, mode, simulated, sandbox = false } = wanted;
   requireName(name);
   const adapter = adapterNamed(wanted.adapter);
   const now = deps.clock.now();
   const file = simulated ? simulatorCredentials(adapter, deps.secrets, name) : wanted.credentials;
   const { credentials, certificateExpiresAt } = checkedCredentials(adapter, file, { simulated, now });
-  const url = simulated ? null : requireSafeUrl(wanted.url ?? adapter.defaultUrl ?? '');
+  const url = simulated ? null : addressOf(adapter, wanted.url, sandbox);
   if (!simulated) await requireOwnAccount(deps, name, credentials);
-  const row = { name, test: simulated, simulated, url };
+  const row = { name, test: simulated || sandbox, simulated, url };
   const identity = await requireAccepted(deps, adapter, row, credentials);
   if (!simulated) await requireNewAccount(deps, name, identity);
   await deps.sql.tx(async (tx) => {
@@ -121,9 +134,30 @@ export async function createConnection(deps: ConnectionDeps, wanted: Wanted): Pr
     });
     if (!made) throw new OperatorRefused(`there is a connection ${name} already`);
     await askAtNewConnection(tx, name, now);
-    await record(deps, tx, 'connection.create', name, { adapter: wanted.adapter, mode, simulated });
+    await record(deps, tx, 'connection.create', name, { adapter: wanted.adapter, mode, simulated, sandbox });
   });
   return showConnection(deps, name);
+}
+
+/** @throws CredentialFault for an address that is none, or that is of the other environment */
+function addressOf(adapter: Adapter, given: string | null, sandbox: boolean): string {
+  const known = sandbox ? adapter.testUrl : adapter.defaultUrl;
+  if (given === null && known === null)
+    throw new CredentialFault('url: is missing, and no test environment of this provider is known');
+  const url = requireSafeUrl(given ?? known ?? '');
+  requireEnvironment(adapter, url, sandbox);
+  return url;
+}
+
+/** Play money in the books of a live account would be a real balance. @throws CredentialFault */
+function requireEnvironment(adapter: Adapter, url: string, test: boolean): void {
+  const place = placeOf(adapter, url);
+  if (place === 'test' && !test)
+    throw new CredentialFault(
+      "url: is of the provider's test environment: make a connection with --sandbox, to which test accounts alone bind",
+    );
+  if (place === 'live' && test)
+    throw new CredentialFault('url: is where the provider moves money: make a connection without --sandbox');
 }
 
 /** Members of which each belongs to one account at one provider. */
@@ -236,6 +270,7 @@ export function setConnection(
     if (wanted.url === undefined) return { ...row, mode };
     if (row.simulated) throw new OperatorRefused("the simulator's address is SIMULATOR_URL");
     const url = requireSafeUrl(wanted.url);
+    requireEnvironment(adapter, url, row.test);
     const { current } = openKept(deps.secrets, row);
     const identity = await requireAccepted(deps, adapter, { ...row, url }, current);
     await requireNewAccount(deps, name, identity);

@@ -5,7 +5,7 @@ import { type Finding, isOfEnvironment, type Provider } from '../../provider/pro
 import { OperatorRefused } from '../../store/operator.ts';
 import { findWebhookTokens } from '../../store/rows/inbound.sql.ts';
 import { type ConnectionRow, listConnectionRows } from './connections.sql.ts';
-import type { ConnectionDeps } from './connections.ts';
+import { type ConnectionDeps, environmentOf } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
 import { examineHold } from './held.ts';
 import { findForeignAccounts, holderWarning } from './holders.ts';
@@ -67,6 +67,7 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
   const ours = `${address}/${tokens?.current ?? ''}`;
   const hold = await examineHold(sql, row, provider);
   return [
+    ...(environmentOf(row) === 'sandbox' ? [sandboxFinding] : []),
     ...(hold === null ? [] : [hold]),
     ...(certificate === null ? [] : certificateFindings(certificate, clock.now())),
     ...(await provider.diagnose({ webhookUrl: ours })),
@@ -78,6 +79,12 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
     })),
   ];
 }
+
+const sandboxFinding: Finding = {
+  check: 'environment',
+  ok: true,
+  message: "the provider's own test environment: no money moves, and test accounts alone bind to it",
+};
 
 function open(deps: DoctorDeps, row: ConnectionRow): Examined | Finding {
   if (row.adapter === null) {

@@ -279,6 +279,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
     },
     certificate: 'required',
     defaultUrl: bank.live.url.value,
+    testUrl: bank.test?.url.value ?? null,
     simulatorPath: '/api-pix/v2',
     create({ name, test, simulated, url, credentials, certificate }, world) {
       const { clientId = '', clientSecret = '', pixKey = '', appKey, webhookTrust = 'path' } = credentials;

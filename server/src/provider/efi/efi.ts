@@ -90,6 +90,7 @@ export const efiAdapter: Adapter = {
   },
   certificate: 'required',
   defaultUrl: 'https://pix.api.efipay.com.br',
+  testUrl: 'https://pix-h.api.efipay.com.br',
   simulatorPath: '',
   create({ name, test, simulated, url, credentials, certificate }, world) {
     const { clientId = '', clientSecret = '', pixKey = '' } = credentials;

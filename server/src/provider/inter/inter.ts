@@ -118,6 +118,7 @@ export const interAdapter: Adapter = {
   },
   certificate: 'required',
   defaultUrl: 'https://cdpj.partners.bancointer.com.br',
+  testUrl: 'https://cdpj-sandbox.partners.uatinter.co',
   simulatorPath: '/inter',
   create({ name, test, simulated, url, credentials, certificate }, world) {
     const {

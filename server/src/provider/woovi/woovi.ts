@@ -159,6 +159,7 @@ export const wooviAdapter: Adapter = {
   },
   certificate: 'none',
   defaultUrl: 'https://api.woovi.com',
+  testUrl: 'https://api.woovi-sandbox.com',
   simulatorPath: '/woovi',
   create({ name, test, simulated, url, credentials, identity }, world) {
     const { appId = '', accountId } = credentials;
