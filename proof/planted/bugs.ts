@@ -1262,6 +1262,22 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/lost-time.test.ts',
   },
   {
+    name: 'lists of payouts count as whole at once after a loss',
+    file: 'server/src/operate/reconcile.ts',
+    line: 'if (isEarly) result.countsFrom = restore.restoredAt + listLagMs;',
+    with: '',
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
+    name: 'a delivery about a payout that the books lack stops no account',
+    file: 'server/src/flow/inbound-news.ts',
+    line: 'if (found !== null) await noteLost(deps, provider.connection, found);',
+    with: 'void found;',
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
     name: 'an item that names nothing and cannot be read does not keep the pause',
     file: 'server/src/operate/reconcile.ts',
     line: '      result.unread++;',

@@ -33,7 +33,12 @@ const clientKey = 'cd'.repeat(32);
 export const clientSecretOf = (clientId: string): string =>
   createHmac('sha256', Buffer.from(clientKey, 'hex')).update(clientId).digest('hex');
 
-export async function openBanks(addresses: number, stateDir: string): Promise<Banks> {
+/** @param listLagMs how old the content of their lists is */
+export async function openBanks(
+  addresses: number,
+  stateDir: string,
+  { listLagMs }: { listLagMs: number },
+): Promise<Banks> {
   const open = new Map<string, Promise<Account & { stop(): Promise<void> }>>();
   /** The account of each access token. */
   const tokens = new Map<string, Account>();
@@ -42,7 +47,11 @@ export async function openBanks(addresses: number, stateDir: string): Promise<Ba
     const known = open.get(name);
     if (known) return known;
     const opened = startSimulator({ host: '127.0.0.1', port: 0, stateDir: join(stateDir, name), clientKey });
-    const made = opened.then(({ url: own, stop }) => ({ url, holder, simulator: simulatorAt(own), stop }));
+    const made = opened.then(async ({ url: own, stop }) => {
+      const simulator = simulatorAt(own);
+      await simulator.behave({ listLagMs });
+      return { url, holder, simulator, stop };
+    });
     open.set(name, made);
     return made;
   };

@@ -14,7 +14,7 @@ import { type Call, callWith, pause } from './clients.ts';
 /**
  * An installation with several accounts at two banks, and everything that changes which of them a payment goes to: connections are made, changed, rotated and retired,
  * accounts moved and routed, the settings of the environment changed between two starts, the program killed, the database lost and restored from an older copy. All of it in
- * an order of chance, while merchants pay, are paid and repeat their requests. What was lost with a restore is done again only as `docs/operators/backup.md` asks for it.
+ * an order of chance, while merchants pay, are paid and repeat their requests, and the lists of the banks lag. What was lost with a restore is done again only as `docs/operators/backup.md` asks for it.
  *
  * At the end every request is repeated until it has ended. No payout may have been accepted twice, over all accounts at all banks together; what the service says of
  * each must be so there; and the money at the banks is what the merchants have, with the fees.
@@ -34,6 +34,8 @@ export interface TwoAccountsFigures {
   restores: number;
   /** Payments that a restore lost together with the move of their account, and the connection that they were made on. */
   lostMoved: number;
+  /** Transfers of a whole balance that were taken behind a restore. */
+  withdrawnWhole: number;
   paidTwice: number;
   faults: string[];
 }
@@ -56,6 +58,7 @@ export async function twoAccounts(options: Options): Promise<TwoAccountsFigures>
       repeats: 0,
       restores: 0,
       lostMoved: 0,
+      withdrawnWhole: 0,
     },
     ...{ paidTwice: 0, faults: [] },
   };
@@ -131,6 +134,10 @@ interface Town {
 }
 
 const environment = 'live';
+/** How old the lists of the banks are, until the end. */
+const listLagMs = 15_000;
+/** How old the program takes them to be at most; the difference is the time that a send may be on its way. */
+const listLagSeconds = 20;
 const restoresMost = 3;
 const behaviours = [
   ...['complete', 'complete', 'complete', 'lose-answer', 'refuse-in-answer', 'error-500-after-accepting'],
@@ -139,7 +146,7 @@ const behaviours = [
 
 async function openTown(seed: number, figures: TwoAccountsFigures): Promise<Town> {
   const folder = await newFolder('two-accounts');
-  const banks = await openBanks(2, join(folder, 'banks'));
+  const banks = await openBanks(2, join(folder, 'banks'), { listLagMs });
   const [url = ''] = banks.urls;
   const first: Behind = { url, holder: 'e1' };
   const town: Town = {
@@ -152,6 +159,7 @@ async function openTown(seed: number, figures: TwoAccountsFigures): Promise<Town
       SIMULATOR_PORT: 'off',
       RATE_LIMITS: 'off',
       TRANSFER_WAIT_MS: '700',
+      LIST_LAG_SECONDS: String(listLagSeconds),
       LOG_LEVEL: 'error',
     },
     program: null as unknown as Part,
@@ -374,6 +382,8 @@ async function restore(town: Town, name: string | null, moved: Merchant | null, 
 async function restoreOfSome(town: Town, chance: Random): Promise<void> {
   if (town.restores >= restoresMost) return;
   await restore(town, null, null, chance.below(Math.min(2, town.copies.length)));
+  if (chance.chance(0.5)) await reconcile(town);
+  await withdrawAll(town);
   if (chance.chance(0.5)) await move(town, chance);
   if (chance.chance(0.3)) await someRequests(town, chance);
 }
@@ -400,8 +410,11 @@ async function ask(
   return one;
 }
 
-/** Sends a request, for the first time or again. Without an answer nothing is known. */
-async function send(town: Town, one: Asked): Promise<void> {
+/**
+ * Sends a request, for the first time or again. Without an answer nothing is known.
+ * @returns the code of an error
+ */
+async function send(town: Town, one: Asked): Promise<string | null> {
   const { amountCents, requestKey, pixKey } = one;
   const given =
     one.kind === 'charge'
@@ -409,13 +422,14 @@ async function send(town: Town, one: Asked): Promise<void> {
       : { amountCents, pixKey, pixKeyType: 'EMAIL', description: '', requestKey };
   const path = one.kind === 'charge' ? '/pix/charges' : '/pix/transfers';
   const answer = await one.merchant.call('POST', path, given).catch(() => null);
-  if (answer === null) return;
+  if (answer === null) return null;
   const id = (answer.body?.id ?? answer.body?.paymentId) as string | undefined;
   if (id !== undefined && one.id !== null && id !== one.id)
     town.fault(`${requestKey} was ${one.id} and is ${id}`);
   one.id = id ?? one.id;
   if (id !== undefined) await look(one);
   if (answer.status === 500) town.fault(`${path} was answered 500: ${JSON.stringify(answer.body)}`);
+  return (answer.body?.code as string | undefined) ?? null;
 }
 
 /** The service's current state of it. */
@@ -435,6 +449,30 @@ async function someRequests(town: Town, chance: Random): Promise<void> {
     ),
   );
   await Promise.all(transfers);
+}
+
+/** The answers with which a transfer was certainly not taken. */
+const notTaken = new Set(['withdrawals_paused', 'withdrawals_blocked', 'insufficient_balance']);
+
+/**
+ * Each merchant asks under a new request key for all that its balance has, and earns it again. Where the books lack a payout the balance has too much, and the same money would
+ * leave twice: the balance is below zero once the payout is known.
+ */
+async function withdrawAll(town: Town): Promise<void> {
+  for (const merchant of town.merchants) {
+    const amountCents = Number((await accountOf(merchant))?.balanceCents ?? 0);
+    if (amountCents < 1_000) continue;
+    const one: Asked = {
+      ...{ merchant, kind: 'transfer', requestKey: crypto.randomUUID(), amountCents },
+      ...{ pixKey: 'complete@simulator.example', id: null, status: null },
+    };
+    const code = await send(town, one);
+    if (code !== null && notTaken.has(code)) continue;
+    town.asked.push(one);
+    town.figures.requests++;
+    town.figures.withdrawnWhole++;
+    await pay(town, await ask(town, merchant, 'charge', amountCents, ''));
+  }
 }
 
 async function repeatSome(town: Town, chance: Random): Promise<void> {
@@ -485,6 +523,7 @@ async function lostMove(town: Town, chance: Random, moves: 'before' | 'after'): 
   await work();
   await restore(town, 'later', moves === 'before' ? merchant : null);
   await reconcile(town);
+  await withdrawAll(town);
   town.figures.lostMoved += town.asked.length - before;
   await Promise.all(town.asked.map((one) => send(town, one)));
 }
@@ -530,7 +569,13 @@ const acts: Record<string, { weight: number; of(town: Town, chance: Random): Pro
       await start(town);
     },
   },
-  reconcile: { weight: 2, of: (town) => reconcile(town) },
+  reconcile: {
+    weight: 2,
+    of: async (town) => {
+      const { json } = await reconcile(town);
+      if (json?.restoreEnded) await withdrawAll(town);
+    },
+  },
   resume: { weight: 1, of: (town) => run(town, ['withdrawals', 'resume']) },
   complete: { weight: 2, of: completePending },
   behave: {
@@ -546,7 +591,7 @@ const acts: Record<string, { weight: number; of(town: Town, chance: Random): Pro
         { payout: 'lose-answer', query: 'error-500', webhook: 'drop' },
         { charge: 'error-500', webhook: 'drop' },
       ]);
-      await chance.pick(await town.banks.accounts()).simulator.behave(behaviour);
+      await chance.pick(await town.banks.accounts()).simulator.behave({ listLagMs, ...behaviour });
     },
   },
   wait: { weight: 2, of: () => pause(4_000) },
@@ -695,6 +740,9 @@ async function judge(town: Town): Promise<void> {
     if (body?.status === 'paid' || body?.status === 'completed') feesCents += Number(body.feeCents);
   }
   const accounts = await Promise.all(town.merchants.map(accountOf));
+  for (const account of accounts)
+    if (Number(account?.balanceCents) < 0)
+      town.fault(`a balance is ${account?.balanceCents}: money left twice`);
   const booksCents = accounts.reduce((sum, account) => sum + Number(account?.balanceCents), 0) + feesCents;
   const banksCents = states.reduce((sum, { truth }) => sum + truth.balanceCents, 0);
   if (booksCents !== banksCents)

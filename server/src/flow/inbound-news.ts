@@ -3,6 +3,7 @@ import { observedRefund } from '../kinds/payment/refund-lines.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import type {
   Moves,
+  PayoutReport,
   Provider,
   QueryOutcome,
   ReceivedPix,
@@ -16,6 +17,7 @@ import type { PaymentOwner } from '../store/rows/payments.sql.ts';
 import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts';
 import { applyOutcome } from './apply.ts';
 import { keepMovements, movementsOfCosts } from './connection-movements.ts';
+import { noteLost, strayOfReport } from './find-lost-payments.ts';
 import { byCell, findOwnersInCells } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
@@ -93,6 +95,10 @@ export async function applyNews(
     (charge ? foreign.payouts : foreign.received).push(...((charge ? payouts : received) as never[]));
     owned.push({ cell, owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
   }
+  const isBelieved = provider.capabilities.webhookTrust !== 'path' && news.addressed;
+  // Before its money is posted: the account is stopped first.
+  for (const { payouts } of told.values())
+    for (const payout of payouts) await noteStray(deps, provider, payout, isBelieved, untilMs);
   for (const { received, payouts } of told.values()) {
     foreign.received.push(...received);
     foreign.payouts.push(...payouts);
@@ -102,7 +108,7 @@ export async function applyNews(
     ? [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)]
     : [];
   const listed = news.addressed ? [] : await listedOf(deps, provider, lines, untilMs);
-  if (provider.capabilities.webhookTrust === 'path' || !news.addressed) {
+  if (!isBelieved) {
     // Not believed: what is ours is queried, what is not is only reported to a person.
     await Promise.all([
       ...[...Map.groupBy(owners, ({ cell }) => cell)].map(([cell, those]) =>
@@ -124,6 +130,29 @@ export async function applyNews(
     ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
     bookUnmatched(deps, connection, unmatched, true),
   ]);
+}
+
+/**
+ * A payout under an id of our form that the books lack: they lost a time, whether that was noticed or not. What a delivery alone says is no proof that our account has
+ * it, so it is queried there.
+ * @throws Error the provider does not answer: the delivery is kept, and applied later
+ */
+async function noteStray(
+  deps: TrackingDeps,
+  provider: Provider,
+  payout: PayoutReport,
+  isBelieved: boolean,
+  untilMs: number,
+): Promise<void> {
+  const stray = strayOfReport(payout);
+  if (stray === null) return;
+  if (isBelieved) return void (await noteLost(deps, provider.connection, stray));
+  if (!provider.capabilities.queryPayoutByOwnId) return;
+  const slot = await nextQuery(deps, provider, untilMs);
+  const outcome = await provider.queryPayout(payout.providerId).finally(() => slot.free());
+  if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+  const found = outcome.outcome === 'found' ? strayOfReport(outcome.report) : null;
+  if (found !== null) await noteLost(deps, provider.connection, found);
 }
 
 /**

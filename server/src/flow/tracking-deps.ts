@@ -5,6 +5,7 @@ import type { SendDeps } from './send.ts';
 
 /** The dependencies of following payments: queries, deliveries of the provider, its statement, the comparison after a restore. */
 export interface TrackingDeps extends SendDeps {
+  settings: SendDeps['settings'] & { listLagMs: number };
   wake: Signal;
   cells: CellsOf<TrackingDeps>;
   /** False: a connection that is held; the simulator, while there are no test accounts. */

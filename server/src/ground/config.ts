@@ -49,6 +49,8 @@ export interface Config {
   readonly transferWaitMs: number;
   readonly logLevel: string;
   readonly chargeExpirySeconds: number;
+  /** How long a payment that a provider took may be missing in its lists. */
+  readonly listLagSeconds: number;
   /** 32 bytes; null: the one kept in `dataDir`. */
   readonly secret: Buffer | null;
   readonly secretPrevious: Buffer | null;
@@ -174,6 +176,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       'seconds from 60 to 604800',
       whole(60, 604_800),
     ),
+    listLagSeconds: from.setting('LIST_LAG_SECONDS', 3_600, 'seconds from 0 to 604800', whole(0, 604_800)),
     secret: from.setting('VINTEM_SECRET', null, '32 bytes in base64', secretBytes),
     secretPrevious: from.setting('VINTEM_SECRET_PREVIOUS', null, '32 bytes in base64', secretBytes),
     smtpUrl: from.setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),

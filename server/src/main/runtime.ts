@@ -90,6 +90,8 @@ export interface Settings {
   chargeWaitMs: number;
   /** The life that is asked of the provider for a charge. */
   chargeExpirySeconds: number;
+  /** How long a payment that a provider took may be missing in its lists. */
+  listLagMs: number;
 }
 
 /** The receiving key of every test account. */
@@ -143,6 +145,7 @@ export async function openRuntime(
       transferWaitMs: config.transferWaitMs,
       chargeWaitMs: 6_000,
       chargeExpirySeconds: config.chargeExpirySeconds,
+      listLagMs: config.listLagSeconds * 1_000,
     },
     draining,
     simulatorUrl: config.simulatorUrl,

@@ -58,8 +58,14 @@ import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts'
  * the same word would open in a webhook.
  *
  * After a restore, or another loss of time, this is what ends the pause, and only on evidence: everything was compared from before the time that
- * was lost, the payments that are known to be settled are in the lists (lists that lag would show it), what cannot be read is set aside under a
- * name, and nothing that only the provider knows is still under way there. Otherwise the pause stays, unless a person accepts by name what is open.
+ * was lost, and so long after it that a list which lags shows it; the payments that are known to be settled are in the lists; what cannot be read is
+ * set aside under a name; and nothing that only the provider knows is still under way there. Otherwise the pause stays, unless a person accepts by name
+ * what is open.
+ *
+ * A payout of the lost time that a lagging list does not show yet would leave again under another request key. Known payments in the list do not exclude
+ * it: they are from before the loss, so they show that the list is whole up to them, and a list is whole from its beginning to some moment. Only a payout from
+ * behind the loss would show that the list has passed it, and withdrawals are paused. So time decides. Rejected: to ask for the time only of connections
+ * without a known payment in the window.
  */
 export interface Reconciled {
   /** Items of the provider's lists that are payments of ours. */
@@ -83,6 +89,11 @@ export interface Reconciled {
   setAside: number;
   /** Reports of closed days that could not be read: the running service requests them again. */
   unreadReports: number;
+  /**
+   * This comparison began so soon after the loss that lists of payouts may lag behind it: from when on one counts (ms since 1970). Null: this one does,
+   * or nothing was lost.
+   */
+  countsFrom: number | null;
   /** ms since 1970. */
   since: number;
   /** There was a restore, and everything that can be compared has been. */
@@ -92,10 +103,10 @@ export interface Reconciled {
 }
 
 /**
- * The reasons why a comparison is no evidence: known settled payments that no list shows, payouts and charges of ours under way that the books
- * lack, parts of lists or reports that could not be read.
+ * The reasons why a comparison is no evidence: known settled payments that no list shows, payouts of ours under way that the books
+ * lack, parts of lists or reports that could not be read, lists that may lag behind the loss.
  */
-export const doubts = ['absent', 'under-way', 'unread'] as const;
+export const doubts = ['absent', 'under-way', 'unread', 'early'] as const;
 export type Doubt = (typeof doubts)[number];
 
 const absentShown = 20;
@@ -128,6 +139,7 @@ export async function reconcile(
   options: Options,
 ): Promise<Reconciled> {
   const { accountId } = options;
+  const { listLagMs } = deps.settings;
   await deps.cells.refresh();
   const now = deps.clock.now();
   const restore = await findRestore(
@@ -148,6 +160,7 @@ export async function reconcile(
     waitsFor: [],
     setAside: 0,
     unreadReports: 0,
+    countsFrom: null,
     since,
     restoreEnded: false,
     unlisted: [],
@@ -187,7 +200,9 @@ export async function reconcile(
     } finally {
       await seen.end();
     }
-    if (openIn(result) > open) doubtful.push(provider.connection);
+    const isEarly = restore !== null && mayLag(provider) && now < restore.restoredAt + listLagMs;
+    if (isEarly) result.countsFrom = restore.restoredAt + listLagMs;
+    if (isEarly || openIn(result) > open) doubtful.push(provider.connection);
   }
   result.waitsFor = doubtsOf(result);
   const accepted = options.accepted?.doubts ?? [];
@@ -218,10 +233,15 @@ export async function reconcile(
 const openIn = ({ absent, underWay, unread, unreadReports }: Reconciled): number =>
   absent + underWay + unread + unreadReports;
 
-const doubtsOf = ({ absent, underWay, unread, unreadReports }: Reconciled): Doubt[] => [
+/** Its list of payouts is the evidence, and real money is at stake. */
+const mayLag = ({ capabilities }: Provider): boolean =>
+  capabilities.movesMoney && capabilities.payouts && capabilities.canListPayouts;
+
+const doubtsOf = ({ absent, underWay, unread, unreadReports, countsFrom }: Reconciled): Doubt[] => [
   ...(absent > 0 ? (['absent'] as const) : []),
   ...(underWay > 0 ? (['under-way'] as const) : []),
   ...(unread + unreadReports > 0 ? (['unread'] as const) : []),
+  ...(countsFrom === null ? [] : (['early'] as const)),
 ];
 
 const unlistedOf = (providers: Iterable<Provider>): string[] =>

@@ -51,6 +51,7 @@ describe('settings', () => {
       transferWaitMs: 6000,
       logLevel: 'info',
       chargeExpirySeconds: 86_400,
+      listLagSeconds: 3_600,
       secret: null,
       secretPrevious: null,
       trustedProxies: [],

@@ -330,7 +330,11 @@ export const operatorCommands: Command[] = [
           { accountId, sinceMs, ...(accepted && { accepted }) },
         );
       });
-      const json = { ...result, since: instant(result.since) };
+      const { since, countsFrom } = result;
+      const json = {
+        ...{ ...result, since: instant(since) },
+        countsFrom: countsFrom === null ? null : instant(countsFrom),
+      };
       return {
         json,
         text: table(
