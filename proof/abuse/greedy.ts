@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { makeKey } from '../../server/src/api/keys/key.ts';
+import { connectionsOfCaller } from '../../server/src/edge/connection-shares.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import {
@@ -128,23 +129,29 @@ const unpaidCharges = () =>
 const polling = () =>
   flood(4, 80, () => send('polling', `${api}/account`, { headers: withKey(keys.polling) }));
 
-/** From an address of their own, past the proxy: what is still open at the end had a place. */
+/** From an address of their own, past the proxy. What is open some seconds later has a place: those beyond the share are closed at once. */
 async function silentConnections(): Promise<void> {
   const { hostname, port } = new URL(targets.direct);
+  let trying = 0;
   let open = 0;
   let mostOpen = 0;
   await flood(1, 60, async () => {
-    if (open >= 700) return;
+    if (trying >= connectionsOfCaller + 200) return;
+    trying++;
     const socket = connect({ host: hostname, port: Number(port), localAddress: '127.0.0.66' });
     socket.on('error', () => {});
+    let hasPlace = false;
     socket.on('connect', () => {
-      open++;
-      socket.on('close', () => open--);
       count('silent connections', 'opened');
-      // Those beyond the share are closed at once.
       setTimeout(() => {
-        mostOpen = Math.max(mostOpen, open);
-      }, 200);
+        if (socket.destroyed) return;
+        hasPlace = true;
+        mostOpen = Math.max(mostOpen, ++open);
+      }, 3_000);
+    });
+    socket.on('close', () => {
+      trying--;
+      if (hasPlace) open--;
     });
   });
   for (let n = 0; n < mostOpen; n++) count('silent connections', 'open');

@@ -1,3 +1,4 @@
+import { connectionsOfCaller } from '../../server/src/edge/connection-shares.ts';
 import { searchUnits } from '../../server/src/edge/costs.ts';
 import { defaultQuotas } from '../../server/src/ground/quotas.ts';
 import { limits as attempts } from '../../server/src/panel/auth/attempts.ts';
@@ -40,7 +41,7 @@ export const allowed: Readonly<Record<string, Allowed>> = {
   'streams of a viewer': { of: 'L7', through: ['at once'], most: exactly(2) },
   'names that turn the line around': { of: 'L12', through: ['201'], most: exactly(0) },
   'endpoints of the platform': { of: 'L13', through: ['201'], most: exactly(0) },
-  'silent connections': { of: 'M13', through: ['open'], most: exactly(500) },
+  'silent connections': { of: 'M13', through: ['open'], most: exactly(connectionsOfCaller) },
   'deliveries with a forged certificate': { of: 'M14', through: ['200', '201', '204'], most: exactly(0) },
 };
 

@@ -9,7 +9,7 @@ const connectionsMost = 5_000;
  * Of one caller, by IPv4 address or IPv6 /64. A pool of a large merchant has some 100 connections, a provider that delivers a backlog some
  * hundreds. Rejected: a tenth, which cut 600 deliveries at once, and a share of the free places, which changes with the others.
  */
-const connectionsOfCaller = (3 * connectionsMost) / 10;
+export const connectionsOfCaller = (3 * connectionsMost) / 10;
 
 const warnEveryMs = 60_000;
 
