@@ -31,6 +31,8 @@ export interface Config {
   readonly publicUrl: string;
   /** Where providers deliver; `publicUrl` where deliveries have no host of their own. */
   readonly hooksUrl: string;
+  /** Base of the payer's pages, without a slash at its end; `publicUrl` where they have no host of their own. */
+  readonly checkoutUrl: string;
   /** In lower case: what the proxy says of the provider's certificate. */
   readonly hooksHeader: string;
   /** Null: no simulator is started here. */
@@ -231,6 +233,12 @@ function edgeSettings(from: SettingReader) {
       'an https address without a path, query or user',
       (value) => (value.startsWith('https:') ? origin(value) : undefined),
     ),
+    checkoutUrl: from.setting(
+      'CHECKOUT_URL',
+      publicUrl,
+      'an http or https address without a path, query or user, such as https://pay.example.com',
+      origin,
+    ),
     hooksHeader: from.setting('HOOKS_HEADER', 'x-ssl-client-verify', 'the name of a header', (value) =>
       /^[A-Za-z][A-Za-z0-9-]{2,63}$/.test(value) ? value.toLowerCase() : undefined,
     ),
@@ -375,11 +383,20 @@ function checkPorts(from: SettingReader, { port, simulatorPort, metricsPort }: C
 }
 
 function checkTls(from: SettingReader, config: Config, withoutTls: readonly PlainChoice[]): void {
-  const { protocol, hostname } = new URL(config.publicUrl);
-  if (protocol === 'http:' && isPublicHost(hostname) && !withoutTls.includes('public-url')) {
+  const isPlain = (address: string): boolean => {
+    const { protocol, hostname } = new URL(address);
+    return protocol === 'http:' && isPublicHost(hostname) && !withoutTls.includes('public-url');
+  };
+  if (isPlain(config.publicUrl)) {
     from.fault(
       'PUBLIC_URL',
       'must be an https URL, since keys and passwords would travel readable (ALLOW_WITHOUT_TLS=public-url allows it)',
+    );
+  }
+  if (config.checkoutUrl !== config.publicUrl && isPlain(config.checkoutUrl)) {
+    from.fault(
+      'CHECKOUT_URL',
+      'must be an https URL, since a code to pay could be exchanged on its way (ALLOW_WITHOUT_TLS=public-url allows it)',
     );
   }
   for (const [name, database] of [

@@ -183,6 +183,7 @@ export const retention: Readonly<
   send_slot: bounded('so many for each connection'),
   sealing_secret: bounded('one for each secret'),
   retired_pepper: bounded('one for each secret'),
+  page_key: bounded('one'),
   worker: bounded('removed when it ends, or an hour after it died'),
   write_probe: bounded('empty: what is written there is taken back'),
   database_mark: { after: '30 days', statement: 'mark_prune', index: 'database_mark_pkey', step: 'mark' },

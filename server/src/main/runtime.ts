@@ -7,6 +7,7 @@ import { type Config, isTrial } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { createMail, type Mail } from '../ground/mail.ts';
 import { createMeasures, type Measures } from '../ground/measures.ts';
+import { createPageAddresses, type PageAddresses } from '../ground/page-address.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import { createSignal, type Signal } from '../ground/signal.ts';
@@ -26,6 +27,7 @@ import { type AdapterName, adapters } from '../provider/registry/adapters.ts';
 import { homeCell } from '../store/database/cells.ts';
 import type { Pool } from '../store/database/pool.ts';
 import { type SubscribedTypes, subscribedTypes } from '../store/events/subscribed-types.ts';
+import { keepPageKey, sealedPageKey } from '../store/rows/page-key.ts';
 import { createTill, type Till } from '../store/till.ts';
 import { type Cells, createCells } from './cells.ts';
 
@@ -54,6 +56,8 @@ export interface Runtime extends Omit<Ground, 'config'> {
   traces: Traces | null;
   /** The installation's identity secret: payment ids and fingerprints. */
   identity: Buffer;
+  /** Addresses of public pages. */
+  pages: PageAddresses;
   /** By connection. */
   providers: ReadonlyMap<string, Provider>;
   /** The same, and those that come while the process runs. */
@@ -111,9 +115,9 @@ export async function openRuntime(
   unmeasured: ReadonlyMap<string, Provider> = providersOf(ground),
 ): Promise<Runtime> {
   const { config, sql, clock, log } = ground;
-  const [installation] = await sql.run<{ identity: Buffer }>({
+  const [installation] = await sql.run<{ identity: Buffer; pageKey: Buffer | null }>({
     name: 'installation_identity',
-    text: 'SELECT identity_secret AS identity FROM installation',
+    text: `SELECT identity_secret AS identity, ${sealedPageKey} AS "pageKey" FROM installation`,
   });
   if (!installation) throw new Error('the installation has no row: its migrations have not run');
   const measures = createMeasures();
@@ -137,6 +141,7 @@ export async function openRuntime(
     measures,
     traces,
     identity: installation.identity,
+    pages: createPageAddresses(await keepPageKey(ground, installation.pageKey), config.checkoutUrl),
     providers: connections.providers,
     connections,
     isInUse: useOf(ground),

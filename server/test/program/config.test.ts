@@ -40,6 +40,7 @@ describe('settings', () => {
       migrationDatabaseUrl: null,
       publicUrl: 'http://127.0.0.1:3000',
       hooksUrl: 'http://127.0.0.1:3000',
+      checkoutUrl: 'http://127.0.0.1:3000',
       hooksHeader: 'x-ssl-client-verify',
       simulatorPort: 4010,
       simulatorHost: '127.0.0.1',
@@ -125,6 +126,16 @@ describe('settings', () => {
     const config = readConfig({ HOOKS_URL: `${url}/`, HOOKS_HEADER: 'SSL-Client-Verify' });
     expect([config.hooksUrl, config.hooksHeader]).toEqual([url, 'ssl-client-verify']);
     expect(faultsOf({ HOOKS_URL: 'http://hooks.example.com' })[0]).toContain('HOOKS_URL');
+  });
+
+  it('CHECKOUT_URL is PUBLIC_URL until the payer has a host of its own, and must be https on a public host', () => {
+    const publicUrl = 'https://pix.example.com';
+    expect(readConfig({ PUBLIC_URL: publicUrl }).checkoutUrl).toBe(publicUrl);
+    expect(readConfig({ PUBLIC_URL: publicUrl, CHECKOUT_URL: 'https://pay.example.com/' }).checkoutUrl).toBe(
+      'https://pay.example.com',
+    );
+    for (const wrong of ['http://pay.example.com', 'https://pay.example.com/loja', 'pay.example.com'])
+      expect(faultsOf({ PUBLIC_URL: publicUrl, CHECKOUT_URL: wrong })[0]).toMatch(/^CHECKOUT_URL: must be/);
   });
 
   it.each(['loja', 'a@b, c@d', 'Loja <loja>', 'Loja <a@example.com', '<a@example.com> Loja'])(

@@ -15,6 +15,7 @@ import type { Sql } from '../../src/ports/sql.ts';
 import type { PayoutReport, PixReturn } from '../../src/provider/provider.ts';
 import { claimSecret, rotateSecrets, statusOfSecrets } from '../../src/store/database/installation-secret.ts';
 import { countSealed } from '../../src/store/database/sealed-columns.ts';
+import { keepPageKey } from '../../src/store/rows/page-key.ts';
 
 const ids = systemIds(systemClock);
 const [a, b, c] = [randomBytes(32), randomBytes(32), randomBytes(32)] as [Buffer, Buffer, Buffer];
@@ -151,6 +152,7 @@ const keyWorks = async (at: Service, key: string): Promise<number> =>
 const sealedColumnsOf = [
   'draft.email',
   'inbound.body',
+  'page_key.sealed',
   'panel_two_factor.backup_codes',
   'panel_two_factor.secret',
   'payment.pix_key',
@@ -161,6 +163,7 @@ const sealedColumnsOf = [
 describe('after a rotation and without the previous secret', () => {
   test('nothing is lost, twice in a row: keys, second factors, codes and every sealed value', async () => {
     const made = await somethingOfEverything();
+    const printed = service.runtime.pages.of('link', 17, made.transfer.id);
     expect(await columnsSealedUnder(idOf(a))).toEqual(sealedColumnsOf);
 
     await rotate(b, a);
@@ -176,6 +179,13 @@ describe('after a rotation and without the previous secret', () => {
     const third = await another(c);
     for (const key of [made.merchant.key, youngKey]) expect(await keyWorks(third, key)).toBe(200);
     expect(await signsIn(third, made.email, { backupCode: made.backupCode })).toBe(200);
+    // Whatever the secret: printed addresses live on.
+    const token = printed.split('/').at(-1) ?? '';
+    expect(third.runtime.pages.read(token)).toEqual({
+      kind: 'link',
+      accountNumber: 17,
+      id: made.transfer.id,
+    });
     const status = await statusOfSecrets(third.runtime);
     expect(status.current).toBe(idOf(c));
     expect(status.sealed).toEqual([{ secret: idOf(c), count: expect.any(Number) }]);
@@ -248,6 +258,14 @@ function endingAfter(sql: Sql, writes: number): Sql {
 }
 
 describe('a start', () => {
+  test('of several processes at once makes one key of public addresses', async () => {
+    const { sql, secrets } = service.runtime;
+    await service.database.admin('DELETE FROM page_key');
+    const keys = await Promise.all([0, 1, 2].map(() => keepPageKey({ sql, secrets, ids }, null)));
+    expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
+    expect(keys[0]).toHaveLength(32);
+  });
+
   test('with a secret that cannot read everything ends with the count, and changes nothing', async () => {
     await somethingOfEverything();
     const count = [...(await countSealed(service.runtime.sql, idOf(a))).values()].reduce((x, y) => x + y, 0);

@@ -19,6 +19,7 @@ export const directoryTables: readonly string[] = [
   'account',
   'api_key',
   'retired_pepper',
+  'page_key',
   'sealing_secret',
   'rate_bucket',
   'write_probe',
