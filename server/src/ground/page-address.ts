@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { hmacSha256 } from './hmac.ts';
 
 /**
- * What a public page is about: a charge, a payment link, the proof of a paid charge or transfer, the proof of a refund. The codes stand in
+ * The subject of a public page: a charge, a payment link, the proof of a paid charge or transfer, the proof of a refund. The codes stand in
  * printed addresses and never change.
  */
 const codes = { charge: 1, link: 2, receipt: 3, refundReceipt: 4 } as const;
