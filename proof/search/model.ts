@@ -708,7 +708,7 @@ export function check({ local }: World): void {
     if (count('release') !== (status === 'cancelled' ? 1 : 0)) throw new Violation('release (22)');
     if (count('return') > truth.returned) throw new Violation('a return that was not (22)');
   } else {
-    const owned = payment.status === 'paid' && !movements.includes('suspend') ? 1 : 0;
+    const owned = payment.status === 'paid' && !movements.includes('bookToSuspense') ? 1 : 0;
     if (count('credit') > 1 || count('credit') < owned) throw new Violation('paid without a credit (22)');
     if (count('credit') === 1 && status !== 'paid') throw new Violation('a credit without paid (22)');
     const received = truth.paid.reduce((sum, cents) => sum + cents, 0);

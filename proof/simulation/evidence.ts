@@ -1,4 +1,4 @@
-import type { accounts as lineAccounts } from '../../server/src/money/decide.ts';
+import type { accounts as lineAccounts, Movement } from '../../server/src/money/decide.ts';
 import {
   type Chain,
   type Evidence,
@@ -496,7 +496,7 @@ interface JournalRow {
   pix: string | null;
   chain_id: string;
   seq: number;
-  template: string;
+  template: Movement['kind'];
   subject: string;
   event: number;
   reference: string;

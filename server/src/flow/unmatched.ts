@@ -283,7 +283,7 @@ const suspended = ({ amountCents, at }: Part, reference: string, connection: str
   chain,
   connection,
   ...suspenseOf(reference),
-  movement: { kind: 'suspend', amountCents },
+  movement: { kind: 'bookToSuspense', amountCents },
   effectiveAt: at,
 });
 

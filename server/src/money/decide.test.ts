@@ -72,7 +72,10 @@ describe('a movement writes', () => {
 
   it('for suspense, in and out: no column of an operation', () => {
     for (const amountCents of [700, -700]) {
-      const { lines, balance: after } = post(balance({ available: 5 }), { kind: 'suspend', amountCents });
+      const { lines, balance: after } = post(balance({ available: 5 }), {
+        kind: 'bookToSuspense',
+        amountCents,
+      });
       expect(lines).toEqual({ clearing: -amountCents, suspense: amountCents });
       expect(after).toEqual(balance({ available: 5 }));
     }
@@ -115,15 +118,17 @@ describe('a refund writes', () => {
   });
 
   it('for what a person puts right after its end: the amount, and the part of the fee that goes with it', () => {
-    expect(post(emptyBalance, { kind: 'reinstate', netCents: 600, feeCents: -9 })).toEqual({
+    expect(post(emptyBalance, { kind: 'creditNeverLeft', netCents: 600, feeCents: -9 })).toEqual({
       lines: { clearing: -600, feeRevenue: 9, available: 591 },
       balance: balance({ available: 591 }),
     });
-    expect(post(balance({ available: 600 }), { kind: 'recover', netCents: 600, feeCents: -9 })).toEqual({
+    expect(
+      post(balance({ available: 600 }), { kind: 'debitLateCompletion', netCents: 600, feeCents: -9 }),
+    ).toEqual({
       lines: { clearing: 600, feeRevenue: -9, available: -591 },
       balance: balance({ available: 9 }),
     });
-    for (const kind of ['reinstate', 'recover'] as const)
+    for (const kind of ['creditNeverLeft', 'debitLateCompletion'] as const)
       expect(() => decide(emptyBalance, { kind, netCents: 8, feeCents: -9 })).toThrow(RangeError);
   });
 
@@ -156,17 +161,17 @@ describe('a movement of an operator writes', () => {
   it('for the end of a hold: what it captured back, the debt and the other holds first', () => {
     const before = balance({ held: 900, holdWanted: 500, receivable: 100 });
     // One hold of 900 of which 600 were captured; another that still wants 200.
-    expect(post(before, { kind: 'unhold', capturedCents: 600, wantedCents: 300 })).toEqual({
+    expect(post(before, { kind: 'releaseHold', capturedCents: 600, wantedCents: 300 })).toEqual({
       lines: { held: -400, receivable: 100, available: 300 },
       balance: balance({ held: 500, available: 300 }),
     });
-    expect(post(before, { kind: 'unhold', capturedCents: 0, wantedCents: 500 })).toEqual({
+    expect(post(before, { kind: 'releaseHold', capturedCents: 0, wantedCents: 500 })).toEqual({
       lines: {},
       balance: { ...before, holdWanted: 0 },
     });
   });
 
-  it.each(['settle', 'claim'] as const)(
+  it.each(['creditFromSuspense', 'creditBesidePayment'] as const)(
     'for a %s: out of suspense, less the fee, to the operation',
     (kind) => {
       expect(post(balance({}), { kind, amountCents: 1000, feeCents: 30 })).toEqual({
@@ -186,7 +191,7 @@ describe('a movement of an operator writes', () => {
   });
 
   it('for a withdrawal that left after its release: net and fee, what is missing as a debt', () => {
-    const movement: Movement = { kind: 'recover', netCents: 975, feeCents: 25 };
+    const movement: Movement = { kind: 'debitLateCompletion', netCents: 975, feeCents: 25 };
     expect(post(balance({ available: 400, reserved: 50 }), movement)).toEqual({
       lines: { clearing: 975, feeRevenue: 25, available: -400, receivable: -600 },
       balance: balance({ reserved: 50, receivable: 600 }),
@@ -194,7 +199,7 @@ describe('a movement of an operator writes', () => {
   });
 
   it('for a completed withdrawal that never left: net and fee back', () => {
-    expect(post(balance({}), { kind: 'reinstate', netCents: 975, feeCents: 25 })).toEqual({
+    expect(post(balance({}), { kind: 'creditNeverLeft', netCents: 975, feeCents: 25 })).toEqual({
       lines: { clearing: -975, feeRevenue: -25, available: 1000 },
       balance: balance({ available: 1000 }),
     });
@@ -202,7 +207,7 @@ describe('a movement of an operator writes', () => {
 
   it('for a loss that we bear: nothing of an operation', () => {
     for (const amountCents of [700, -700]) {
-      expect(post(balance({ available: 5 }), { kind: 'bear', amountCents })).toEqual({
+      expect(post(balance({ available: 5 }), { kind: 'bookLoss', amountCents })).toEqual({
         lines: { clearing: amountCents, adjustments: -amountCents },
         balance: balance({ available: 5 }),
       });
@@ -223,11 +228,11 @@ describe('a movement of an operator writes', () => {
   });
 
   it('for a debt that we take over: at most the debt', () => {
-    expect(post(balance({ receivable: 700 }), { kind: 'forgive', amountCents: 700 })).toEqual({
+    expect(post(balance({ receivable: 700 }), { kind: 'waiveDebt', amountCents: 700 })).toEqual({
       lines: { receivable: 700, adjustments: -700 },
       balance: emptyBalance,
     });
-    const more: Movement = { kind: 'forgive', amountCents: 701 };
+    const more: Movement = { kind: 'waiveDebt', amountCents: 701 };
     expect(() => decide(balance({ receivable: 700 }), more)).toThrow(RangeError);
   });
 
@@ -238,7 +243,7 @@ describe('a movement of an operator writes', () => {
       [0, 51],
       [-1, 0],
     ] as const)
-      expect(() => decide(before, { kind: 'unhold', capturedCents, wantedCents })).toThrow(RangeError);
+      expect(() => decide(before, { kind: 'releaseHold', capturedCents, wantedCents })).toThrow(RangeError);
   });
 });
 
@@ -249,9 +254,9 @@ describe('what raises available', () => {
     { kind: 'return', amountCents: 1000 },
     { kind: 'release', grossCents: 1000 },
     { kind: 'refundRelease', amountCents: 1000 },
-    { kind: 'settle', amountCents: 1030, feeCents: 30 },
-    { kind: 'claim', amountCents: 1030, feeCents: 30 },
-    { kind: 'reinstate', netCents: 975, feeCents: 25 },
+    { kind: 'creditFromSuspense', amountCents: 1030, feeCents: 30 },
+    { kind: 'creditBesidePayment', amountCents: 1030, feeCents: 30 },
+    { kind: 'creditNeverLeft', netCents: 975, feeCents: 25 },
   ];
 
   it.each(raising)('pays the debt first, then the holds, then the merchant: $kind', (movement) => {
@@ -310,15 +315,15 @@ describe('an amount', () => {
       { kind: 'refundRelease', amountCents: amount },
       { kind: 'suspenseReserve', amountCents: amount },
       { kind: 'suspenseRelease', amountCents: amount },
-      { kind: 'settle', amountCents: amount, feeCents: 0 },
-      { kind: 'claim', amountCents: amount, feeCents: 0 },
-      { kind: 'recover', netCents: amount, feeCents: 0 },
-      { kind: 'reinstate', netCents: amount, feeCents: 0 },
-      { kind: 'forgive', amountCents: amount },
+      { kind: 'creditFromSuspense', amountCents: amount, feeCents: 0 },
+      { kind: 'creditBesidePayment', amountCents: amount, feeCents: 0 },
+      { kind: 'debitLateCompletion', netCents: amount, feeCents: 0 },
+      { kind: 'creditNeverLeft', netCents: amount, feeCents: 0 },
+      { kind: 'waiveDebt', amountCents: amount },
     ];
     for (const movement of movements) expect(() => decide(rich, movement)).toThrow(RangeError);
     if (amount === -1) return;
-    for (const kind of ['suspend', 'writeOff', 'bear', 'providerCost', 'ownMoney'] as const)
+    for (const kind of ['bookToSuspense', 'writeOff', 'bookLoss', 'providerCost', 'ownMoney'] as const)
       expect(() => decide(rich, { kind, amountCents: amount })).toThrow(RangeError);
   });
 
@@ -336,15 +341,15 @@ const worth = ({ available, reserved, held, receivable }: Balance): number =>
 function comesIn(movement: Movement): number {
   switch (movement.kind) {
     case 'credit':
-    case 'settle':
-    case 'claim':
+    case 'creditFromSuspense':
+    case 'creditBesidePayment':
       return movement.amountCents - movement.feeCents;
     case 'return':
-    case 'forgive':
+    case 'waiveDebt':
       return movement.amountCents;
-    case 'recover':
+    case 'debitLateCompletion':
       return -(movement.netCents + movement.feeCents);
-    case 'reinstate':
+    case 'creditNeverLeft':
       return movement.netCents + movement.feeCents;
     case 'complete':
       return -movement.grossCents;
@@ -358,7 +363,7 @@ function comesIn(movement: Movement): number {
 /** The amount that a movement adds to held and wanted amounts together. */
 function holdsWantMore(movement: Movement): number {
   if (movement.kind === 'hold') return movement.amountCents;
-  return movement.kind === 'unhold' ? 0 - movement.capturedCents - movement.wantedCents : 0;
+  return movement.kind === 'releaseHold' ? 0 - movement.capturedCents - movement.wantedCents : 0;
 }
 
 describe('any sequence of movements', () => {
@@ -367,7 +372,7 @@ describe('any sequence of movements', () => {
     fc.record({ do: fc.constant('reserve' as const), grossCents: cents, feeCents: fc.nat(25) }),
     fc.record({ do: fc.constantFrom('complete' as const, 'release' as const), which: fc.nat() }),
     fc.record({
-      do: fc.constantFrom('credit' as const, 'settle' as const, 'claim' as const),
+      do: fc.constantFrom('credit' as const, 'creditFromSuspense' as const, 'creditBesidePayment' as const),
       amountCents: cents,
       feeCents: fc.nat(200),
     }),
@@ -376,16 +381,18 @@ describe('any sequence of movements', () => {
       amountCents: cents,
     }),
     fc.record({
-      do: fc.constantFrom(...(['suspend', 'writeOff', 'bear', 'providerCost', 'ownMoney'] as const)),
+      do: fc.constantFrom(
+        ...(['bookToSuspense', 'writeOff', 'bookLoss', 'providerCost', 'ownMoney'] as const),
+      ),
       amountCents: cents,
       out: fc.boolean(),
     }),
     fc.record({
-      do: fc.constantFrom('recover' as const, 'reinstate' as const),
+      do: fc.constantFrom('debitLateCompletion' as const, 'creditNeverLeft' as const),
       netCents: cents,
       feeCents: fc.nat(25),
     }),
-    fc.record({ do: fc.constantFrom('unhold' as const, 'forgive' as const), share: fc.nat(1000) }),
+    fc.record({ do: fc.constantFrom('releaseHold' as const, 'waiveDebt' as const), share: fc.nat(1000) }),
   );
   type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
@@ -409,7 +416,7 @@ describe('any sequence of movements', () => {
           if (one.do === 'reserve') open.push({ grossCents: one.grossCents + 25, feeCents: one.feeCents });
           const { lines, balance: after } = decision;
           expect(accounts.reduce((sum, account) => sum + lines[account], 0)).toBe(0);
-          if (movement.kind !== 'hold' && movement.kind !== 'unhold')
+          if (movement.kind !== 'hold' && movement.kind !== 'releaseHold')
             expect(Object.values(moved(lines)).length).toBeGreaterThanOrEqual(2);
           for (const value of [...Object.values(after), ...Object.values(lines)]) {
             expect(Number.isSafeInteger(value)).toBe(true);
@@ -451,29 +458,33 @@ describe('any sequence of movements', () => {
           : { kind: 'release', grossCents: chosen.grossCents };
       }
       case 'credit':
-      case 'settle':
-      case 'claim':
+      case 'creditFromSuspense':
+      case 'creditBesidePayment':
         return { kind: one.do, amountCents: one.amountCents + 200, feeCents: one.feeCents };
       case 'return':
       case 'debit':
       case 'hold':
         return { kind: one.do, amountCents: one.amountCents };
-      case 'suspend':
+      case 'bookToSuspense':
       case 'writeOff':
-      case 'bear':
+      case 'bookLoss':
       case 'providerCost':
       case 'ownMoney':
         return { kind: one.do, amountCents: one.out ? -one.amountCents : one.amountCents };
-      case 'recover':
-      case 'reinstate':
+      case 'debitLateCompletion':
+      case 'creditNeverLeft':
         return { kind: one.do, netCents: one.netCents, feeCents: one.feeCents };
-      case 'unhold': {
+      case 'releaseHold': {
         const part = (of: number) => Math.floor((of * one.share) / 1000);
-        return { kind: 'unhold', capturedCents: part(before.held), wantedCents: part(before.holdWanted) };
+        return {
+          kind: 'releaseHold',
+          capturedCents: part(before.held),
+          wantedCents: part(before.holdWanted),
+        };
       }
-      case 'forgive': {
+      case 'waiveDebt': {
         const amountCents = Math.ceil((before.receivable * one.share) / 1000);
-        return amountCents === 0 ? null : { kind: 'forgive', amountCents };
+        return amountCents === 0 ? null : { kind: 'waiveDebt', amountCents };
       }
     }
   }
@@ -481,19 +492,19 @@ describe('any sequence of movements', () => {
 
 describe('what was taken out of suspense beyond what stood there', () => {
   it('is taken from the operation, and what is missing becomes a debt', () => {
-    expect(post(balance({ available: 300 }), { kind: 'reclaim', amountCents: 1000 })).toEqual({
+    expect(post(balance({ available: 300 }), { kind: 'debitToSuspense', amountCents: 1000 })).toEqual({
       lines: { suspense: 1000, available: -300, receivable: -700 },
       balance: balance({ receivable: 700 }),
     });
   });
 
   it('may be a fee as large as the amount, and no larger', () => {
-    expect(post(emptyBalance, { kind: 'claim', amountCents: 25, feeCents: 25 }).lines).toEqual({
+    expect(post(emptyBalance, { kind: 'creditBesidePayment', amountCents: 25, feeCents: 25 }).lines).toEqual({
       suspense: -25,
       feeRevenue: 25,
     });
-    expect(() => decide(emptyBalance, { kind: 'claim', amountCents: 25, feeCents: 26 })).toThrow(
-      'a fee of 26 on 25',
-    );
+    expect(() =>
+      decide(emptyBalance, { kind: 'creditBesidePayment', amountCents: 25, feeCents: 26 }),
+    ).toThrow('a fee of 26 on 25');
   });
 });

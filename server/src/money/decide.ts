@@ -59,35 +59,35 @@ export type Movement =
   /**
    * The same of money that a hold was placed for: out of what the hold has captured, then as a debit. The hold wants so much less.
    */
-  | { kind: 'seize'; amountCents: number; capturedCents: number; wantedCents: number }
+  | { kind: 'debitHeld'; amountCents: number; capturedCents: number; wantedCents: number }
   /** Money without a live owner, in (positive) or out (negative), on the account's own chain. */
-  | { kind: 'suspend'; amountCents: number }
+  | { kind: 'bookToSuspense'; amountCents: number }
   /** An administrative hold: takes what is there, and of what comes later until it has all that it wants. */
   | { kind: 'hold'; amountCents: number }
   /** A hold ends: what it had captured is treated as money that comes in, and what it still wanted is wanted no more. */
-  | { kind: 'unhold'; capturedCents: number; wantedCents: number }
-  /** Out of suspense to the operation: `settle` as the payment of its charge, `claim` beside the payment that the charge has. */
-  | { kind: 'settle' | 'claim'; amountCents: number; feeCents: number }
+  | { kind: 'releaseHold'; capturedCents: number; wantedCents: number }
+  /** Out of suspense to the operation: as the payment of its charge, or beside the payment that the charge has. */
+  | { kind: 'creditFromSuspense' | 'creditBesidePayment'; amountCents: number; feeCents: number }
   /** Takes the amount that suspense lacks from the operation; the part that the operation lacks becomes a debt. */
-  | { kind: 'reclaim'; amountCents: number }
+  | { kind: 'debitToSuspense'; amountCents: number }
   /** Out of suspense to the installation's own account: a gain, or for what is missing (negative) a loss. */
   | { kind: 'writeOff'; amountCents: number }
   /**
    * A withdrawal whose reserve was released left all the same: net and fee are taken now; what is missing becomes a debt. A fee below zero comes back:
    * of a refund.
    */
-  | { kind: 'recover'; netCents: number; feeCents: number }
+  | { kind: 'debitLateCompletion'; netCents: number; feeCents: number }
   /** A withdrawal that was completed never left: net and fee come back. A fee below zero is taken: it had come back with a refund. */
-  | { kind: 'reinstate'; netCents: number; feeCents: number }
+  | { kind: 'creditNeverLeft'; netCents: number; feeCents: number }
   /** Money left the provider's account (or, negative, came into it) at the installation's own cost. */
-  | { kind: 'bear'; amountCents: number }
+  | { kind: 'bookLoss'; amountCents: number }
   /**
    * The provider's fees (or, negative, fees given back), and money of the company itself that came into the provider's
    * account (or, negative, left it). Both on the installation's own chain.
    */
   | { kind: 'providerCost' | 'ownMoney'; amountCents: number }
   /** The installation takes over so much of the operation's debt. */
-  | { kind: 'forgive'; amountCents: number };
+  | { kind: 'waiveDebt'; amountCents: number };
 
 export type Decision = { lines: Lines; balance: Balance } | { refused: 'insufficient_balance' };
 
@@ -165,7 +165,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.receivable = taken - amount;
       return posted(before, lines);
     }
-    case 'seize': {
+    case 'debitHeld': {
       const amount = cents(movement.amountCents);
       const captured = cents(movement.capturedCents, 0);
       const wanted = cents(movement.wantedCents, 0);
@@ -180,7 +180,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       decision.balance.holdWanted -= wanted;
       return decision;
     }
-    case 'suspend': {
+    case 'bookToSuspense': {
       const amount = movement.amountCents;
       cents(Math.abs(amount));
       lines.clearing = -amount;
@@ -196,7 +196,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       decision.balance.holdWanted += wanted - captured;
       return decision;
     }
-    case 'unhold': {
+    case 'releaseHold': {
       const freed = cents(movement.capturedCents, 0);
       const wanted = cents(movement.wantedCents, 0);
       if (freed > before.held || wanted > before.holdWanted)
@@ -206,8 +206,8 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.held -= freed;
       return decision;
     }
-    case 'settle':
-    case 'claim': {
+    case 'creditFromSuspense':
+    case 'creditBesidePayment': {
       const amount = cents(movement.amountCents);
       const fee = cents(movement.feeCents, 0);
       if (fee > amount) throw new RangeError(`a fee of ${fee} on ${amount}`);
@@ -215,7 +215,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.feeRevenue = fee;
       return raised(before, lines, amount - fee);
     }
-    case 'reclaim': {
+    case 'debitToSuspense': {
       const amount = cents(movement.amountCents);
       const taken = Math.min(before.available, amount);
       lines.suspense = amount;
@@ -230,7 +230,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.adjustments = amount;
       return posted(before, lines);
     }
-    case 'recover': {
+    case 'debitLateCompletion': {
       const net = cents(movement.netCents);
       const fee = cents(movement.feeCents, -net);
       const taken = Math.min(before.available, net + fee);
@@ -240,14 +240,14 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.receivable = taken - net - fee;
       return posted(before, lines);
     }
-    case 'reinstate': {
+    case 'creditNeverLeft': {
       const net = cents(movement.netCents);
       const fee = cents(movement.feeCents, -net);
       lines.clearing = -net;
       lines.feeRevenue = -fee;
       return raised(before, lines, net + fee);
     }
-    case 'bear': {
+    case 'bookLoss': {
       const amount = movement.amountCents;
       cents(Math.abs(amount));
       lines.clearing = amount;
@@ -268,7 +268,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.adjustments = amount;
       return posted(before, lines);
     }
-    case 'forgive': {
+    case 'waiveDebt': {
       const amount = cents(movement.amountCents);
       if (amount > before.receivable) throw new RangeError(`${amount} of a debt of ${before.receivable}`);
       lines.receivable = amount;

@@ -12,7 +12,7 @@ import type { KnownReturn } from './returns.ts';
  * holds nothing. An accepted dispute keeps its hold until the provider has taken the money: between its word and the debit nothing may
  * leave. A rejected or cancelled one holds nothing more.
  *
- * **A debit consumes the hold** (`seize` in `money/decide.ts`): what the provider takes of a disputed Pix comes out of what is held for it,
+ * **A debit consumes the hold** (`debitHeld` in `money/decide.ts`): what the provider takes of a disputed Pix comes out of what is held for it,
  * then out of the balance. A debit without a dispute is taken from the balance, as ever.
  *
  * **Order does not matter.** What a hold wants and what was taken of each dispute are functions of what is known (the Pix, its returns, its

@@ -138,7 +138,7 @@ describe('the canonical form', () => {
       debit: 6,
       suspense: 7,
       hold: 8,
-      unhold: 9,
+      releaseHold: 9,
       resolution: 10,
       refundReserve: 11,
       refundComplete: 12,

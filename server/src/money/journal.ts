@@ -12,7 +12,7 @@ export interface Journal {
   accountId: string;
   chainId: string;
   seq: number;
-  /** The kind of the movement. */
+  /** The name of the movement (`decide.ts`). Hashed: a name that a release has written is never changed. */
   template: string;
   /** The event reference, unique in the account: of what, which kind, and the provider's id where one may come several times. */
   subject: string;
@@ -46,7 +46,7 @@ export const eventKinds = {
   debit: 6,
   suspense: 7,
   hold: 8,
-  unhold: 9,
+  releaseHold: 9,
   /** A person's decision about an incident; the reference names the incident. */
   resolution: 10,
   /** Of a refund; the subject is the refund. */

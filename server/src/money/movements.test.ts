@@ -19,18 +19,18 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   simple((amount, feeCents) => ({ kind: 'credit', amountCents: amount + 50, feeCents })),
   simple((grossCents) => ({ kind: 'reserve', grossCents })),
   simple((amountCents) => ({ kind: 'debit', amountCents })),
-  simple((amountCents) => ({ kind: 'reclaim', amountCents })),
-  simple((netCents, feeCents) => ({ kind: 'recover', netCents, feeCents })),
-  simple((netCents, feeCents) => ({ kind: 'reinstate', netCents, feeCents })),
-  simple((amount, feeCents) => ({ kind: 'settle', amountCents: amount + 50, feeCents })),
+  simple((amountCents) => ({ kind: 'debitToSuspense', amountCents })),
+  simple((netCents, feeCents) => ({ kind: 'debitLateCompletion', netCents, feeCents })),
+  simple((netCents, feeCents) => ({ kind: 'creditNeverLeft', netCents, feeCents })),
+  simple((amount, feeCents) => ({ kind: 'creditFromSuspense', amountCents: amount + 50, feeCents })),
   simple((amountCents) => ({ kind: 'writeOff', amountCents: -amountCents })),
-  simple((amountCents) => ({ kind: 'bear', amountCents })),
+  simple((amountCents) => ({ kind: 'bookLoss', amountCents })),
   simple((amountCents) => ({ kind: 'providerCost', amountCents })),
   simple((amountCents) => ({ kind: 'ownMoney', amountCents: -amountCents })),
   cents.map(
     (amount): Step => ({
       movement: ({ receivable }) =>
-        receivable > 0 ? { kind: 'forgive', amountCents: Math.min(amount, receivable) } : null,
+        receivable > 0 ? { kind: 'waiveDebt', amountCents: Math.min(amount, receivable) } : null,
     }),
   ),
   cents.map(
@@ -52,7 +52,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         if (wanted === undefined) return null;
         const earlier = holds.slice(0, which).reduce((sum, one) => sum + one, 0);
         const capturedCents = Math.min(Math.max(held - earlier, 0), wanted);
-        return { kind: 'unhold', capturedCents, wantedCents: wanted - capturedCents };
+        return { kind: 'releaseHold', capturedCents, wantedCents: wanted - capturedCents };
       },
       holds: (holds) => holds.filter((_, index) => index !== which),
     }),
@@ -87,9 +87,11 @@ test('whatever operators do among payments: lines sum to zero, columns follow th
 });
 
 test('a hold cannot give back more than is held, nor a debt be forgiven that is not owed', () => {
-  expect(() => decide(emptyBalance, { kind: 'unhold', capturedCents: 1, wantedCents: 0 })).toThrow(
+  expect(() => decide(emptyBalance, { kind: 'releaseHold', capturedCents: 1, wantedCents: 0 })).toThrow(
     RangeError,
   );
-  expect(() => decide(emptyBalance, { kind: 'forgive', amountCents: 1 })).toThrow(RangeError);
-  expect(() => decide(emptyBalance, { kind: 'settle', amountCents: 1, feeCents: 2 })).toThrow(RangeError);
+  expect(() => decide(emptyBalance, { kind: 'waiveDebt', amountCents: 1 })).toThrow(RangeError);
+  expect(() => decide(emptyBalance, { kind: 'creditFromSuspense', amountCents: 1, feeCents: 2 })).toThrow(
+    RangeError,
+  );
 });

@@ -425,7 +425,7 @@ describe('a charge', () => {
       {
         event: eventKinds.suspense,
         reference: 'E2',
-        movement: { kind: 'suspend', amountCents: 1001 },
+        movement: { kind: 'bookToSuspense', amountCents: 1001 },
         effectiveAt: now - 1,
         pix: 'E2',
       },
@@ -473,7 +473,7 @@ describe('a charge', () => {
     const known = { ...facts, posted: postedAfter(odd) };
     const step = next(charge('pending'), given, known);
     expect(told(charge('pending'), step)).toBe('$suspend !debit');
-    expect(step?.postings[0]?.movement).toEqual({ kind: 'suspend', amountCents: -1001 });
+    expect(step?.postings[0]?.movement).toEqual({ kind: 'bookToSuspense', amountCents: -1001 });
     expect(next(charge('pending'), given, { ...known, knowsReturn: knownAfter(step) })).toBeNull();
     // Beside a payment in earnest: only what was credited is taken from the operation.
     expect(told(charge('paid'), next(charge('paid'), { ...given, endToEnd: 'E1' }, known))).toBe(
@@ -601,7 +601,7 @@ describe('a deleted operation', () => {
     const [, before, event, expected, amountCents] = row;
     const step = next(before, event as PaymentEvent, deleted);
     expect(told(before, step)).toBe(expected);
-    expect(step?.postings[0]?.movement).toEqual({ kind: 'suspend', amountCents });
+    expect(step?.postings[0]?.movement).toEqual({ kind: 'bookToSuspense', amountCents });
     expect(step?.incidents[0]?.amountCents).toBe(Math.abs(amountCents));
     const again = { ...deleted, posted: postedAfter(step), knowsReturn: knownAfter(step) };
     expect(next(step?.payment as Payment, event as PaymentEvent, again)).toBeNull();
@@ -841,7 +841,7 @@ describe('what is kept of a step', () => {
       ).postings.map(({ movement }) => movement.kind);
     expect(taken('E1', null)).toEqual(['debit']);
     expect(taken('E2', null)).toEqual(['debit']);
-    expect(taken('E2', 'E2')).toEqual(['suspend']);
+    expect(taken('E2', 'E2')).toEqual(['bookToSuspense']);
     expect(taken('E1', 'E1')).toEqual(['debit']);
   });
 

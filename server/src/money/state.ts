@@ -110,7 +110,7 @@ export const factsOfDecision = (now: number, cause: Cause): Facts => ({
 
 export interface Step {
   payment: Payment;
-  /** `suspend` goes to the account's own chain, everything else to the operation's. */
+  /** `bookToSuspense` goes to the account's own chain, everything else to the operation's. */
   postings: {
     event: EventKind;
     reference: string;
@@ -528,7 +528,7 @@ function suspend(step: Step, kind: IncidentKind, reference: string, amountCents:
   step.postings.push({
     event: eventKinds.suspense,
     reference,
-    movement: { kind: 'suspend', amountCents },
+    movement: { kind: 'bookToSuspense', amountCents },
     effectiveAt: at,
   });
   step.incidents.push({

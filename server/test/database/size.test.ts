@@ -433,7 +433,7 @@ test('unmatched money shares no flush with a merchant', async () => {
   const own: ChainKey = { accountId, chainId: full };
   const installation: ChainKey = { accountId: installationId, chainId: installationId };
   const suspend = () =>
-    posting(installation, { kind: 'suspend', amountCents: 100 }, { event: eventKinds.suspense });
+    posting(installation, { kind: 'bookToSuspense', amountCents: 100 }, { event: eventKinds.suspense });
   const answers = [
     till.submit(suspend()),
     till.submit(credit(own, 100)),

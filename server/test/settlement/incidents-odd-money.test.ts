@@ -347,10 +347,10 @@ describe('money in a delivery', () => {
     expect((await merchant.transfer()).body.code).toBe('insufficient_balance');
     expect(await journalsOf(service, charge.id)).toEqual([
       'credit',
-      'suspend',
-      'claim',
-      'suspend',
-      'reclaim',
+      'bookToSuspense',
+      'creditBesidePayment',
+      'bookToSuspense',
+      'debitToSuspense',
     ]);
     await merchant.receive(700);
     expect(await merchant.balanceCents()).toBe(200);

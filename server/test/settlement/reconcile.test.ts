@@ -238,7 +238,7 @@ test('a line that was set aside and names no payment here is posted as unexpecte
   await compare();
   expect(await unexpected()).toHaveLength(1);
   const posted = await service.database.admin(
-    `SELECT suspense::integer AS cents FROM journal WHERE template = 'suspend' AND suspense = 320`,
+    `SELECT suspense::integer AS cents FROM journal WHERE template = 'bookToSuspense' AND suspense = 320`,
   );
   expect(posted).toEqual([{ cents: 320 }]);
   // The merchant repeats its request, and what stands in suspense is its money.

@@ -146,7 +146,7 @@ describe('different returns with the same id', () => {
     await until(async () => (await incidentsOf(service, body.id)).length === 3);
     // A credited amount is taken from the operation, one in suspense from there.
     expect(await journalsOf(service, body.id)).toEqual(
-      expect.arrayContaining(['credit', 'suspend', 'debit', 'suspend']),
+      expect.arrayContaining(['credit', 'bookToSuspense', 'debit', 'bookToSuspense']),
     );
     const sums = await service.database.admin<{ clearing: string; suspense: string }>(
       'SELECT sum(clearing) AS clearing, sum(suspense) AS suspense FROM journal WHERE subject = $1',
@@ -183,7 +183,7 @@ describe('different returns with the same id', () => {
           { ...receivedItem(crypto.randomUUID(), 8_000, endToEnd), devolucoes: [back(names, '80.00')] },
         ]);
     const sums = await service.database.admin<{ n: string; cents: string }>(
-      `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'suspend' AND subject = account_id
+      `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'bookToSuspense' AND subject = account_id
         AND (reference LIKE 'Estranger%')`,
     );
     expect(sums).toEqual([{ n: '4', cents: '0' }]);
@@ -199,7 +199,7 @@ describe('different returns with the same id', () => {
     // Known under both names by now.
     await hear([listed(back({ id: 'a' }, '80.00'), back({ rtrId: rtr(77) }, '80.00'))]);
     const sums = await service.database.admin<{ n: string; cents: string }>(
-      `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'suspend' AND subject = account_id
+      `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'bookToSuspense' AND subject = account_id
         AND reference IN ('Elisted1', $1)`,
       [rtr(77)],
     );

@@ -53,7 +53,7 @@ const left = async (): Promise<number> =>
 const applied = () => until(async () => (await left()) === 0);
 const suspense = (reference: string) =>
   service.database.admin<{ suspense: string }>(
-    `SELECT suspense FROM journal WHERE reference = $1 AND template = 'suspend'`,
+    `SELECT suspense FROM journal WHERE reference = $1 AND template = 'bookToSuspense'`,
     [reference],
   );
 

@@ -144,8 +144,8 @@ function aimed(
   // The part that was not captured yet is released first.
   const missing = Math.min(held.wantedCents - captured, -delta);
   const freedCents = -delta - missing;
-  const freed: Movement = { kind: 'unhold', capturedCents: freedCents, wantedCents: missing };
-  return posted(eventKinds.unhold, freed, captured - freedCents);
+  const freed: Movement = { kind: 'releaseHold', capturedCents: freedCents, wantedCents: missing };
+  return posted(eventKinds.releaseHold, freed, captured - freedCents);
 }
 
 export interface Adjusted {
@@ -335,7 +335,12 @@ function seized(
   const target = Math.min(held.wantedCents, wantedCents(ofPix, left));
   const less = held.wantedCents - target;
   const capturedCents = Math.min(held.capturedCents, less, amountCents);
-  const movement: Movement = { kind: 'seize', amountCents, capturedCents, wantedCents: less - capturedCents };
+  const movement: Movement = {
+    kind: 'debitHeld',
+    amountCents,
+    capturedCents,
+    wantedCents: less - capturedCents,
+  };
   const hold = holdOf(chain, paymentId, held, target, now);
   return { standing: withHold(standing, hold), holds: [], posting: { ...posting, movement } };
 }

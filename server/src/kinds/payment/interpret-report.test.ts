@@ -161,7 +161,7 @@ describe('one observation', () => {
     const report = charge({ expiresAt: now - day, received: [odd] });
     expect(told(queried({ outcome: 'found', report }), payment('deposit', 'pending'))).toEqual({
       status: 'pending',
-      postings: ['suspend'],
+      postings: ['bookToSuspense'],
       incidents: ['amount_mismatch'],
     });
   });

@@ -199,7 +199,13 @@ export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
       return {
         answer: viewOf(released, 0),
         postings: [
-          posting(chain, id, eventKinds.unhold, { kind: 'unhold', capturedCents, wantedCents }, now),
+          posting(
+            chain,
+            id,
+            eventKinds.releaseHold,
+            { kind: 'releaseHold', capturedCents, wantedCents },
+            now,
+          ),
         ],
         writes: [
           put(holds, released),

@@ -208,7 +208,7 @@ function ofReceivedMoney(one: DecidedCase): Ending {
   if (incident.kind === 'amount_mismatch' && own && isPayable) return paidAs(one, payment, own, cents, at);
   const settles = incident.kind === 'deleted_operation' && payment?.endToEnd === facts.reference;
   const feeCents = settles && payment?.kind === 'deposit' ? Math.min(payment.feeCents, cents) : 0;
-  return posted(facts, [post(one, target, { kind: 'claim', amountCents: cents, feeCents })]);
+  return posted(facts, [post(one, target, { kind: 'creditBesidePayment', amountCents: cents, feeCents })]);
 }
 
 /** The Pix goes back whole. */
@@ -259,9 +259,9 @@ function paidAs(one: Case, charge: Payment, own: ChainKey, leftCents: number, pa
     providerFeeCents: feeCents,
     netAmountCents: cents - feeCents,
   });
-  const postings = [post(one, own, { kind: 'settle', amountCents: cents, feeCents })];
+  const postings = [post(one, own, { kind: 'creditFromSuspense', amountCents: cents, feeCents })];
   if (leftCents < cents)
-    postings.push(post(one, own, { kind: 'reclaim', amountCents: cents - leftCents }, ':back'));
+    postings.push(post(one, own, { kind: 'debitToSuspense', amountCents: cents - leftCents }, ':back'));
   return { payment, postings, events: [...firstWord(charge, causeOf(facts)), 'charge.paid'], ends: true };
 }
 
@@ -271,7 +271,7 @@ function ofUnmatched(one: DecidedCase): Ending {
   const { cents } = suspendedOf(facts);
   if (action === 'writeoff')
     return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
-  const takenBack = post(one, facts.account, { kind: 'suspend', amountCents: -cents });
+  const takenBack = post(one, facts.account, { kind: 'bookToSuspense', amountCents: -cents });
   if (facts.claimed) return posted(facts, [takenBack]);
   return posted(facts, [takenBack, creditOfNamed(one)]);
 }
@@ -310,13 +310,13 @@ function ofDebit(one: DecidedCase): Ending {
     if (action === 'writeoff' || !own) return posted(facts, [loss(cents)]);
     const takenCents = Math.min(-cents, suspended.creditedCents);
     if (takenCents <= 0) throw new OperatorRefused('no operation was credited with this money: `writeoff`');
-    const taken = post(one, own, { kind: 'reclaim', amountCents: takenCents });
+    const taken = post(one, own, { kind: 'debitToSuspense', amountCents: takenCents });
     return posted(facts, takenCents === -cents ? [taken] : [taken, loss(cents + takenCents, ':back')]);
   }
   const amountCents = Math.min(facts.receivableCents, incident.amountCents);
   if (action !== 'writeoff' || !own) throw unfit(one);
   if (amountCents === 0) throw new OperatorRefused('nothing of it is owed any more');
-  return posted(facts, [post(one, own, { kind: 'forgive', amountCents })]);
+  return posted(facts, [post(one, own, { kind: 'waiveDebt', amountCents })]);
 }
 
 function ofReportMismatch(one: DecidedCase): Ending {
@@ -338,7 +338,7 @@ function ofReportMismatch(one: DecidedCase): Ending {
   if (action === 'writeoff') return posted(facts, bear(one, reported));
   if (action !== 'debit' || !own) throw unfit(one);
   const netCents = Math.min(reported, netOf(payment));
-  const recover = post(one, own, { kind: 'recover', netCents, feeCents: payment.feeCents });
+  const recover = post(one, own, { kind: 'debitLateCompletion', netCents, feeCents: payment.feeCents });
   return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
 }
 
@@ -366,13 +366,15 @@ function ofContradiction(one: DecidedCase): Ending {
   const { feeCents } = payment;
   const target = own ?? facts.heir;
   const borne = (cents: number) =>
-    posted(facts, [post(one, own ?? account, { kind: 'bear', amountCents: cents })]);
+    posted(facts, [post(one, own ?? account, { kind: 'bookLoss', amountCents: cents })]);
   // `contradiction:<payment>:<what was reported>`, and for a return the provider's id of it.
   switch (reference.split(':')[2]) {
     case 'completed':
       if (action === 'writeoff') return borne(amountCents);
       if (action !== 'debit' || !own) throw unfit(one);
-      return posted(facts, [post(one, own, { kind: 'recover', netCents: netOf(payment), feeCents })]);
+      return posted(facts, [
+        post(one, own, { kind: 'debitLateCompletion', netCents: netOf(payment), feeCents }),
+      ]);
     case 'returned':
       requireBearer(one, amountCents);
       if (action === 'writeoff') return borne(-amountCents);
@@ -381,7 +383,7 @@ function ofContradiction(one: DecidedCase): Ending {
     default: {
       const netCents = netOf(payment) - payment.returnedCents;
       if (action !== 'credit' || !target || netCents === 0) throw unfit(one);
-      return posted(facts, [post(one, target, { kind: 'reinstate', netCents, feeCents })]);
+      return posted(facts, [post(one, target, { kind: 'creditNeverLeft', netCents, feeCents })]);
     }
   }
 }
@@ -419,7 +421,7 @@ function ofRefund(one: DecidedCase): Ending {
     });
     const back: Posting[] =
       reported < amountCents
-        ? [post(one, own, { kind: 'reinstate', netCents: amountCents - reported, feeCents: 0 })]
+        ? [post(one, own, { kind: 'creditNeverLeft', netCents: amountCents - reported, feeCents: 0 })]
         : bear(one, reported - amountCents);
     return { ...completed, postings: [...completed.postings, ...back] };
   }
@@ -427,14 +429,14 @@ function ofRefund(one: DecidedCase): Ending {
   if (refund.status === 'completed') {
     if (incident.kind !== 'refund_contradiction' || action !== 'credit') throw unfit(one);
     return posted(facts, [
-      post(one, own, { kind: 'reinstate', netCents: amountCents, feeCents: -feeBackCents }),
+      post(one, own, { kind: 'creditNeverLeft', netCents: amountCents, feeCents: -feeBackCents }),
     ]);
   }
   if (action === 'writeoff') return posted(facts, bear(one, reported));
   if (action !== 'debit') throw unfit(one);
   const netCents = Math.min(reported, amountCents);
   const feeCents = -Math.min(feeBackCents, netCents);
-  const recover = post(one, own, { kind: 'recover', netCents, feeCents });
+  const recover = post(one, own, { kind: 'debitLateCompletion', netCents, feeCents });
   return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
 }
 
@@ -445,7 +447,7 @@ function ofPayerReturn(one: DecidedCase, refund: Refund): Ending {
   const { amountCents } = refund;
   const reported = incident.amountCents;
   const lost = (cents: number): Posting[] =>
-    cents === 0 ? [] : [post(one, account, { kind: 'bear', amountCents: cents })];
+    cents === 0 ? [] : [post(one, account, { kind: 'bookLoss', amountCents: cents })];
   if (isRefundOpen(refund)) {
     if (action === 'credit')
       return refundStep(one, refund, account, { type: 'refused', reason: 'cancelled_by_operator' });
@@ -464,8 +466,8 @@ function ofPayerReturn(one: DecidedCase, refund: Refund): Ending {
   const target = own ?? heir;
   if (action !== 'credit' || !target) throw unfit(one);
   return posted(facts, [
-    post(one, account, { kind: 'suspend', amountCents }),
-    post(one, target, { kind: 'claim', amountCents, feeCents: 0 }, ':claim'),
+    post(one, account, { kind: 'bookToSuspense', amountCents }),
+    post(one, target, { kind: 'creditBesidePayment', amountCents, feeCents: 0 }, ':claim'),
   ]);
 }
 
@@ -551,7 +553,9 @@ const post = (
 
 /** Our loss. */
 const bear = (one: Case, amountCents: number, more = ''): Posting[] =>
-  amountCents > 0 ? [post(one, one.facts.own ?? one.facts.account, { kind: 'bear', amountCents }, more)] : [];
+  amountCents > 0
+    ? [post(one, one.facts.own ?? one.facts.account, { kind: 'bookLoss', amountCents }, more)]
+    : [];
 
 const expired = (facts: CaseFacts, charge: Payment, postings: Posting[]): Ending => ({
   payment: entered(charge, 'expired', facts, {}),

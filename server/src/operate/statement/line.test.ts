@@ -108,7 +108,7 @@ test('what a hold captures of a charge is a line of its own, and its release bri
   const lines = linesAfter([
     { movement: { kind: 'hold', amountCents: 300 } },
     { movement: { kind: 'credit', amountCents: 1000, feeCents: 10 } },
-    { movement: { kind: 'unhold', capturedCents: 300, wantedCents: 0 } },
+    { movement: { kind: 'releaseHold', capturedCents: 300, wantedCents: 0 } },
   ]);
   expect(shown(lines)).toEqual([
     ['2', 'charge', 1000],
@@ -141,19 +141,25 @@ const cents = fc.integer({ min: 1, max: 1_000 });
 const fee = fc.integer({ min: 0, max: 50 });
 const movements = fc.oneof(
   fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'credit', amountCents: n + 50, feeCents: f } })),
-  fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'settle', amountCents: n + 50, feeCents: f } })),
-  fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'claim', amountCents: n + 50, feeCents: f } })),
+  fc
+    .tuple(cents, fee)
+    .map(([n, f]) => ({ movement: { kind: 'creditFromSuspense', amountCents: n + 50, feeCents: f } })),
+  fc
+    .tuple(cents, fee)
+    .map(([n, f]) => ({ movement: { kind: 'creditBesidePayment', amountCents: n + 50, feeCents: f } })),
   fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'reserve', grossCents: n + 50 }, feeCents: f })),
-  fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'recover', netCents: n, feeCents: f } })),
-  fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'reinstate', netCents: n, feeCents: f } })),
-  ...(['recover', 'reinstate'] as const).map((kind) =>
+  fc
+    .tuple(cents, fee)
+    .map(([n, f]) => ({ movement: { kind: 'debitLateCompletion', netCents: n, feeCents: f } })),
+  fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'creditNeverLeft', netCents: n, feeCents: f } })),
+  ...(['debitLateCompletion', 'creditNeverLeft'] as const).map((kind) =>
     fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind, netCents: n + 50, feeCents: 0 - f } })),
   ),
   fc
     .tuple(cents, fee)
     .map(([n, f]) => ({ movement: { kind: 'refundComplete', amountCents: n, feeCents: f } })),
-  ...(['return', 'debit', 'reclaim', 'suspend', 'writeOff', 'bear', 'hold'] as const).map((kind) =>
-    cents.map((amountCents) => ({ movement: { kind, amountCents } })),
+  ...(['return', 'debit', 'debitToSuspense', 'bookToSuspense', 'writeOff', 'bookLoss', 'hold'] as const).map(
+    (kind) => cents.map((amountCents) => ({ movement: { kind, amountCents } })),
   ),
 ) as fc.Arbitrary<{ movement: Movement; feeCents?: number }>;
 

@@ -110,12 +110,12 @@ const cancelled: Shown = { main: 'transfer_cancelled', fee: 'transfer_fee_cancel
 /** Null: the movement leaves the balance as it is. */
 const shownAs: Record<Movement['kind'], Shown | null> = {
   credit: charge,
-  settle: charge,
-  claim: { main: 'unexpected_payment', fee: 'charge_fee' },
+  creditFromSuspense: charge,
+  creditBesidePayment: { main: 'unexpected_payment', fee: 'charge_fee' },
   reserve: { ...transfer, feeOfPayment: true },
-  recover: transfer,
+  debitLateCompletion: transfer,
   release: { ...cancelled, feeOfPayment: true },
-  reinstate: cancelled,
+  creditNeverLeft: cancelled,
   // Where its amount is set aside, as a transfer; its completion has the line of the fee that comes back, if one does.
   refundReserve: { main: 'refund' },
   refundComplete: { main: 'charge_fee_back' },
@@ -126,15 +126,15 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   debit: { main: 'debit' },
   // The loss stands whole on its day: the hold lets go what it had captured, and the debit takes it. Rejected: one line with what the hold
   // did not cover. A lost dispute was in no line then, and its hold stayed one without an end.
-  seize: { main: 'debit', hold: 'hold_released' },
-  forgive: { main: 'debt_forgiven' },
+  debitHeld: { main: 'debit', hold: 'hold_released' },
+  waiveDebt: { main: 'debt_forgiven' },
   hold: { main: 'hold', isHold: true },
-  unhold: { main: 'hold_released', isHold: true },
-  reclaim: { main: 'correction' },
+  releaseHold: { main: 'hold_released', isHold: true },
+  debitToSuspense: { main: 'correction' },
   complete: null,
-  suspend: null,
+  bookToSuspense: null,
   writeOff: null,
-  bear: null,
+  bookLoss: null,
   providerCost: null,
   ownMoney: null,
 };

@@ -5,7 +5,7 @@ import {
   type StoredConnectionClose,
   type StoredDayClose,
 } from '../../money/day-closes.ts';
-import { accounts as lineAccounts } from '../../money/decide.ts';
+import { accounts as lineAccounts, type Movement } from '../../money/decide.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journal.ts';
 import { homeCell } from '../../store/database/cells.ts';
 
@@ -227,7 +227,7 @@ export interface PaymentReturn {
 export interface PaymentJournal extends Sums {
   chainId: string;
   event: number;
-  template: string;
+  template: Movement['kind'];
   reference: string;
   command: string;
   /** The received Pix that it books. */
@@ -275,7 +275,7 @@ const of = (payment: StoredPayment, event: number): PaymentJournal[] =>
 
 /** The journal that credited the operation as the payment of this charge. */
 const settlements = (payment: StoredPayment): PaymentJournal[] =>
-  payment.journals.filter((one) => one.event === eventKinds.credit || one.template === 'settle');
+  payment.journals.filter((one) => one.event === eventKinds.credit || one.template === 'creditFromSuspense');
 
 const differs = (what: string, is: number, should: number): Fault =>
   is === should ? null : `${what} differs by ${is - should}`;
@@ -1012,9 +1012,9 @@ export const invariants: readonly Invariant[] = [
       const returned = refunds.filter(({ reason }) => reason === 'odd_money');
       if (returned.length === 0) return null;
       const cameIn = (one: PaymentJournal): number =>
-        one.template === 'suspend' ? Math.max(0, one.suspense) : 0;
+        one.template === 'bookToSuspense' ? Math.max(0, one.suspense) : 0;
       const left = [...journals, ...returned.flatMap((one) => one.journals)]
-        .filter((one) => one.event !== eventKinds.suspense && one.template !== 'suspend')
+        .filter((one) => one.event !== eventKinds.suspense && one.template !== 'bookToSuspense')
         .filter((one) => one.suspense < 0 || one.template === 'suspenseRelease')
         .reduce((sum, one) => sum - one.suspense, 0);
       const stood = journals.reduce((sum, one) => sum + cameIn(one), 0);
