@@ -145,7 +145,7 @@ const chargeTable: Row[] = [
   ['unknown', 'open after its deadline and a minute', '→expired charge.created charge.expired'],
   ['unknown', 'open with another amount', '!report_mismatch'],
   ['unknown', 'paid', '→paid charge.created charge.paid $credit'],
-  ['unknown', 'paid with another amount', 'charge.unexpected_payment $suspend !amount_mismatch'],
+  ['unknown', 'paid with another amount', 'charge.unexpected_payment $bookToSuspense !amount_mismatch'],
   ['unknown', 'removed', '→failed charge.created charge.failed'],
   ['unknown', 'refused', '→failed charge.created charge.failed'],
 
@@ -153,15 +153,15 @@ const chargeTable: Row[] = [
   ['pending', 'open after its deadline and a minute', '→expired charge.expired'],
   ['pending', 'open with another amount', '!report_mismatch'],
   ['pending', 'paid', '→paid charge.paid $credit'],
-  ['pending', 'paid with another amount', 'charge.unexpected_payment $suspend !amount_mismatch'],
+  ['pending', 'paid with another amount', 'charge.unexpected_payment $bookToSuspense !amount_mismatch'],
   ['pending', 'removed', '→failed charge.failed'],
   ['pending', 'refused', '→failed charge.failed'],
 
   ['paid', 'open', '·'],
   ['paid', 'open after its deadline and a minute', '·'],
   ['paid', 'open with another amount', '·'],
-  ['paid', 'paid', 'charge.unexpected_payment $suspend !second_payment'],
-  ['paid', 'paid with another amount', 'charge.unexpected_payment $suspend !second_payment'],
+  ['paid', 'paid', 'charge.unexpected_payment $bookToSuspense !second_payment'],
+  ['paid', 'paid with another amount', 'charge.unexpected_payment $bookToSuspense !second_payment'],
   ['paid', 'removed', '·'],
   ['paid', 'refused', '·'],
 
@@ -169,15 +169,15 @@ const chargeTable: Row[] = [
   ['expired', 'open after its deadline and a minute', '·'],
   ['expired', 'open with another amount', '·'],
   ['expired', 'paid', '→paid charge.paid $credit'],
-  ['expired', 'paid with another amount', 'charge.unexpected_payment $suspend !amount_mismatch'],
+  ['expired', 'paid with another amount', 'charge.unexpected_payment $bookToSuspense !amount_mismatch'],
   ['expired', 'removed', '·'],
   ['expired', 'refused', '·'],
 
   ['failed', 'open', '·'],
   ['failed', 'open after its deadline and a minute', '·'],
   ['failed', 'open with another amount', '·'],
-  ['failed', 'paid', 'charge.unexpected_payment $suspend !failed_charge_paid'],
-  ['failed', 'paid with another amount', 'charge.unexpected_payment $suspend !failed_charge_paid'],
+  ['failed', 'paid', 'charge.unexpected_payment $bookToSuspense !failed_charge_paid'],
+  ['failed', 'paid with another amount', 'charge.unexpected_payment $bookToSuspense !failed_charge_paid'],
   ['failed', 'removed', '·'],
   ['failed', 'refused', '·'],
 ];
@@ -472,14 +472,14 @@ describe('a charge', () => {
     const given = { type: 'debited', back: back('D1', 1001), endToEnd: 'E2' } as const;
     const known = { ...facts, posted: postedAfter(odd) };
     const step = next(charge('pending'), given, known);
-    expect(told(charge('pending'), step)).toBe('$suspend !debit');
+    expect(told(charge('pending'), step)).toBe('$bookToSuspense !debit');
     expect(step?.postings[0]?.movement).toEqual({ kind: 'bookToSuspense', amountCents: -1001 });
     expect(next(charge('pending'), given, { ...known, knowsReturn: knownAfter(step) })).toBeNull();
     // Beside a payment in earnest: only what was credited is taken from the operation.
     expect(told(charge('paid'), next(charge('paid'), { ...given, endToEnd: 'E1' }, known))).toBe(
       '$debit !debit',
     );
-    expect(told(charge('paid'), next(charge('paid'), given, known))).toBe('$suspend !debit');
+    expect(told(charge('paid'), next(charge('paid'), given, known))).toBe('$bookToSuspense !debit');
   });
 });
 
@@ -535,7 +535,7 @@ describe('a transfer', () => {
       ...facts,
       knowsReturn: knownAfter(second, known.knowsReturn),
     }) as Step;
-    expect(told(second.payment, more)).toBe('$suspend !return_exceeds');
+    expect(told(second.payment, more)).toBe('$bookToSuspense !return_exceeds');
     expect(more.payment.returnedCents).toBe(975);
     const after = { ...facts, knowsReturn: knownAfter(more) };
     expect(next(more.payment, part('R3', 1), after)).toBeNull();
@@ -592,11 +592,17 @@ describe('a deleted operation', () => {
   const debit: PaymentEvent = { type: 'debited', back: back('D1', 400), endToEnd: 'E1' };
 
   it.each([
-    ['paid late', charge('expired'), chargeEvents.paid, '→paid $suspend !deleted_operation', 1000],
-    ['paid twice', charge('paid'), chargeEvents.paid, '$suspend !deleted_operation', 1000],
-    ['paid though it failed', charge('failed'), chargeEvents.paid, '$suspend !deleted_operation', 1000],
-    ['taken back', charge('paid'), debit, '$suspend !deleted_operation', -400],
-    ['returned', transfer('completed'), transferEvents.returned, '$suspend !deleted_operation', 975],
+    ['paid late', charge('expired'), chargeEvents.paid, '→paid $bookToSuspense !deleted_operation', 1000],
+    ['paid twice', charge('paid'), chargeEvents.paid, '$bookToSuspense !deleted_operation', 1000],
+    [
+      'paid though it failed',
+      charge('failed'),
+      chargeEvents.paid,
+      '$bookToSuspense !deleted_operation',
+      1000,
+    ],
+    ['taken back', charge('paid'), debit, '$bookToSuspense !deleted_operation', -400],
+    ['returned', transfer('completed'), transferEvents.returned, '$bookToSuspense !deleted_operation', 975],
   ])('gets nothing: its payment was %s, the money goes to suspense and no event is written', (...row) => {
     const [, before, event, expected, amountCents] = row;
     const step = next(before, event as PaymentEvent, deleted);
