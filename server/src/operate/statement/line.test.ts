@@ -194,7 +194,7 @@ test('a lost dispute is a loss on its day: the hold lets the amount go, and a de
   const lines = linesAfter([
     { movement: { kind: 'credit', amountCents: 1000, feeCents: 0 } },
     { movement: { kind: 'hold', amountCents: 1000 } },
-    { movement: { kind: 'seize', amountCents: 1000, capturedCents: 1000, wantedCents: 0 } },
+    { movement: { kind: 'debitHeld', amountCents: 1000, capturedCents: 1000, wantedCents: 0 } },
   ]);
   expect(shown(lines).slice(1)).toEqual([
     ['2', 'hold', -1000],

@@ -173,7 +173,7 @@ export function linesOf(entry: Entry): Line[] {
 type Part = [suffix: string, kind: LineKind, amountCents: number];
 
 function causeOf({ template, hold }: Entry): LineCause {
-  if (template === 'seize') return 'dispute';
+  if (template === 'debitHeld') return 'dispute';
   return hold && (hold.disputed ? 'dispute' : 'operator');
 }
 

@@ -75,7 +75,7 @@ const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
       p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
       p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata,
       h.reason AS "holdReason", h.payment_id IS NOT NULL AS disputed
-    FROM journal j LEFT JOIN hold h ON h.account_id = $1 AND h.id = j.subject AND j.template IN ('hold', 'unhold') LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
+    FROM journal j LEFT JOIN hold h ON h.account_id = $1 AND h.id = j.subject AND j.template IN ('hold', 'releaseHold') LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
       ON p.operation_id = $2
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
       AND (j.available <> 0 OR j.held <> 0 OR j.receivable <> 0)
