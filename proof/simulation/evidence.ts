@@ -158,6 +158,9 @@ export function createMirror(db: Database): Mirror {
           netAmountCents: one.net_amount_cents,
           returnedCents: one.returned_cents,
           refundedCents: one.refunded_cents,
+          // No story has static codes.
+          staticCodeId: null,
+          codeIsOurs: false,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
@@ -302,6 +305,7 @@ export function createMirror(db: Database): Mirror {
               },
               // Nothing is lost with a database here.
               bookedElsewhere: 0,
+              miscountedCodes: 0,
               lostKeys: keys.filter(
                 (one) =>
                   one.account_id === account.id &&

@@ -37,6 +37,8 @@ export type Bank = {
   /** In order of creation, as the other lists: a page of a list is a slice between two binary searches. */
   chargeList: Charge[];
   payments: Map<string, Payment>;
+  /** Codes that were made by a call, by identifier; where a provider has no such call, none is here. */
+  staticCodes: Map<string, StaticCode>;
   /** By the provider's id, in order of opening. */
   disputes: Map<string, Dispute>;
   /** Given as evidence, by account and their id. */
@@ -102,6 +104,16 @@ export type Charge = {
   withoutCode: boolean;
   /** endToEndIds of the payments it received. */
   payments: string[];
+};
+
+/** A code that is paid as often as payers like. `key`: whose account it pays into. */
+export type StaticCode = {
+  identifier: string;
+  correlationID: string;
+  key: string;
+  name: string;
+  amountCents?: number;
+  createdAt: number;
 };
 
 export type ChargeDetails = {
@@ -231,6 +243,7 @@ export type StatementLine = {
 export type Entry =
   | ['charge', Charge]
   | ['payment', Payment]
+  | ['static-code', StaticCode]
   | ['dispute', Dispute]
   | ['file', StoredFile]
   | ['payout', Payout]
@@ -277,6 +290,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
   return {
     charges: new Map(),
     chargeList: [],
+    staticCodes: new Map(),
     disputes: new Map(),
     files: new Map(),
     payments: new Map(),
@@ -385,28 +399,67 @@ export function payCharge(
   const charge = bank.charges.get(txid);
   if (charge === undefined) return { answer: 'not-found', writes: [] };
   if (charge.status !== 'ATIVA' && charge.status !== 'CONCLUIDA') return { answer: 'removed', writes: [] };
-  const at = moment(bank, world);
-  const payment: Payment = {
-    endToEnd: endToEndAt(world, at, 'E'),
+  charge.status = 'CONCLUIDA';
+  const { payment, writes } = receive(bank, world, {
     txid,
     key: charge.key,
     amountCents: amountCents ?? charge.amountCents,
+  });
+  charge.payments.push(payment.endToEnd);
+  return { answer: { endToEnd: payment.endToEnd }, writes: [['charge', charge], ...writes] };
+}
+
+/**
+ * A payer pays a static code: a Pix that carries the code's identifier and belongs to no charge.
+ * @param key absent: the account that made the code by a call, else the first one that is notified
+ */
+export function payStatic(
+  bank: Bank,
+  world: World,
+  identifier: string,
+  amountCents: number,
+  key: string | undefined,
+): { answer: { endToEnd: string } | 'no-account'; writes: Entry[] } {
+  const to = key ?? bank.staticCodes.get(identifier)?.key ?? [...bank.webhooks.keys()][0];
+  if (to === undefined) return { answer: 'no-account', writes: [] };
+  const { payment, writes } = receive(bank, world, { txid: identifier, key: to, amountCents });
+  return { answer: { endToEnd: payment.endToEnd }, writes };
+}
+
+/** A code that a client makes by a call. @returns undefined: the identifier is taken */
+export function createStaticCode(
+  bank: Bank,
+  world: World,
+  code: Omit<StaticCode, 'createdAt'>,
+): { made: StaticCode; writes: Entry[] } | undefined {
+  if (bank.staticCodes.has(code.identifier)) return undefined;
+  const made = { ...code, createdAt: moment(bank, world) };
+  bank.staticCodes.set(made.identifier, made);
+  return { made, writes: [['static-code', made]] };
+}
+
+function receive(
+  bank: Bank,
+  world: World,
+  pix: Pick<Payment, 'txid' | 'key' | 'amountCents'>,
+): { payment: Payment; writes: Entry[] } {
+  const at = moment(bank, world);
+  const payment: Payment = {
+    endToEnd: endToEndAt(world, at, 'E'),
+    ...pix,
     at,
     n: bank.paymentList.length,
     line: bank.statement.length,
     returns: [],
-    ...feeOf(bank, termsOf[bank.terms].received(amountCents ?? charge.amountCents)),
+    ...feeOf(bank, termsOf[bank.terms].received(pix.amountCents)),
   };
-  charge.status = 'CONCLUIDA';
-  charge.payments.push(payment.endToEnd);
   addPayment(bank, payment);
   bank.statement.push(lineOfPayment(payment), ...linesOfFee(payment));
   return {
-    answer: { endToEnd: payment.endToEnd },
+    payment,
     writes: [
-      ['charge', charge],
       ['payment', payment],
-      ...report(bank, at, { key: charge.key, kind: 'payment', id: payment.endToEnd, returns: 0 }),
+      ...report(bank, at, { key: pix.key, kind: 'payment', id: payment.endToEnd, returns: 0 }),
     ],
   };
 }
@@ -1148,6 +1201,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'payment':
       // Journals of earlier versions have no returns of received Pix.
       bank.payments.set(entry[1].endToEnd, { ...entry[1], returns: entry[1].returns ?? [] });
+      break;
+    case 'static-code':
+      bank.staticCodes.set(entry[1].identifier, entry[1]);
       break;
     case 'dispute':
       bank.disputes.set(entry[1].id, entry[1]);

@@ -1,3 +1,5 @@
+import { toReais } from './money.ts';
+
 /**
  * The dynamic BR Code of a charge (EMV merchant-presented mode: two digits of id, two of length, the value).
  *
@@ -18,6 +20,22 @@ export function brCode(location: string, amount: string): string {
     field('59', 'VINTEM SIMULADOR') +
     field('60', 'BRASILIA') +
     field('62', field('05', '***')) +
+    '6304';
+  return body + crc16(body);
+}
+
+/** A static BR Code: it names the Pix key itself, and the identifier that its payments carry. */
+export function staticBrCode(key: string, identifier: string, amountCents: number | undefined): string {
+  const body =
+    field('00', '01') +
+    field('26', field('00', 'br.gov.bcb.pix') + field('01', key)) +
+    field('52', '0000') +
+    field('53', '986') +
+    (amountCents === undefined ? '' : field('54', toReais(amountCents))) +
+    field('58', 'BR') +
+    field('59', 'VINTEM SIMULADOR') +
+    field('60', 'BRASILIA') +
+    field('62', field('05', identifier)) +
     '6304';
   return body + crc16(body);
 }

@@ -14,6 +14,7 @@ import {
   type Payout,
   type PixReturn,
   payCharge,
+  payStatic,
   removeCharge,
   resend,
   returnedCents,
@@ -41,6 +42,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'GET state' && id === undefined) return state(desk, request.query);
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (area === 'blocked' && id === undefined) return blocked(desk, request);
+  if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
   if (call === 'POST charges' && id !== undefined) return charge(desk, plainId(id), action, request.body);
   if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
   if (call === 'POST payouts' && id !== undefined) return payout(desk, plainId(id), action, request.body);
@@ -118,6 +120,27 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   return json(200, { ok: true });
 }
 
+/** A payer pays a static code, whatever its paper says. */
+function payCode(desk: Desk, body: string): Reply {
+  const read = readBody(body, ['identifier', 'amountCents', 'key']);
+  if ('refusal' in read) return read.refusal;
+  const amount = readCents(read.given);
+  if ('refusal' in amount) return amount.refusal;
+  const { identifier, key } = read.given;
+  if (typeof identifier !== 'string' || !/^[a-zA-Z0-9]{1,25}$/.test(identifier))
+    return failure(400, 'identifier must be a text of 1 to 25 letters or digits');
+  if (amount.cents === undefined) return failure(400, 'amountCents is missing');
+  if (key !== undefined && typeof key !== 'string') return failure(400, 'key must be a text');
+  const { answer, writes } = payStatic(desk.bank, desk.world, identifier, amount.cents, key);
+  desk.commit(writes);
+  return answer === 'no-account' ? failure(404, 'there is no account') : json(200, answer);
+}
+
+/** The Pix that came for a charge, or under the identifier of a static code, oldest first. */
+const receivedUnder = ({ bank }: Desk, txid: string): string[] =>
+  bank.charges.get(txid)?.payments ??
+  bank.paymentList.filter((payment) => payment.txid === txid).map(({ endToEnd }) => endToEnd);
+
 /** Deliveries that were lost, as a person has them sent again in a provider's panel. */
 function chargeResend(desk: Desk, txid: string, body: string): Reply {
   const read = readBody(body, []);
@@ -136,7 +159,7 @@ function chargeReturn(desk: Desk, txid: string, body: string): Reply {
   if ('refusal' in amount) return amount.refusal;
   const name = readReturnId(read.given);
   if ('refusal' in name) return name.refusal;
-  const received = desk.bank.charges.get(txid)?.payments ?? [];
+  const received = receivedUnder(desk, txid);
   const endToEnd = read.given.endToEnd ?? received.at(-1);
   if (typeof endToEnd !== 'string' || !received.includes(endToEnd))
     return failure(404, `no such Pix for charge ${txid}`);
@@ -151,7 +174,7 @@ function chargeDispute(desk: Desk, txid: string, body: string): Reply {
   if ('refusal' in read) return read.refusal;
   const amount = readCents(read.given);
   if ('refusal' in amount) return amount.refusal;
-  const received = desk.bank.charges.get(txid)?.payments ?? [];
+  const received = receivedUnder(desk, txid);
   const endToEnd = read.given.endToEnd ?? received.at(-1);
   if (typeof endToEnd !== 'string' || !received.includes(endToEnd))
     return failure(404, `no such Pix for charge ${txid}`);

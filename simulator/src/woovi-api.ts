@@ -11,6 +11,7 @@ import {
   blockedOf,
   type Charge,
   createCharge,
+  createStaticCode,
   type Dispute,
   defendDispute,
   disputesOf,
@@ -60,12 +61,14 @@ import {
   readFile,
   readPayment,
   readRefund,
+  readStaticCode,
   refundAnswer,
   refundNotFound,
   refundView,
   returnView,
   sentView,
   serverError,
+  staticCodeView,
   transactionNotFound,
 } from './woovi.ts';
 
@@ -101,6 +104,10 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         (charge) => charge.createdAt,
         (charge, stale) => chargeView(charge, desk.world.now(), stale),
       );
+    case 'POST qrcode-static':
+      return postStaticCode(desk, client, body);
+    case 'GET qrcode-static/':
+      return getStaticCode(desk, one ?? '');
     case 'GET transaction':
       return listTransactions(desk, query);
     case 'GET transaction/':
@@ -185,6 +192,23 @@ function postCharge(desk: Desk, client: string, query: URLSearchParams, body: st
     },
     serverError,
   );
+}
+
+function postStaticCode(desk: ClientDesk, client: string, body: string): Outcome {
+  const read = readStaticCode(client, parsed(body));
+  if ('refusal' in read) return read.refusal;
+  const created = createStaticCode(desk.bank, desk.world, read.request);
+  if (created === undefined) return failure('Já existe um QR Code com o identifier fornecido');
+  desk.commit(created.writes);
+  return json(200, { pixQrCode: staticCodeView(created.made) });
+}
+
+/** By identifier or `correlationID`. */
+function getStaticCode(desk: ClientDesk, id: string): Outcome {
+  const { staticCodes } = desk.bank;
+  const code = staticCodes.get(id) ?? [...staticCodes.values()].find((one) => one.correlationID === id);
+  const own = ownOf(desk, code);
+  return own === undefined ? failure('QR Code not found') : json(200, { pixQrCode: staticCodeView(own) });
 }
 
 const isThere = (charge: Charge | undefined): charge is Charge =>

@@ -11,8 +11,10 @@ import {
   type PayoutRequest,
   type PixReturn,
   type StatementLine,
+  type StaticCode,
   type StoredFile,
 } from './bank.ts';
+import { staticBrCode } from './br-code.ts';
 import type { Field } from './form.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
@@ -176,6 +178,40 @@ export function chargeAnswer(charge: Charge, now: number) {
   return { charge: view, correlationID: charge.txid, ...('brCode' in view ? { brCode: view.brCode } : {}) };
 }
 
+/** Reads the body of POST /api/v1/qrcode-static. */
+export function readStaticCode(
+  key: string,
+  body: unknown,
+): { request: Omit<StaticCode, 'createdAt'> } | { refusal: Reply } {
+  const invalid = (error: string) => ({ refusal: failure(error) });
+  if (!isRecord(body)) return invalid('Invalid body');
+  const { name, identifier, correlationID = identifier, value, comment } = body;
+  if (typeof name !== 'string' || name === '') return invalid('name is required');
+  if (typeof identifier !== 'string' || !/^[A-Za-z0-9]{1,25}$/.test(identifier))
+    return invalid('identifier must have at most 25 letters or digits');
+  if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is invalid');
+  if (value !== undefined && !isCents(value)) return invalid('value must be a positive integer of cents');
+  if (comment !== undefined && !isText(comment, 140)) return invalid('comment has more than 140 characters');
+  return {
+    request: { identifier, correlationID, key, name, ...(value === undefined ? {} : { amountCents: value }) },
+  };
+}
+
+export function staticCodeView({ identifier, correlationID, key, name, amountCents, createdAt }: StaticCode) {
+  return {
+    name,
+    ...(amountCents === undefined ? {} : { value: amountCents }),
+    correlationID,
+    identifier,
+    paymentLinkID: transactionIdOf(identifier),
+    paymentLinkUrl: `https://woovi.simulator.example/pay/${transactionIdOf(identifier)}`,
+    qrCodeImage: `https://woovi.simulator.example/openpix/charge/brcode/image/${transactionIdOf(identifier)}.png`,
+    brCode: staticBrCode(key, identifier, amountCents),
+    createdAt: iso(createdAt),
+    updatedAt: iso(createdAt),
+  };
+}
+
 /** A received Pix in the list of transactions and in deliveries. */
 export function pixView(payment: Payment, charge: Charge | undefined, now: number) {
   return {
@@ -183,7 +219,8 @@ export function pixView(payment: Payment, charge: Charge | undefined, now: numbe
     value: payment.amountCents,
     time: iso(payment.at),
     endToEndId: payment.endToEnd,
-    transactionID: transactionIdOf(payment.txid),
+    // A static code has no other name at Woovi than its identifier.
+    transactionID: charge === undefined ? payment.txid : transactionIdOf(payment.txid),
     infoPagador: '',
     status: 'CONFIRMED',
     type: 'PAYMENT',
@@ -439,6 +476,11 @@ export function paymentEvents(
         { ...pix, amountCents: payment.amountCents },
       ),
     ];
+  const code = bank.staticCodes.get(payment.txid);
+  if (code !== undefined) {
+    const pixQrCode = staticCodeView(code);
+    return [{ event: 'OPENPIX:TRANSACTION_RECEIVED', pixQrCode, pix, company, account, refunds: [] }];
+  }
   if (charge === undefined) return [];
   const told = { charge: chargeView(charge, now, false), pix, company, account };
   return [

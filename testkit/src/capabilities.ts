@@ -10,6 +10,7 @@ export const capabilities: Capabilities = {
   payouts: true,
   queryPayoutByOwnId: true,
   cancelsCharges: false,
+  staticCodes: 'local',
   canListCharges: true,
   canListPayouts: true,
   canRefund: true,

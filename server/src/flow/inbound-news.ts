@@ -1,6 +1,7 @@
 import { gather } from '../ground/gather.ts';
 import { observedRefund } from '../kinds/payment/refund-lines.ts';
 import { paymentIdOf } from '../money/payment.ts';
+import { staticIdentifierOf } from '../provider/br-code.ts';
 import type {
   Moves,
   PayoutReport,
@@ -167,8 +168,8 @@ async function bookUnbelieved(
 ): Promise<void> {
   const left: Unmatched[] = [];
   for (const one of unmatched) {
-    const lines =
-      one.isOwn && one.returns.length > 0 ? await listedReturns(deps, provider, one, untilMs) : [];
+    const isListed = (one.isOwn && one.returns.length > 0) || one.identifier;
+    const lines = isListed ? await listedParts(deps, provider, one, untilMs) : [];
     if (lines.length === 0) left.push(one);
     else await bookUnmatched(deps, provider.connection, lines.map(unmatchedLine), true);
   }
@@ -206,10 +207,11 @@ async function listedOf(
   return [...lines];
 }
 
-async function listedReturns(
+/** Of a Pix: what came back of money of the company's own, and of a static code the receipt as well. */
+async function listedParts(
   deps: TrackingDeps,
   provider: Provider,
-  { pix, moved }: Unmatched,
+  { pix, moved, identifier }: Unmatched,
   untilMs: number,
 ): Promise<StatementLine[]> {
   if (moved === null || !provider.capabilities.statement.lists) return [];
@@ -218,7 +220,8 @@ async function listedReturns(
   const listed = await provider.statement(window).finally(() => slot.free());
   if (listed.outcome !== 'listed') throw new Error(`the provider does not answer: ${listed.detail}`);
   return listed.reports.filter(
-    ({ endToEnd, kind }) => endToEnd === pix && (kind === 'returned' || kind === 'debited'),
+    ({ endToEnd, kind }) =>
+      endToEnd === pix && (kind === 'returned' || kind === 'debited' || (kind === 'received' && identifier)),
   );
 }
 
@@ -281,7 +284,7 @@ async function addReturned(
     throw new Error(`the Pix of a return cannot be asked for: ${detail}`);
   };
   const { direction, providerId } = answered(await provider.findPix(endToEnd));
-  if (providerId === null) {
+  if (providerId === null || (direction === 'received' && staticIdentifierOf(providerId) !== null)) {
     const { id, rtrId, amountCents, at } = back;
     const kind = direction === 'sent' ? 'returned' : 'debited';
     return { id: rtrId ?? id ?? endToEnd, rtrId, at, kind, amountCents, endToEnd, providerId };

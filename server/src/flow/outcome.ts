@@ -42,22 +42,29 @@ export function buildOutcome(kind: AnyKind, input: OutcomeInput): Command<Outcom
     token,
     deadlineMs,
     chains: hearing.chains,
-    reads: [read(kind.table, key), read(intents, key), ...hearing.reads],
+    reads: [read(kind.table, key), read(intents, key), ...hearing.reads, ...(observed.birth?.reads ?? [])],
     eventRefs: hearing.eventRefs,
     pix: hearing.pix,
     decide: (view, now) => {
-      const row: Sent | undefined = view.get(kind.table, key);
+      const known: Sent | undefined = view.get(kind.table, key);
+      const row = known ?? observed.birth?.row(view, now, token);
       if (!row || !view.balance({ accountId, chainId: operationId })) throw refuse(kind.notFound);
       const { capabilities, subscribed, secrets } = input;
       const ids = idsOf(token);
       const intent = view.get(intents, key);
       const stored = { row, intent, capabilities, subscribed, secrets, token, ids };
       const heard: Heard<Sent> | null = hearing.decide(view, stored, now);
-      if (heard === null) return { answer: { row, opened: [], others: [], unclear: [] } };
-      return decisionOf(view, { kind, input, row, intent, heard, ids }, now);
+      // A row that was not there and has not ended by this either is not made: the caller has a person look.
+      const isMade = known !== undefined || (heard !== null && !kind.isOpen(heard.row));
+      if (heard === null || !isMade) return { answer: { row, opened: [], others: [], unclear: [] } };
+      const made = known === undefined ? (observed.birth?.writes(view, heard.row) ?? []) : [];
+      return withWrites(made, decisionOf(view, { kind, input, row, intent, heard, ids }, now));
     },
   };
 }
+
+const withWrites = <Answer>(more: readonly Write[], decision: Decision<Answer>): Decision<Answer> =>
+  more.length === 0 ? decision : { ...decision, writes: [...(decision.writes ?? []), ...more] };
 
 interface Case {
   kind: AnyKind;

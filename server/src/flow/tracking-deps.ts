@@ -7,6 +7,8 @@ import type { SendDeps } from './send.ts';
 export interface TrackingDeps extends SendDeps {
   settings: SendDeps['settings'] & { listLagMs: number };
   wake: Signal;
+  /** The installation's identity secret: the ids of payments that a Pix makes. */
+  identity: Buffer;
   cells: CellsOf<TrackingDeps>;
   /** False: a connection that is held; the simulator, while there are no test accounts. */
   isInUse(provider: Provider): Promise<boolean>;

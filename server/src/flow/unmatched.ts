@@ -6,6 +6,7 @@ import { identifyReturns, type KnownReturn } from '../money/returns.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { staticIdentifierOf } from '../provider/br-code.ts';
 import type { Moves, NamedReturn, StatementLine } from '../provider/provider.ts';
 import { isOfEnvironment } from '../provider/provider.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
@@ -20,26 +21,24 @@ import { type Command, type Posting, put, read, type Till, type View } from '../
 import type { CellsOf } from './cells-of.ts';
 import { keepMovements } from './connection-movements.ts';
 import { applyWithinMs } from './send.ts';
+import { bookCodePayments, type ReportedPix } from './static-codes.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * A Pix that matches no payment of ours: what it moved and what came back of it. Each part goes to suspense of the
  * installation once, whether a webhook, a list or a statement reports it.
  */
-export interface Unmatched {
+export interface Unmatched extends ReportedPix {
   /** The payment of our form that it names; absent or null: none. Its id names an account, though no payment of this id is here. */
   named?: string | null;
-  /** The end-to-end id, or the provider's id where it gives none. */
-  pix: string;
-  /** Null: the source reports a return alone. Cents; positive: received. */
-  moved: { amountCents: number; at: number } | null;
-  returns: readonly NamedReturn[];
   /** Of the returns: 1, they came back to us; -1, they left. */
   sign: 1 | -1;
   /** It is under no id of our form: the company itself received or sent it. */
   isOwn: boolean;
 }
 
-const isOwn = (providerId: string | null): boolean => providerId === null || paymentIdOf(providerId) === null;
+const isOwn = (providerId: string | null): boolean =>
+  providerId === null || (paymentIdOf(providerId) === null && staticIdentifierOf(providerId) === null);
 
 /** @param now stands in for a settlement time that is not given, ms since 1970 */
 export function unmatchedOf({ received, payouts }: Moves, now: number): Unmatched[] {
@@ -47,6 +46,7 @@ export function unmatchedOf({ received, payouts }: Moves, now: number): Unmatche
     ...received.map(
       (pix): Unmatched => ({
         named: pix.txid === null ? null : paymentIdOf(pix.txid),
+        identifier: staticIdentifierOf(pix.txid),
         pix: pix.endToEnd,
         moved: { amountCents: pix.amountCents, at: pix.paidAt },
         returns: settledReturns(pix),
@@ -69,20 +69,26 @@ export function unmatchedOf({ received, payouts }: Moves, now: number): Unmatche
   ];
 }
 
+/** A line about a Pix that came under the identifier of a static code, in the form of ours. */
+export const namesStaticCode = ({ kind, providerId }: StatementLine): boolean =>
+  (kind === 'received' || kind === 'debited') && staticIdentifierOf(providerId) !== null;
+
 /** A line of the statement. */
 export function unmatchedLine(line: StatementLine): Unmatched {
   const { id, rtrId, kind, endToEnd, amountCents, at } = line;
   const named = line.providerId === null ? null : paymentIdOf(line.providerId);
+  const identifier = namesStaticCode(line) ? staticIdentifierOf(line.providerId) : null;
   const isOwnLine = isOwn(line.providerId);
   const pix = endToEnd ?? id;
   if (kind === 'sent' || kind === 'received') {
     const moved = { amountCents: kind === 'sent' ? -amountCents : amountCents, at };
-    return { named, pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
+    return { named, identifier, pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
   }
   // A line without names of its own stands under those of its Pix.
   const names = { id: id === rtrId || id === endToEnd ? null : id, rtrId };
   const sign = kind === 'returned' ? 1 : -1;
-  return { named, pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
+  const returns = [{ ...names, amountCents, at }];
+  return { named, identifier, pix, moved: null, returns, sign, isOwn: isOwnLine };
 }
 
 export interface UnmatchedDeps {
@@ -105,16 +111,18 @@ interface Part {
 }
 
 /**
- * Books money that matches no payment, the same way whatever reports it: a delivery, a list, the statement. What the company received or sent itself, and
+ * Books money that matches no payment that was asked for, the same way whatever reports it: a delivery, a list, the statement. What the company received or sent itself, and
  * what went back of it, becomes a movement of its connection, which needs no person; what is under an id of our form becomes suspense with an incident.
  * @param believed false: incidents alone, and nothing of the company's own
  */
 export async function bookUnmatched(
-  deps: UnmatchedDeps,
+  deps: TrackingDeps,
   connection: string,
-  all: readonly Unmatched[],
+  reported: readonly Unmatched[],
   believed: boolean,
 ): Promise<void> {
+  const { left: all, contradicting } = await bookCodePayments(deps, connection, reported, believed);
+  for (const one of contradicting) await postUnmatched(deps, connection, one, false);
   const own = all.filter((one) => one.isOwn && one.moved !== null);
   if (believed) await keepOwn(deps, connection, own);
   const others = all.flatMap((one) => {

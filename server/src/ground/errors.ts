@@ -146,6 +146,11 @@ export const catalogue = {
     en: 'An account holds at most 10 business operations.',
     pt: 'Uma conta tem no máximo 10 operações.',
   },
+  static_code_limit_reached: {
+    status: 400,
+    en: 'An account holds at most {limit} static codes, retired ones included.',
+    pt: 'Uma conta tem no máximo {limit} QR fixos, incluindo os desativados.',
+  },
   operation_has_balance: {
     status: 400,
     en: 'The business operation has a balance.',
@@ -271,6 +276,7 @@ export const catalogue = {
   route_not_found: { status: 404, en: 'There is no such call.', pt: 'Esta chamada não existe.' },
   refund_not_found: { status: 404, en: 'Refund not found.', pt: 'Reembolso não encontrado.' },
   payment_not_found: { status: 404, en: 'Payment not found.', pt: 'Pagamento não encontrado.' },
+  static_code_not_found: { status: 404, en: 'Static code not found.', pt: 'QR fixo não encontrado.' },
   dispute_not_found: { status: 404, en: 'Dispute not found.', pt: 'Contestação não encontrada.' },
   file_not_found: { status: 404, en: 'File not found.', pt: 'Arquivo não encontrado.' },
   operation_not_found: {

@@ -3,6 +3,7 @@ import { findOwnersInCells } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import { buildDisputeReport } from '../flow/report-command.ts';
+import { paymentOfIdentifier } from '../flow/static-codes.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import type { Dispute } from '../money/dispute.ts';
 import { paymentIdOf } from '../money/payment.ts';
@@ -123,17 +124,19 @@ async function ownerOf(
   if (!slot) return 'later';
   const found = await provider.findPix(endToEnd).finally(() => slot.free());
   if (found.outcome === 'unclear') return 'later';
-  const id =
-    found.outcome === 'found' && found.report.direction === 'received' && found.report.providerId !== null
-      ? paymentIdOf(found.report.providerId)
-      : null;
-  const named = id === null ? [] : [{ id, accountNumber: accountNumberOf(id) }];
+  const txid =
+    found.outcome === 'found' && found.report.direction === 'received' ? found.report.providerId : null;
+  const id = txid === null ? null : paymentIdOf(txid);
+  const ofCode = txid === null ? null : await paymentOfIdentifier(deps, connection, txid, endToEnd);
+  const named = id === null ? (ofCode ? [ofCode] : []) : [{ id, accountNumber: accountNumberOf(id) }];
   const [holder] = (await findOwnersInCells(deps, connection, named)).filter(
     ({ owners }) => owners.length > 0,
   );
   const owner = holder?.owners[0];
   if (holder && owner) {
     const cell = holder.deps;
+    if (ofCode)
+      return { cell, accountId: owner.accountId, paymentId: owner.id, operationId: owner.operationId };
     try {
       // Receipts and returns of the charge are posted before the amount of the hold is known.
       await confirm(cell, provider, [owner]);
@@ -144,6 +147,8 @@ async function ownerOf(
     }
     return { cell, accountId: owner.accountId, paymentId: owner.id, operationId: owner.operationId };
   }
+  // A Pix of a static code is booked by the next reading of the statement.
+  if (ofCode) return 'later';
   deps.log.warn({ connection, disputeId }, 'a dispute is about a Pix that is no payment of ours');
   return null;
 }

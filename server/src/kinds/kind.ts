@@ -184,7 +184,21 @@ export type Place = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'co
 
 /** An observation of the provider, and what it concerns. */
 // biome-ignore lint/suspicious/noExplicitAny: what was seen is known inside of the kind alone.
-export type Observed<Seen = any> = Place & { observation: Seen };
+export type Observed<Seen = any> = Place & {
+  observation: Seen;
+  /** The row that it makes where there is none; absent: an observation of what is not there is refused. */
+  birth?: Birth<Sent>;
+};
+
+/** A row that an observation itself makes: nothing of it was ever sent. */
+export interface Birth<Row extends Sent> {
+  /** Besides those of the observation. */
+  reads: Read[];
+  /** As it is before the observation; null: it cannot be made. */
+  row(view: View, now: number, token: string): Row | null;
+  /** Written with it, once it has ended. */
+  writes(view: View, after: Row): Write[];
+}
 
 export type Observation<Report, News> = Answered<Report> | News;
 

@@ -16,6 +16,7 @@ import { paymentRoutes } from '../api/payments/routes.ts';
 import { mountPublic } from '../api/public-api.ts';
 import { refundRoutes } from '../api/refunds/routes.ts';
 import { statementRoutes } from '../api/statement/routes.ts';
+import { staticCodeRoutes } from '../api/static-codes/routes.ts';
 import { testRoutes } from '../api/test-mode/routes.ts';
 import type { SimulationDeps } from '../api/test-mode/simulate.ts';
 import type { TransferGuards } from '../api/transfers/create.ts';
@@ -255,6 +256,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     (api) => {
       chargeRoutes(api, cellOf);
       refundRoutes(api, cellOf);
+      staticCodeRoutes(api, cellOf);
       transferRoutes(api, cellOf, { cnpjLetters: config.cnpjLetters ?? false });
       paymentRoutes(api, cellOf);
       accountRoutes(api, cellOf);

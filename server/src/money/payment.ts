@@ -98,6 +98,10 @@ export interface Payment {
   history: HistoryStep[];
   /** The token of the command that created it. */
   command: string;
+  /** The static code that a payer paid: such a charge has no life at the provider but its Pix. Null: it is none of a code. */
+  staticCodeId: string | null;
+  /** The payment link that it was made by; null: by none. */
+  paymentLinkId: string | null;
   /** Over which it is sent and followed; null: older than this field, so the account's first one. */
   connection: string | null;
 }
@@ -120,7 +124,7 @@ type Begun = Pick<
   | 'command'
   | 'connection'
 > &
-  Partial<Pick<Payment, 'metadata'>>;
+  Partial<Pick<Payment, 'metadata' | 'staticCodeId' | 'paymentLinkId'>>;
 
 /** A payment in its first state; nothing is known from the provider yet. */
 export const newPayment = (
@@ -131,6 +135,8 @@ export const newPayment = (
 ): Payment => ({
   ...begun,
   metadata: begun.metadata ?? null,
+  staticCodeId: begun.staticCodeId ?? null,
+  paymentLinkId: begun.paymentLinkId ?? null,
   receiver: null,
   status,
   createdAt: now,
@@ -161,7 +167,11 @@ export type Notice =
   /** A paid charge was paid again. */
   | 'paid_again'
   /** A failed charge was paid. */
-  | 'paid_after_failure';
+  | 'paid_after_failure'
+  /** The static code names an amount, and the payer sent another one. */
+  | 'amount_differs_from_code'
+  /** The static code was retired before; its paper is still paid. */
+  | 'code_retired';
 
 export type PaymentReason =
   | ReasonCode

@@ -2,6 +2,7 @@ import { nextQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { pixOf } from '../flow/unmatched.ts';
 import { paymentIdOf } from '../money/payment.ts';
+import { staticIdentifierOf } from '../provider/br-code.ts';
 import type { Provider } from '../provider/provider.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
@@ -70,5 +71,7 @@ async function whyNotOwn(
   if (found.outcome === 'unclear') return `the provider does not answer: ${found.detail}`;
   if (found.outcome === 'notFound') return 'the provider does not know this Pix';
   const { providerId } = found.report;
-  return providerId !== null && paymentIdOf(providerId) !== null ? 'it is under an id of our form' : null;
+  if (providerId === null) return null;
+  const isOurForm = paymentIdOf(providerId) !== null || staticIdentifierOf(providerId) !== null;
+  return isOurForm ? 'it is under an id of our form' : null;
 }

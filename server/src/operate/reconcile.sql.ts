@@ -143,11 +143,12 @@ const operations: Statement = {
 /** Each stretch is one walk along `payment_list`, cut before anything is filtered: no statement takes longer for a longer history. */
 const stretches: Statement = {
   name: 'reconcile_payments',
+  // The provider lists a payment of a static code under the code, and no charge for it.
   text: `SELECT k.account_id AS "accountId", k.operation_id AS "operationId", p.id, p.kind, p.created_at AS "createdAt",
-      p.status IN ('paid', 'completed') AND coalesce(p.connection, a.first_connection, a.connection) = $7 AS settled
+      p.static_code_id IS NULL AND p.status IN ('paid', 'completed') AND coalesce(p.connection, a.first_connection, a.connection) = $7 AS settled
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[]) AS k (account_id, operation_id, created_at, id)
       JOIN account a ON a.id = k.account_id
-      CROSS JOIN LATERAL (SELECT id, kind, created_at, status, connection FROM payment
+      CROSS JOIN LATERAL (SELECT id, kind, created_at, status, connection, static_code_id FROM payment
         WHERE account_id = a.id AND operation_id = k.operation_id AND (created_at, id) > (k.created_at, k.id) AND created_at < $5
         ORDER BY created_at, id LIMIT $6) p`,
 };

@@ -12,7 +12,13 @@ import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { applyWithinMs } from '../flow/send.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
-import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../flow/unmatched.ts';
+import {
+  bookUnmatched,
+  namesStaticCode,
+  type Unmatched,
+  unmatchedLine,
+  unmatchedOf,
+} from '../flow/unmatched.ts';
 import { closedDays, linesOfReport } from '../jobs/day-reports.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../jobs/statement-lines.ts';
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
@@ -539,6 +545,30 @@ const postEach = (deps: TrackingDeps, connection: string, all: readonly Unmatche
   bookUnmatched(deps, connection, all, true);
 
 async function compareLines(
+  deps: TrackingDeps,
+  provider: Provider,
+  accountId: string | null,
+  lines: readonly StatementLine[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+  result: Reconciled,
+): Promise<void> {
+  // A line that names a static code has no charge to query: it is all that there is to know.
+  const ofCodes = lines.filter(namesStaticCode);
+  if (accountId === null && ofCodes.length > 0)
+    await postEach(deps, provider.connection, ofCodes.map(unmatchedLine));
+  await compareOthers(
+    deps,
+    provider,
+    accountId,
+    lines.filter((line) => !namesStaticCode(line)),
+    seen,
+    compare,
+    result,
+  );
+}
+
+async function compareOthers(
   deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,

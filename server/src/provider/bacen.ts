@@ -1,7 +1,7 @@
 import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
-import { buildBrCode } from './br-code.ts';
+import { buildBrCode, buildStaticBrCode } from './br-code.ts';
 import {
   type Exchange,
   errorNameOf,
@@ -71,7 +71,7 @@ export const plainForm: ApiPixForm = {
 
 export type Charges = Pick<
   Provider,
-  'createCharge' | 'queryCharge' | 'listCharges' | 'sendRefund' | 'queryRefund'
+  'createCharge' | 'queryCharge' | 'listCharges' | 'createStaticCode' | 'sendRefund' | 'queryRefund'
 > & {
   /** `GET /pix`: every Pix received in the window, by the time it came in. */
   listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
@@ -146,6 +146,13 @@ export function bacenCharges(options: BacenOptions): Charges {
           return zone.ofNew(report, requestedAt);
         },
       });
+    },
+
+    // API Pix has no call for static codes (bacen/pix-api issue 30): the receiver writes them.
+    async createStaticCode({ amountCents, name: description, ...code }) {
+      const amount = amountCents === null ? {} : { amount: reaisOf(amountCents) };
+      const copyPaste = buildStaticBrCode({ ...code, description, pixKey, ...amount });
+      return { outcome: 'accepted', report: { copyPaste } };
     },
 
     async queryCharge(txid, requestedAt) {

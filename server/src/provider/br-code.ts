@@ -1,7 +1,7 @@
 /**
  * BR Code: the text behind a Pix QR, a list of fields of two digits of id, two digits of length and the value
- * (EMV QR Code, merchant presented, with the Central Bank's rules on top). Only the dynamic form is built: the static
- * one can be paid many times, with any amount, and never expires.
+ * (EMV QR Code, merchant presented, with the Central Bank's rules on top). The dynamic form is that of a charge. The static one can be paid
+ * many times and never expires; its identifier alone says to whom a payment of it belongs.
  */
 
 /** Two digits of length: no value is longer than 99 characters. */
@@ -41,6 +41,84 @@ export function buildBrCode(code: DynamicBrCode): string {
     field('62', field('05', '***')) +
     '6304';
   return text + crc16(text);
+}
+
+export interface StaticBrCode {
+  /** At most 77 characters. */
+  pixKey: string;
+  /** 1 to 25 letters or digits: field 62-05, the `txid` of every Pix of the code. */
+  identifier: string;
+  /** Reais as text, `12.34`; absent: the payer types it. */
+  amount?: string;
+  /** Any text: 25 characters of ASCII are left of it. */
+  merchantName: string;
+  /** Any text: 15 characters of ASCII are left of it. */
+  merchantCity: string;
+  /** For the payer; left out where the template of 99 characters has no room for it. */
+  description?: string;
+}
+
+/**
+ * The copy-and-paste text of a static code.
+ * @throws RangeError when key or identifier do not fit.
+ */
+export function buildStaticBrCode(code: StaticBrCode): string {
+  const { pixKey, identifier, amount } = code;
+  if (pixKey.length === 0 || pixKey.length > 77) throw new RangeError('the Pix key does not fit');
+  if (!/^[A-Za-z0-9]{1,25}$/.test(identifier)) throw new RangeError('the identifier does not fit');
+  const account = field('00', 'br.gov.bcb.pix') + field('01', pixKey);
+  const description = asciiOf(code.description ?? '', 72);
+  const isShown = description !== '' && account.length + 4 + description.length <= 99;
+  // Both must not be empty; the payer's bank shows the owner of the key.
+  const name = asciiOf(code.merchantName, 25) || 'RECEBEDOR';
+  const city = asciiOf(code.merchantCity, 15) || 'BRASIL';
+  const text =
+    field('00', '01') +
+    field('26', account + (isShown ? field('02', description) : '')) +
+    field('52', '0000') +
+    field('53', '986') +
+    (amount === undefined ? '' : field('54', amount)) +
+    field('58', 'BR') +
+    field('59', name) +
+    field('60', city) +
+    field('62', field('05', identifier)) +
+    '6304';
+  return text + crc16(text);
+}
+
+/** Upper-case ASCII without accents: lengths of a code count bytes, and banks refuse other signs. Signs without a letter below are left out. */
+function asciiOf(text: string, most: number): string {
+  const plain = text
+    .normalize('NFD')
+    .toUpperCase()
+    .replace(/[^\x20-\x7e]/g, '');
+  return plain.trim().slice(0, most).trim();
+}
+
+/** The identifier of a static code of ours: S and 120 bits in base32 (RFC 4648). */
+export const isStaticIdentifier = (text: string): boolean => /^S[A-Z2-7]{24}$/.test(text);
+
+/** The identifier that a `txid` names, in the form in which we keep it: banks change letters to upper case. Null: it is none of ours. */
+export function staticIdentifierOf(txid: string | null): string | null {
+  const identifier = txid?.toUpperCase() ?? '';
+  return isStaticIdentifier(identifier) ? identifier : null;
+}
+
+const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** @param bytes 15 random bytes */
+export function newStaticIdentifier(bytes: Uint8Array): string {
+  if (bytes.length !== 15) throw new RangeError('an identifier has 120 bits');
+  let text = 'S';
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    for (; bits >= 5; bits -= 5) text += base32[(held >> (bits - 5)) & 31];
+    held &= (1 << bits) - 1;
+  }
+  return text;
 }
 
 export interface ParsedBrCode {

@@ -21,6 +21,7 @@ export const heldProvider = (provider: Provider): Provider => ({
   queryCharge: asksNothing,
   listCharges: asksNothing,
   ...(provider.cancelCharge && { cancelCharge: sendsNothing }),
+  ...(provider.createStaticCode && { createStaticCode: sendsNothing }),
   sendPayout: sendsNothing,
   queryPayout: asksNothing,
   listPayouts: asksNothing,

@@ -43,6 +43,9 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     queryCharge: timed('query_charge', provider.queryCharge),
     listCharges: timed('list_charges', provider.listCharges),
     ...(provider.cancelCharge && { cancelCharge: timed('cancel_charge', provider.cancelCharge) }),
+    ...(provider.createStaticCode && {
+      createStaticCode: timed('create_static_code', provider.createStaticCode),
+    }),
     sendPayout: timed('send_payout', provider.sendPayout),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),

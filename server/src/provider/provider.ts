@@ -34,6 +34,11 @@ export interface Provider {
    * take it back; it may have been paid. A repeat is safe: nothing but the charge's end comes of it.
    */
   cancelCharge?(txid: string): Promise<SendOutcome<ChargeReport>>;
+  /**
+   * Makes a static code; only where `capabilities.staticCodes` says how. `local`: from the connection's own Pix key, and nothing is asked of the
+   * provider. `provider`: by a call, which is safe to repeat under the same identifier.
+   */
+  createStaticCode?(instruction: StaticCodeInstruction): Promise<SendOutcome<StaticCodeReport>>;
   sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
   /** `providerRef`: what the provider's first answer named it (`PayoutReport.providerRef`), where there was one. */
   queryPayout(providerId: string, providerRef?: string | null): Promise<QueryOutcome<PayoutReport>>;
@@ -94,6 +99,8 @@ export interface Capabilities {
   queryPayoutByOwnId: boolean;
   /** `cancelCharge`. */
   cancelsCharges: boolean;
+  /** How `createStaticCode` makes static codes; null: there are none. */
+  staticCodes: 'local' | 'provider' | null;
   /** One listing may answer for many charges. */
   canListCharges: boolean;
   /** The same for payouts. */
@@ -141,6 +148,21 @@ export interface ChargeInstruction {
   expirySeconds: number;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
+}
+
+export interface StaticCodeInstruction {
+  /** S and 24 letters or digits: the `txid` of every Pix of the code. */
+  identifier: string;
+  /** As the merchant names it; the payer may read it. */
+  name: string;
+  /** Null: the payer types it. */
+  amountCents: number | null;
+  merchantName: string;
+  merchantCity: string;
+}
+
+export interface StaticCodeReport {
+  copyPaste: string;
 }
 
 export interface PayoutInstruction {

@@ -142,6 +142,7 @@ describe('The rows that the dearest call of a kind reads', () => {
         ['/payments', '/payments?kind=transfer&limit=100'],
         ['/payments/:id', '/payments/PAYMENT'],
         ['/payments/:id/refunds', '/payments/PAYMENT/refunds?limit=100'],
+        ['/static-codes', '/static-codes?limit=100'],
         ['/disputes', '/disputes'],
         ['/webhooks', '/webhooks'],
         ['/webhooks/event-types', '/webhooks/event-types'],
@@ -214,6 +215,9 @@ describe('The rows that the dearest call of a kind reads', () => {
     `${ofApi}/disputes/:id/defence`,
     `${ofApi}/events/stream`,
     `${ofApi}/refunds/:id`,
+    `${ofApi}/static-codes/:id`,
+    // Bounded as a page of payments is; `static-codes.test.ts` reads it.
+    `${ofApi}/static-codes/:id/payments`,
     `${ofApi}/webhooks/:id/deliveries/:deliveryId`,
     `${ofPanel}/events/stream`,
     `${ofPanel}/members/:id/sessions`,

@@ -19,11 +19,12 @@ export const findPayment = async (sql: Queries, scope: Scope, id: string): Promi
   (await sql.run<Payment>(selectOne, [scope.accountId, id, scope.operationId]))[0];
 
 /** The columns that are shown. History, wide fingerprint and sealed key are left out: they are never shown, and each costs parsing per row. */
-const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p.amount_cents AS "amountCents", p.fee_cents AS "feeCents",
+export const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p.amount_cents AS "amountCents", p.fee_cents AS "feeCents",
   p.created_at AS "createdAt", p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt",
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
   p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
-  p.request_key AS "requestKey", p.metadata, p.refunded_cents AS "refundedCents"`;
+  p.request_key AS "requestKey", p.metadata, p.refunded_cents AS "refundedCents",
+  p.static_code_id AS "staticCodeId", p.payment_link_id AS "paymentLinkId"`;
 
 /** A subquery that gives a value is looked up by its key for each row. EXISTS may be planned as a hash of everything that is open. */
 const selectMany: Statement = {

@@ -84,6 +84,8 @@ export const PaymentSchema = Type.Object(
     card: Type.Optional(Card),
     requestKey: Type.Optional(Uuid('Key of the request that created it; not in lists')),
     metadata: Type.Optional(MetadataShown),
+    staticCodeId: Type.Optional(Uuid('Static code that was paid')),
+    paymentLinkId: Type.Optional(Uuid('Payment link that it was made by')),
   },
   { title: 'Payment', examples: [paymentExample] },
 );

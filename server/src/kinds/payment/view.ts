@@ -27,6 +27,14 @@ const notices: Record<Notice, Record<Language, string>> = {
     en: 'A Pix was received for this failed charge. It enters the balance only after review.',
     'pt-BR': 'Um Pix foi recebido nesta cobrança que falhou. Ele só entra no saldo após análise.',
   },
+  amount_differs_from_code: {
+    en: 'The payer sent another amount than the static code names.',
+    'pt-BR': 'O pagador enviou um valor diferente do que está no QR fixo.',
+  },
+  code_retired: {
+    en: 'This static code was retired before it was paid.',
+    'pt-BR': 'Este QR fixo foi desativado antes deste pagamento.',
+  },
 };
 
 /** Of a failed charge, by its reason. A charge fails for these two reasons only. */
@@ -69,6 +77,8 @@ export type ShownPayment = Pick<
   | 'requestKey'
   | 'metadata'
   | 'refundedCents'
+  | 'staticCodeId'
+  | 'paymentLinkId'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -99,6 +109,8 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
   if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
   if (payment.metadata !== null) view.metadata = payment.metadata;
+  if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
+  if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
   return view;
 }
 

@@ -1,5 +1,6 @@
 import { byCell, findOwnersInCells } from '../../flow/in-cells.ts';
 import { takeAllowedQuery } from '../../flow/query.ts';
+import { paymentsOfCodes } from '../../flow/static-codes.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import { ownReferencesOf } from '../../flow/unmatched.ts';
 import { findUnknown } from '../../jobs/statement.sql.ts';
@@ -91,9 +92,11 @@ async function linesWeLack(deps: TrackingDeps, provider: Provider, day: string):
   );
   const lacking = new Set(unknown.flat().map(lineKey));
   const booked = await findBooked(deps.sql, connection, outcome.reports.flatMap(ownReferencesOf));
+  const paidCodes = await paymentsOfCodes(deps, connection, outcome.reports);
   return outcome.reports.filter((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     if (ownReferencesOf(line).some((reference) => booked.has(reference))) return false;
+    if (line.kind === 'received' && line.endToEnd !== null && paidCodes.has(line.endToEnd)) return false;
     return id === null || !ours.has(id) || lacking.has(lineKey(line));
   });
 }

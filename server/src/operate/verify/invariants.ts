@@ -101,6 +101,8 @@ export interface StoredAccount {
   lostKeys: number;
   /** Payments that another connection has than the one that the books have them on. */
   bookedElsewhere: number;
+  /** Static codes, of up to 20,000 payments each, that count others than they have. */
+  miscountedCodes: number;
   /** Of the account's own chain, and the returns to payers that are `unknown` or `pending`, at the same moment. */
   own: { reserved: number; openCents: number };
 }
@@ -144,6 +146,10 @@ export interface StoredPayment {
   returnedCents: number;
   /** The sum of its refunds, as it is stored with the charge. */
   refundedCents: number;
+  /** The static code that it was paid by; null: none. */
+  staticCodeId: string | null;
+  /** The code is one of its account, operation and connection. */
+  codeIsOurs: boolean;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
   operationDeleted: boolean;
@@ -543,13 +549,15 @@ export const invariants: readonly Invariant[] = [
   {
     number: 20,
     name: 'only allowed transitions, and no way out of a terminal state but expired to paid',
-    payment: ({ history, status }) => {
+    payment: ({ history, status, staticCodeId }) => {
       const routed = history.filter(({ cause }) => cause?.by === 'route');
       const moved = routed.find((step) => step.status !== 'unknown');
       if (moved) return `moved to another connection while ${moved.status}`;
       const states = history.filter((step) => !routed.includes(step)).map((step) => step.status);
       const start = states[0];
-      if (start !== 'unknown' && start !== 'draft') return `begins as ${start}`;
+      // The Pix of a static code makes its payment: nothing was known of it before it was paid.
+      const isBornPaid = staticCodeId !== null && start === 'paid';
+      if (start !== 'unknown' && start !== 'draft' && !isBornPaid) return `begins as ${start}`;
       if (states.at(-1) !== status) return `is ${status}, and its history ends as ${states.at(-1)}`;
       for (const [index, state] of states.slice(1).entries()) {
         const before = states[index] as string;
@@ -1104,6 +1112,20 @@ export const invariants: readonly Invariant[] = [
         faultOfIdentity('it', payment),
         ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
       ),
+  },
+  {
+    number: 67,
+    name: 'a payment of a static code is paid from its beginning, by a code of its account, operation and connection that counts it',
+    account: ({ miscountedCodes }) =>
+      miscountedCodes === 0 ? null : `${miscountedCodes} static codes count other payments than they have`,
+    payment: ({ staticCodeId, codeIsOurs, kind, status, history, intentState }) =>
+      staticCodeId === null
+        ? null
+        : first(
+            codeIsOurs ? null : 'its static code is none of its account, operation and connection',
+            kind === 'deposit' && status === 'paid' && history.length === 1 ? null : `is a ${status} ${kind}`,
+            intentState === null ? null : 'something of it is to be sent',
+          ),
   },
 ];
 

@@ -21,7 +21,10 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
         AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys",
       (SELECT count(*) FROM lost_payment l JOIN payment p ON p.account_id = l.account_id AND p.id = l.payment_id
-        WHERE l.account_id = a.id AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection) AS "bookedElsewhere"
+        WHERE l.account_id = a.id AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection) AS "bookedElsewhere",
+      (SELECT count(*) FROM static_code s WHERE s.account_id = a.id AND s.paid_count <= 20000
+        AND (s.paid_count, s.paid_cents) <> (SELECT count(*), coalesce(sum(p.amount_cents), 0)::bigint FROM payment p
+          WHERE p.account_id = s.account_id AND p.static_code_id = s.id)) AS "miscountedCodes"
     FROM account a WHERE ${condition}`;
 
 const selectAccounts: Statement = {
@@ -272,7 +275,9 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
-    p.refunded_cents AS "refundedCents", p.history, p.command,
+    p.refunded_cents AS "refundedCents", p.history, p.command, p.static_code_id AS "staticCodeId",
+    EXISTS (SELECT FROM static_code s WHERE s.account_id = p.account_id AND s.id = p.static_code_id
+      AND s.operation_id = p.operation_id AND s.connection = p.connection) AS "codeIsOurs",
     o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.identity AS "intentIdentity", n.lease_until IS NOT NULL AS leased,
     p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
     CASE WHEN n.payment_id IS NULL THEN 0

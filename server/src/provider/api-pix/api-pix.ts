@@ -79,6 +79,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     payouts: false,
     queryPayoutByOwnId: false,
     cancelsCharges: false,
+    staticCodes: 'local',
     canListCharges: options.listsCharges ?? true,
     canListPayouts: false,
     // Without the permission a refund is refused here, before it is recorded, and not by the bank.

@@ -185,6 +185,7 @@ function capabilitiesOf(
     payouts: true,
     queryPayoutByOwnId: true,
     cancelsCharges: false,
+    staticCodes: 'local',
     canListCharges: true,
     canListPayouts: true,
     canRefund: true,

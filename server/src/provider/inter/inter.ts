@@ -198,6 +198,7 @@ export function createInterProvider(options: InterOptions): Provider {
     payouts: true,
     queryPayoutByOwnId: false,
     cancelsCharges: false,
+    staticCodes: 'local',
     canListCharges: true,
     canListPayouts: false,
     canRefund: true,

@@ -1,4 +1,5 @@
 import { wholeCentsOf } from '../../ground/money.ts';
+import { staticIdentifierOf } from '../br-code.ts';
 import type { Reply } from '../exchange.ts';
 import type {
   ChargeReport,
@@ -164,10 +165,21 @@ export function readTransaction(value: unknown, txid: string | null): Moved | nu
   const amountCents = amountOf(pix.value);
   const paidAt = timeOf(pix.time) ?? timeOf(pix.createdAt);
   if (endToEnd === null || amountCents === null || paidAt === null) return null;
-  const charge = textOf(recordOf(pix.charge)?.correlationID);
+  const charge = textOf(recordOf(pix.charge)?.correlationID) ?? staticCodeOf(pix);
   // An answer about one charge may hold the Pix of another: a filter that a server does not know is left out of account.
   if (txid !== null && charge !== null && charge !== txid) return { kind: 'other' };
   return { kind: 'received', pix: { endToEnd, amountCents, paidAt, txid: txid ?? charge, returns: [] } };
+}
+
+/** `transactionID` is the `txid` of the Pix: of a static code its identifier. Of a charge it is Woovi's own name, which is none of ours. */
+export const staticCodeOf = (pix: Record<string, unknown>): string | null =>
+  staticIdentifierOf(textOf(recordOf(pix.pixQrCode)?.identifier)) ??
+  staticIdentifierOf(textOf(pix.transactionID));
+
+/** `{pixQrCode}` of a creation or a query: the text of the code. Null: it is another code, or cannot be read. */
+export function staticCodeIn(value: unknown, identifier: string): string | null {
+  const code = recordOf(recordOf(value)?.pixQrCode);
+  return staticIdentifierOf(textOf(code?.identifier)) === identifier ? textOf(code?.brCode) : null;
 }
 
 // --------------------------------------------------------------------------------------------- payouts

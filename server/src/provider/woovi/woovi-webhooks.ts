@@ -6,7 +6,7 @@ import { textOf } from '../../ports/outside-text.ts';
 import type { WebhookDelivery, WebhookNews } from '../provider.ts';
 import { unreadItem } from '../unread.ts';
 import { callerHeaders } from '../wire.ts';
-import { readPayout, readReturn, readTransaction, recordOf } from './woovi-bodies.ts';
+import { readPayout, readReturn, readTransaction, recordOf, staticCodeOf } from './woovi-bodies.ts';
 
 /** Woovi's deliveries: one event a delivery, signed with a key that it publishes. */
 
@@ -187,7 +187,8 @@ export function readDelivery(body: Record<string, unknown>, addressing: Addressi
     case 'CHARGE_COMPLETED_NOT_SAME_CUSTOMER_PAYER':
     case 'TRANSACTION_RECEIVED': {
       const txid = recordOf(body.charge)?.correlationID;
-      const moved = readTransaction(body.pix, typeof txid === 'string' ? txid : null);
+      const code = staticCodeOf({ pixQrCode: body.pixQrCode });
+      const moved = readTransaction(body.pix, typeof txid === 'string' ? txid : code);
       if (moved?.kind === 'received') news.received.push(moved.pix);
       else if (moved === null) unreadable();
       break;

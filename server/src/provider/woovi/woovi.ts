@@ -46,6 +46,8 @@ import type {
   RefundReport,
   SendOutcome,
   StatementLine,
+  StaticCodeInstruction,
+  StaticCodeReport,
   Unclear,
   UnnamedReturn,
   UnreadKind,
@@ -70,6 +72,7 @@ import {
   recordOf,
   refusalOf,
   saysNotFound,
+  staticCodeIn,
   waitsForApproval,
 } from './woovi-bodies.ts';
 import {
@@ -210,6 +213,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     payouts: true,
     queryPayoutByOwnId: true,
     cancelsCharges: false,
+    staticCodes: 'provider',
     canListCharges: true,
     canListPayouts: true,
     canRefund: true,
@@ -252,6 +256,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     },
     createCharge: (instruction) => createCharge(deps, instruction),
     queryCharge: (txid) => queryCharge(deps, txid),
+    createStaticCode: (instruction) => createStaticCode(deps, instruction),
     listCharges: (window) => listCharges(deps, window),
     sendRefund: (instruction) => sendRefund(deps, instruction),
     queryRefund: (_endToEnd, providerId) => queryRefund(deps, providerId),
@@ -364,6 +369,40 @@ function chargeBody(instruction: ChargeInstruction): unknown {
       ...(description === '' ? [] : [{ key: 'Descrição', value: description }]),
     ],
   };
+}
+
+const staticPath = '/api/v1/qrcode-static';
+
+/**
+ * A static code is known by its identifier, which is also our `correlationID` (docs/pix-qr-code). A repeat is refused with a sentence that no
+ * document fixes, so after every refusal the code is asked for: what is there was made before.
+ */
+async function createStaticCode(
+  { exchange, clock, limits }: Deps,
+  { identifier, name, amountCents }: StaticCodeInstruction,
+): Promise<SendOutcome<StaticCodeReport>> {
+  const value = amountCents === null ? {} : { value: amountCents };
+  const reply = await exchange({
+    method: 'POST',
+    path: staticPath,
+    body: { name, identifier, correlationID: identifier, ...value },
+    timeoutMs: limits.sendTimeoutMs,
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const copyPaste = staticCodeIn(reply.body, identifier);
+    return copyPaste === null ? unclear(reply, clock) : { outcome: 'accepted', report: { copyPaste } };
+  }
+  if (errorOf(reply)?.status !== 400) return unclear(reply, clock);
+  const known = await exchange({ method: 'GET', path: `${staticPath}/${idPart(identifier)}` });
+  const copyPaste =
+    known.kind === 'answer' && isSuccess(known.status) ? staticCodeIn(known.body, identifier) : null;
+  if (copyPaste !== null) return { outcome: 'accepted', report: { copyPaste } };
+  const error = errorOf(known);
+  if (error && saysNotFound(error))
+    return { outcome: 'refused', reason: 'provider_refused', detail: '400 error', ...wordsIn(reply) };
+  return unclear(known, clock);
 }
 
 async function queryCharge(deps: Deps, txid: string): Promise<QueryOutcome<ChargeReport>> {

@@ -6,6 +6,7 @@ import type { Queries } from '../../ports/sql.ts';
  */
 const writeOrder = [
   'payment',
+  'static_code',
   'refund',
   'known_return',
   'draft',

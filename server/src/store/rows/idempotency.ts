@@ -26,8 +26,20 @@ export function paymentIdFor(
   digest.writeUInt32BE(account.number, 0);
   digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
   digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
+  return uuidOf(digest);
+}
+
+function uuidOf(digest: Buffer): string {
   const hex = digest.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A request key that no caller can know beforehand: of what a Pix makes, and no request. A UUIDv8 of 122 bits of the HMAC. */
+export function requestKeyFor(identity: Buffer, accountId: string, of: string): string {
+  const digest = macOf(identity)(`request key\0${accountId}\0${of}`);
+  digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
+  digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
+  return uuidOf(digest);
 }
 
 /** The number of the account that a payment id belongs to, if it is one of ours at all. */
@@ -58,7 +70,7 @@ export const sameRequest = (taken: Buffer, repeated: Buffer): boolean =>
 
 /** The use of a request key. */
 export interface KeyUse {
-  resource: 'payment' | 'operation' | 'webhook' | 'refund';
+  resource: 'payment' | 'operation' | 'webhook' | 'refund' | 'static_code' | 'payment_link';
   resourceId: string;
   fingerprint: Buffer;
 }

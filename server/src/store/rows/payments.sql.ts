@@ -55,6 +55,8 @@ export const payments = defineTable<Payment>({
     refundedCents: cents.later,
     receiver: jsonb.orNull.later,
     disputed: boolean.later,
+    staticCodeId: uuid.orNull,
+    paymentLinkId: uuid.orNull,
   },
 });
 
@@ -97,6 +99,24 @@ export const findOwners = (
   ids: readonly { accountNumber: number; id: string }[],
 ): Promise<PaymentOwner[]> =>
   sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);
+
+const known: Statement = {
+  name: 'payment_known',
+  text: `SELECT p.id, p.amount_cents AS "amountCents" FROM payment p
+    JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+/** The amounts of those that are there, by id. */
+export async function findKnownPayments(
+  sql: Queries,
+  wanted: readonly { accountId: string; id: string }[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.run<{ id: string; amountCents: number }>(known, [
+    wanted.map(({ accountId }) => accountId),
+    wanted.map(({ id }) => id),
+  ]);
+  return new Map(rows.map(({ id, amountCents }) => [id, amountCents]));
+}
 
 const connectionOf: Statement = {
   name: 'payment_connection',

@@ -1,0 +1,261 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { verified } from '@vintem/testkit/verified.ts';
+import { parsePix } from 'pix-utils';
+import { PNG } from 'pngjs';
+import decodeQR from 'qr/decode.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bookUnmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import type { StatementLine } from '../../src/provider/provider.ts';
+
+/** Codes that merchants print: who is paid by them, whatever reports it, how often and in which order. */
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+interface Code {
+  id: string;
+  identifier: string;
+}
+
+async function newCode(merchant: Merchant, body: object = {}): Promise<Code & Record<string, unknown>> {
+  const order = { name: 'Balcão 1', requestKey: crypto.randomUUID(), ...body };
+  const made = await merchant.call('POST', '/static-codes', order);
+  expect(made.status).toBe(201);
+  return made.body;
+}
+
+const payCode = async (identifier: string, amountCents: number): Promise<string> =>
+  (await service.simulator.control('POST', '/control/static', { identifier, amountCents })).body.endToEnd;
+
+const paymentsOf = async (merchant: Merchant, id: string) =>
+  (await merchant.call('GET', `/static-codes/${id}/payments`)).body.payments as Record<string, unknown>[];
+
+const line = (identifier: string, endToEnd: string, amountCents = 1500): StatementLine => ({
+  ...{ id: endToEnd, rtrId: null, at: Date.now(), kind: 'received', amountCents, endToEnd },
+  providerId: identifier,
+});
+
+const newEndToEnd = (): string =>
+  `E99999999202611270500${crypto.randomUUID().replaceAll('-', '').slice(0, 11)}`;
+
+const openIncidents = (pix: string) =>
+  service.database.admin<{ kind: string; detail: object }>(
+    `SELECT kind, detail FROM incident WHERE detail ->> 'pix' = $1`,
+    [pix],
+  );
+
+describe('a static code', () => {
+  test('says the same to pix-utils and to a decoder of its image, and carries an identifier of its own', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant, { amountCents: 1234 });
+    expect(code).toMatchObject({
+      name: 'Balcão 1',
+      amountCents: 1234,
+      status: 'active',
+      paidCount: 0,
+      paidCents: 0,
+    });
+    expect(code.identifier).toMatch(/^S[A-Z2-7]{24}$/);
+    expect(parsePix(code.copyPaste as string)).toMatchObject({
+      ...{ type: 'STATIC', transactionAmount: 12.34, txid: code.identifier, merchantCity: 'BRASIL' },
+    });
+    const image = PNG.sync.read(Buffer.from((code.qrCodeBase64 as string).split(',')[1] as string, 'base64'));
+    expect(decodeQR(image)).toBe(code.copyPaste);
+  });
+
+  test('is made once for a request key, and another body under it is refused', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const first = await newCode(merchant, { requestKey });
+    const again = await merchant.call('POST', '/static-codes', { name: 'Balcão 1', requestKey });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first);
+    const other = await merchant.call('POST', '/static-codes', { name: 'Balcão 2', requestKey });
+    expect(other.body.code).toBe('idempotency_conflict');
+    const charge = await merchant.charge({ requestKey });
+    expect(charge.body.code).toBe('idempotency_conflict');
+  });
+
+  test('is seen by its own operation alone, and a list has pages', async () => {
+    const [merchant, other] = [await service.newMerchant(), await service.newMerchant()];
+    const codes = [await newCode(merchant), await newCode(merchant), await newCode(merchant)];
+    const page = (await merchant.call('GET', '/static-codes?limit=2')).body;
+    expect(page).toMatchObject({ hasMore: true });
+    const rest = (await merchant.call('GET', `/static-codes?limit=2&cursor=${page.nextCursor}`)).body;
+    const listed = [...page.staticCodes, ...rest.staticCodes].map(({ id }: Code) => id);
+    expect(listed).toEqual(codes.map(({ id }) => id).reverse());
+    for (const path of ['', '/payments'])
+      expect((await other.call('GET', `/static-codes/${codes[0]?.id}${path}`)).body.code).toBe(
+        'static_code_not_found',
+      );
+    const stolen = await other.call('PATCH', `/static-codes/${codes[0]?.id}`, { status: 'retired' });
+    expect(stolen.status).toBe(404);
+  });
+});
+
+describe('a Pix of a static code', () => {
+  test('becomes a paid charge of its merchant, once, however often it is delivered and listed', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant, { metadata: { store: 'centro' } });
+    await service.simulator.behave({ webhook: 'duplicate' });
+    const endToEnd = await payCode(code.identifier, 1500);
+    await until(async () => (await paymentsOf(merchant, code.id)).length > 0);
+    await service.simulator.behave({});
+    const listed = unmatchedLine(line(code.identifier.toLowerCase(), endToEnd));
+    await bookUnmatched(service.runtime, 'simulator', [listed, listed], true);
+    expect(await paymentsOf(merchant, code.id)).toEqual([
+      expect.objectContaining({
+        ...{ kind: 'deposit', status: 'paid', amountCents: 1500, netAmountCents: 1500, endToEnd },
+        ...{ staticCodeId: code.id, metadata: { store: 'centro' } },
+      }),
+    ]);
+    expect(await merchant.balanceCents()).toBe(1500);
+    expect((await merchant.call('GET', `/static-codes/${code.id}`)).body).toMatchObject({
+      paidCount: 1,
+      paidCents: 1500,
+    });
+    const { events } = (await merchant.call('GET', '/events?type=charge.paid')).body;
+    expect(events).toHaveLength(1);
+    expect(await openIncidents(endToEnd)).toEqual([]);
+  });
+
+  test('is found by the statement alone, and its webhook changes nothing afterwards', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const endToEnd = newEndToEnd();
+    const pix = { endToEnd, amountCents: 1500, paidAt: Date.now(), txid: code.identifier, returns: [] };
+    const fromList = unmatchedLine(line(code.identifier, endToEnd));
+    const fromDelivery = unmatchedOf({ received: [pix], payouts: [] }, Date.now());
+    await bookUnmatched(service.runtime, 'simulator', [fromList], true);
+    await bookUnmatched(service.runtime, 'simulator', fromDelivery, true);
+    expect(await paymentsOf(merchant, code.id)).toHaveLength(1);
+    expect(await merchant.balanceCents()).toBe(1500);
+  });
+
+  test('goes to the merchant whose identifier it carries, although both share the Pix key', async () => {
+    const [baker, florist] = [await service.newMerchant(), await service.newMerchant()];
+    const [bread, roses] = [await newCode(baker), await newCode(florist)];
+    await Promise.all([payCode(bread.identifier, 700), payCode(roses.identifier, 9900)]);
+    await until(async () => (await florist.balanceCents()) === 9900 && (await baker.balanceCents()) === 700);
+    expect((await paymentsOf(baker, bread.id)).map((one) => one.amountCents)).toEqual([700]);
+  });
+
+  test('under an identifier that no account has stands in suspense until a person decides', async () => {
+    const identifier = `S${'A'.repeat(24)}`;
+    const endToEnd = await payCode(identifier, 4200);
+    await until(async () => (await openIncidents(endToEnd)).length > 0);
+    expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: true } }]);
+  });
+
+  test('of another amount than the code names is credited as it came, with a notice and no incident', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant, { amountCents: 1000 });
+    await payCode(code.identifier, 999);
+    await until(async () => (await merchant.balanceCents()) === 999);
+    const [payment] = await paymentsOf(merchant, code.id);
+    expect(payment).toMatchObject({ amountCents: 999, status: 'paid' });
+    expect(payment?.notice).toMatch(/another amount/);
+  });
+
+  test('of a retired code is credited, since paper cannot be taken back', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const retired = await merchant.call('PATCH', `/static-codes/${code.id}`, { status: 'retired' });
+    expect(retired.body.status).toBe('retired');
+    await payCode(code.identifier, 800);
+    await until(async () => (await merchant.balanceCents()) === 800);
+    expect((await paymentsOf(merchant, code.id))[0]?.notice).toMatch(/retired/);
+  });
+
+  test('below the fee pays the fee alone', async () => {
+    const merchant = await service.newMerchant();
+    await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, { depositFeeCents: 50 });
+    const code = await newCode(merchant);
+    await payCode(code.identifier, 30);
+    await until(async () => (await paymentsOf(merchant, code.id)).length > 0);
+    expect((await paymentsOf(merchant, code.id))[0]).toMatchObject({ feeCents: 30, netAmountCents: 0 });
+    expect(await merchant.balanceCents()).toBe(0);
+  });
+
+  test('is given back by a refund as any paid charge is', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    await payCode(code.identifier, 1500);
+    await until(async () => (await merchant.balanceCents()) === 1500);
+    const [payment] = await paymentsOf(merchant, code.id);
+    const refund = await merchant.call('POST', `/payments/${payment?.id}/refunds`, {
+      amountCents: 600,
+      requestKey: crypto.randomUUID(),
+    });
+    expect(refund.status).toBe(201);
+    await until(
+      async () => (await merchant.call('GET', `/refunds/${refund.body.id}`)).body.status === 'completed',
+    );
+    expect(await merchant.balanceCents()).toBe(900);
+    expect((await merchant.call('GET', `/payments/${payment?.id}`)).body.refundedCents).toBe(600);
+  });
+
+  test('that the provider takes back debits the merchant once', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const endToEnd = await payCode(code.identifier, 1500);
+    await until(async () => (await merchant.balanceCents()) === 1500);
+    const back = await service.simulator.control('POST', `/control/charges/${code.identifier}/return`, {
+      ...{ endToEnd, amountCents: 400 },
+    });
+    await until(async () => (await merchant.balanceCents()) === 1100);
+    const { id, rtrId } = back.body;
+    const debited = { ...line(code.identifier, endToEnd, 400), kind: 'debited', id, rtrId } as const;
+    await bookUnmatched(service.runtime, 'simulator', [unmatchedLine(debited)], true);
+    expect(await merchant.balanceCents()).toBe(1100);
+  });
+
+  test('that a list named without its identifier before stays what it was, and a person looks', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const endToEnd = newEndToEnd();
+    const nameless = { ...line(code.identifier, endToEnd), providerId: null };
+    await bookUnmatched(service.runtime, 'simulator', [unmatchedLine(nameless)], true);
+    await bookUnmatched(service.runtime, 'simulator', [unmatchedLine(line(code.identifier, endToEnd))], true);
+    expect(await merchant.balanceCents()).toBe(0);
+    expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: false } }]);
+  });
+
+  test('is not made by the word of a delivery that proves nothing', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    await bookUnmatched(
+      service.runtime,
+      'simulator',
+      [unmatchedLine(line(code.identifier, newEndToEnd()))],
+      false,
+    );
+    expect(await paymentsOf(merchant, code.id)).toEqual([]);
+  });
+});
+
+test('Invariants hold over the books of all merchants with static codes, and a wrong count or a stranger’s code breaks them', async () => {
+  const merchant = await service.newMerchant();
+  const code = await newCode(merchant);
+  await payCode(code.identifier, 1500);
+  await until(async () => (await merchant.balanceCents()) === 1500);
+  const faults = async () =>
+    (await verified(service, { accountId: merchant.ownerId })).checks.filter((one) => !one.ok);
+  expect(await faults()).toEqual([]);
+  await service.database.admin('UPDATE static_code SET paid_count = 2 WHERE id = $1', [code.id]);
+  expect(await faults()).toHaveLength(1);
+  await service.database.admin('UPDATE static_code SET paid_count = 1, connection = $2 WHERE id = $1', [
+    code.id,
+    'live',
+  ]);
+  expect(await faults()).toHaveLength(1);
+  await service.database.admin('UPDATE static_code SET connection = $2 WHERE id = $1', [
+    code.id,
+    'simulator',
+  ]);
+});
