@@ -11,7 +11,7 @@ import { byCell } from './in-cells.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** What is reported of one Pix: what it moved, or what came back of it, or both. */
+/** A report of one Pix: what it moved, or what came back of it, or both. */
 export interface ReportedPix {
   /** Of a static code, in the form of ours; null or absent: it names none. */
   identifier?: string | null;
