@@ -430,6 +430,22 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/incidents-odd-money.test.ts',
   },
   {
+    name: 'a failure that nothing calls final releases the amount at once',
+    file: 'server/src/provider/inter/inter.ts',
+    line: 'if (at === null || deps.clock.now() - at < deps.failureStandsMs) return underWay;',
+    with: '',
+    rig: 'suite',
+    test: 'server/test/provider/inter-foreign.test.ts',
+  },
+  {
+    name: 'a failure releases the amount although the statement has its debit',
+    file: 'server/src/provider/inter/inter-statement.ts',
+    line: 'if (found) return found;',
+    with: 'if (found) return null;',
+    rig: 'suite',
+    test: 'server/test/provider/inter-foreign.test.ts',
+  },
+  {
     name: 'the answer about one charge is believed of a Pix that names another',
     file: 'server/src/provider/woovi/woovi-bodies.ts',
     line: 'if (txid !== null && charge !== null && charge !== txid) return',
@@ -840,8 +856,8 @@ export const bugs: Bug[] = [
   {
     name: 'a status of Inter that is new refuses',
     file: 'server/src/provider/inter/inter-bodies.ts',
-    line: "refused.has(wire) ? 'refused' : 'pending'",
-    with: "pending.has(wire) ? 'pending' : 'refused'",
+    line: `refused.has(wire) || hasFailed ? 'refused' : 'pending';`,
+    with: `!pending.has(wire) ? 'refused' : 'pending';`,
     rig: 'suite',
     test: 'server/test/provider/inter-foreign.test.ts',
   },

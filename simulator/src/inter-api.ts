@@ -98,7 +98,7 @@ function statement(desk: ClientDesk, query: URLSearchParams): Outcome {
   const answer = (nothing: boolean) => {
     const all = (nothing ? [] : desk.bank.statement)
       .filter((line) => ownOf(desk, line) !== undefined)
-      .map(statementLine)
+      .map((line) => statementLine(line, desk.bank.payouts.get(line.idEnvio ?? '')))
       .filter(({ dataTransacao }) => dataTransacao >= from && dataTransacao <= to)
       .filter((one) => type === null || one.tipoTransacao === type)
       .filter((one) => operation === null || one.tipoOperacao === operation);

@@ -102,7 +102,16 @@ const shownAs = {
 } as const;
 
 /** A line of the enriched statement. */
-export function statementLine({ id, kind, at, amountCents, endToEnd, txid }: StatementLine) {
+export function statementLine(
+  { id, kind, at, amountCents, endToEnd, txid }: StatementLine,
+  payout: Payout | undefined,
+) {
+  const ofPayout = kind === 'PIX_ENVIADO' &&
+    payout !== undefined && {
+      codigoSolicitacao: codeOf(payout),
+      chavePixRecebedor: payout.pixKey,
+      descricaoPix: payout.payerInfo ?? '',
+    };
   return {
     idTransacao: Buffer.from(id).toString('base64'),
     dataInclusao: localTime(at),
@@ -110,7 +119,12 @@ export function statementLine({ id, kind, at, amountCents, endToEnd, txid }: Sta
     ...shownAs[kind],
     valor: toReais(amountCents),
     descricao: shownAs[kind].titulo,
-    detalhes: { endToEndId: endToEnd, ...(txid === undefined ? {} : { txId: txid }) },
+    detalhes: {
+      tipoDetalhe: 'PIX',
+      endToEndId: endToEnd,
+      ...(txid === undefined ? {} : { txId: txid }),
+      ...ofPayout,
+    },
   };
 }
 

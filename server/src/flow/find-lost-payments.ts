@@ -33,13 +33,13 @@ export function strayOfReport(report: ChargeReport | PayoutReport): Stray | null
 }
 
 /** Null: the line names no id of our form. */
-export function strayOfLine({ providerId, kind, amountCents }: StatementLine): Stray | null {
+export function strayOfLine({ providerId, providerRef, kind, amountCents }: StatementLine): Stray | null {
   const paymentId = providerId === null ? null : ownId(providerId);
   if (paymentId === null) return null;
   const sent = kind === 'sent' || kind === 'returned';
   return {
     ...{ paymentId, kind: sent ? 'transfer' : 'deposit', status: 'settled' },
-    ...{ providerRef: null, amountCents },
+    ...{ providerRef: providerRef ?? null, amountCents },
   };
 }
 

@@ -80,20 +80,17 @@ export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs:
 /**
  * Confirms a delivery that is not believed by itself: its payments are queried, as soon as the limit allows. A payment that is
  * followed is only made due, so that a listing may answer for many; one that has ended is queried here.
+ * @param providerRef the provider's own name of the one that is confirmed, where it is known
  * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
  */
 export async function confirm(
   deps: TrackingDeps,
   provider: Provider,
   owners: readonly PaymentOwner[],
+  providerRef: string | null = null,
 ): Promise<void> {
   const { connection } = provider;
-  const asked = (owner: PaymentOwner): Asked => ({
-    ...owner,
-    paymentId: owner.id,
-    connection,
-    providerRef: null,
-  });
+  const asked = (owner: PaymentOwner): Asked => ({ ...owner, paymentId: owner.id, connection, providerRef });
   const followed = owners.filter((owner) => owner.followed).map(asked);
   if (followed.length > 0) {
     await makeDue(deps.sql, followed, deps.clock.now());

@@ -246,7 +246,7 @@ async function answerInCell(
   for (const owner of owners) {
     const { accountId, id: paymentId } = owner;
     try {
-      await confirm(deps, provider, [owner]);
+      await confirm(deps, provider, [owner], lineOf.get(paymentId)?.providerRef);
       // Only now: the line may name a return otherwise than its webhook did, or the webhook may have been under way. One that is
       // followed is queried again.
       const ofPayment = news.filter((line) => line.paymentId === paymentId);

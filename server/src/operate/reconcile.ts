@@ -7,7 +7,7 @@ import {
   strayOfReport,
   strayOfUnread,
 } from '../flow/find-lost-payments.ts';
-import { findOwnersInCells } from '../flow/in-cells.ts';
+import { byCell, findOwnersInCells } from '../flow/in-cells.ts';
 import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { applyWithinMs } from '../flow/send.ts';
@@ -20,6 +20,7 @@ import {
   unmatchedOf,
 } from '../flow/unmatched.ts';
 import { closedDays, linesOfReport } from '../jobs/day-reports.ts';
+import { findNews } from '../jobs/statement.sql.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../jobs/statement-lines.ts';
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
@@ -578,7 +579,10 @@ async function compareOthers(
   result: Reconciled,
 ): Promise<void> {
   const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
-  const unseen = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
+  const listed = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
+  const unseen = provider.capabilities.canListPayouts
+    ? listed
+    : await withNews(deps, provider, listed, result);
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
   const owners = await ownersOf(deps, provider, ids);
   let outages = 0;
@@ -590,7 +594,7 @@ async function compareOthers(
     if (providerId !== null) {
       // Created before the window: what the provider says of it as a whole, with the ids of its returns.
       const direction = kind === 'received' || kind === 'debited' ? 'received' : 'sent';
-      const outcome = await queryPix(deps, provider, direction, providerId);
+      const outcome = await queryPix(deps, provider, direction, providerId, line.providerRef);
       if (outcome.outcome === 'found') {
         await compare([outcome.report]);
         there.add(providerId);
@@ -610,6 +614,39 @@ async function compareOthers(
     if (!owner) await takeStray(deps, provider, strayOfLine(line), result);
     await postEach(deps, provider.connection, [unmatchedLine(line)]);
   }
+}
+
+/**
+ * Without the payouts that the books have as well. Where a provider lists no payouts each line would cost a query of its own, and the one that does so
+ * (Inter) allows twenty a minute.
+ */
+async function withNews(
+  deps: TrackingDeps,
+  provider: Provider,
+  lines: readonly StatementLine[],
+  result: Reconciled,
+): Promise<StatementLine[]> {
+  const named = lines.flatMap((line) => {
+    const id = line.kind === 'sent' && line.providerId !== null ? paymentIdOf(line.providerId) : null;
+    return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
+  });
+  const known = new Set(
+    (
+      await ownersOf(
+        deps,
+        provider,
+        named.flatMap(({ providerId }) => providerId ?? []),
+      )
+    ).keys(),
+  );
+  for (const cell of await byCell(deps, named)) {
+    const { unknown, strays } = await findNews(cell.deps.sql, provider.connection, cell.items);
+    for (const { providerId } of [...unknown, ...strays]) if (providerId !== null) known.delete(providerId);
+  }
+  result.compared += known.size;
+  return lines.filter(
+    ({ providerId, kind }) => kind !== 'sent' || providerId === null || !known.has(providerId),
+  );
 }
 
 /** Before its money is posted: the account is stopped first. */
@@ -680,9 +717,12 @@ const queryPix = (
   provider: Provider,
   direction: 'received' | 'sent',
   providerId: string,
+  providerRef: string | null = null,
 ): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
   asked<QueryOutcome<ChargeReport | PayoutReport>>(deps, provider, () =>
-    direction === 'received' ? provider.queryCharge(providerId) : provider.queryPayout(providerId),
+    direction === 'received'
+      ? provider.queryCharge(providerId)
+      : provider.queryPayout(providerId, providerRef),
   );
 
 const isOutage = ({ cause }: Unclear): boolean => cause !== 'unreadable' && cause !== 'unknownRefusal';

@@ -449,6 +449,8 @@ export interface StatementLine {
   endToEnd: string | null;
   /** `txid` or `idEnvio`; null when the line names none of ours. */
   providerId: string | null;
+  /** Of a payout that is found under the provider's own name alone (`PayoutReport.providerRef`). */
+  providerRef?: string | null;
 }
 
 /** That money went back, and not of which Pix: its delivery alone names that. */

@@ -63,7 +63,7 @@ adapterKit({
       clientSecret: 'a secret',
       pixKey: 'recebedor@vintem.example',
       trust: 'path',
-      limits,
+      limits: { ...limits, failureStandsMs: 0 },
       ...world,
     }),
 });

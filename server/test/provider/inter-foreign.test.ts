@@ -99,7 +99,9 @@ describe('a payout', () => {
       report: { providerId, providerRef: code, amountCents: 23_456, status: 'pending', endToEnd: null },
     });
     const { body, headers } = foreign('inter/send-request');
-    expect(JSON.parse(String(calls[1]?.body))).toEqual(body);
+    // The description ends in our id: the statement repeats it.
+    const descricao = `Pagamento Pix Teste ${providerId}`;
+    expect(JSON.parse(String(calls[1]?.body))).toEqual({ ...(body as object), descricao });
     expect(calls[1]?.headers).toMatchObject(headers ?? {});
     expect(warned).toEqual([]);
   });
@@ -164,10 +166,111 @@ describe('a payout', () => {
     expect(await create().queryPayout(providerId, 'another code')).toMatchObject({ outcome: 'unclear' });
   });
 
-  test('that failed says why, where the code is the payment system’s', async () => {
-    answers = [saying('sent-failed')];
-    expect(await create().queryPayout(providerId, code)).toMatchObject({
-      report: { status: 'refused', reason: 'recipient_refused', settledAt: null },
+  /** A failure that happened so long ago. */
+  const failedFor = (minutes: number, status = 'FALHA'): NetAnswer => {
+    const body = structuredClone(foreign('inter/sent-failed').body) as {
+      transacaoPix: Record<string, unknown>;
+      historico: { dataHoraEvento: string }[];
+    };
+    const at = new Date(now - minutes * 60_000 - 3 * 3_600_000).toISOString().slice(0, -1);
+    Object.assign(body.transacaoPix, { status, dataHoraMovimento: at, dataHoraSolicitacao: at });
+    for (const one of body.historico) one.dataHoraEvento = at;
+    return { status: 200, headers: {}, text: JSON.stringify(body) };
+  };
+  const debit = (more: object = {}) => ({
+    idTransacao: 'MTIz',
+    dataInclusao: '2026-11-21T08:50:00',
+    dataTransacao: '2026-11-21',
+    tipoTransacao: 'PIX',
+    tipoOperacao: 'D',
+    valor: '234.56',
+    titulo: 'Pix enviado',
+    detalhes: {
+      tipoDetalhe: 'PIX',
+      endToEndId: 'E1',
+      codigoSolicitacao: code,
+      descricaoPix: `Teste ${providerId}`,
+    },
+    ...more,
+  });
+  const statement = (...transacoes: object[]): NetAnswer => ({
+    status: 200,
+    headers: {},
+    text: JSON.stringify({
+      totalPaginas: 1,
+      totalElementos: transacoes.length,
+      ultimaPagina: true,
+      transacoes,
+    }),
+  });
+
+  test.each(['FALHA', 'CANCELADO_SEM_SALDO', 'NAO_DEBITADO', 'AGENDAMENTO_CANCELADO'])(
+    'A failure (%s) ends a payout once it has stood for minutes and the statement has no debit for it',
+    async (status) => {
+      answers = [failedFor(4, status)];
+      expect(await create().queryPayout(providerId, code)).toMatchObject({
+        report: { status: 'pending', reason: null },
+      });
+      answers = [failedFor(6, status), statement()];
+      expect(await create().queryPayout(providerId, code)).toMatchObject({
+        report: { status: 'refused', reason: 'recipient_refused', settledAt: null },
+      });
+      expect(calls.at(-1)?.url).toContain(
+        'dataInicio=2026-11-21&dataFim=2026-11-21&tipoTransacao=PIX&tipoOperacao=D',
+      );
+    },
+  );
+
+  test.each<[string, object]>([
+    ['our id', { codigoSolicitacao: 'another', endToEndId: 'E1', descricaoPix: providerId }],
+    ['its code', { codigoSolicitacao: code }],
+    ['its Pix', { endToEndId: 'E00416968202309302034aqtneKsYCqs' }],
+  ])(
+    'A failure beside a debit that names %s ends nothing, and a person is asked to look',
+    async (_, detalhes) => {
+      answers = [failedFor(6), statement(debit({ detalhes }))];
+      expect(await create().queryPayout(providerId, code)).toMatchObject({ report: { status: 'pending' } });
+      expect(warned).toHaveLength(1);
+    },
+  );
+
+  test.each<[string, NetAnswer]>([
+    ['does not answer', saying('unavailable')],
+    ['has a line that cannot be read', statement(debit({ valor: 'muito' }))],
+  ])('A failure beside a statement that %s is unclear', async (_, answer) => {
+    answers = [failedFor(6), answer];
+    expect(await create().queryPayout(providerId, code)).toMatchObject({ outcome: 'unclear' });
+  });
+
+  test('A payout that is not repeated any more is found in the statement by its id, and is as its query says', async () => {
+    const late = {
+      providerId,
+      amountCents: 23_456,
+      pixKey: 'a@b.example',
+      pixKeyType: 'EMAIL',
+      description: '',
+    } as const;
+    answers = [statement(debit()), saying('sent')];
+    expect(await create().sendPayout({ ...late, repeatOf: now - 16 * 60_000 })).toMatchObject({
+      outcome: 'accepted',
+      report: { providerId, providerRef: code, status: 'completed' },
+    });
+    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
+    answers = [statement()];
+    expect(await create().sendPayout({ ...late, repeatOf: now - 16 * 60_000 })).toMatchObject({
+      outcome: 'unclear',
+    });
+    expect(calls.filter(({ url }) => url.endsWith('/banking/v2/pix'))).toEqual([]);
+  });
+
+  test('The statement names payouts under our ids with the code of each, and leaves out what the company sent itself', async () => {
+    const own = debit({ detalhes: { endToEndId: 'E2', descricaoPix: 'aluguel' } });
+    answers = [{ status: 200, headers: {}, text: '{"pix":[]}' }, statement(debit(), own)];
+    expect(await create().statement({ fromMs: now - 60_000, toMs: now })).toMatchObject({
+      outcome: 'listed',
+      complete: true,
+      unread: [],
+      reports: [{ kind: 'sent', id: 'E1', amountCents: 23_456, providerId, providerRef: code }],
     });
   });
 
@@ -184,9 +287,6 @@ describe('a payout', () => {
     ['REPROVADO', 'refused', 0],
     ['EXPIRADO', 'refused', 0],
     ['CANCELADO', 'refused', 0],
-    ['CANCELADO_SEM_SALDO', 'refused', 0],
-    ['NAO_DEBITADO', 'refused', 0],
-    ['AGENDAMENTO_CANCELADO', 'refused', 0],
     ['CRIADO', 'pending', 0],
     ['APROVADO', 'pending', 0],
     ['ENVIADO', 'pending', 0],

@@ -31,10 +31,10 @@ export function readSent(body: unknown): Sent | null {
 }
 
 const completed: ReadonlySet<string> = new Set(['PAGO', 'PIX_PAGO']);
-const refused: ReadonlySet<string> = new Set([
-  'REPROVADO',
-  'EXPIRADO',
-  'CANCELADO',
+/** The ends of which Inter's deliveries speak as well: a person declined it, let it lapse or took it back. */
+const refused: ReadonlySet<string> = new Set(['REPROVADO', 'EXPIRADO', 'CANCELADO']);
+/** Names of the OpenAPI document that nothing calls final. They end a payout only once they have stood, and no debit stands beside them. */
+const failed: ReadonlySet<string> = new Set([
   'FALHA',
   'CANCELADO_SEM_SALDO',
   'NAO_DEBITADO',
@@ -53,17 +53,22 @@ const pending: ReadonlySet<string> = new Set([
   'PIX_ENVIADO',
 ]);
 
+export interface Asked {
+  report: Omit<PayoutReport, 'providerId'>;
+  sent: Sent;
+  /** Of a refusal that nothing calls final; null: it is none. */
+  failure: { requestedAt: number | null; at: number | null } | null;
+}
+
 /** The answer to a query; null when it is about another payout or names no amount. */
-export function readPayout(
-  body: unknown,
-  providerRef: string,
-): { report: Omit<PayoutReport, 'providerId'>; sent: Sent } | null {
+export function readPayout(body: unknown, providerRef: string): Asked | null {
   const payout = recordOf(recordOf(body)?.transacaoPix);
   const amountCents = centsOf(payout?.valor);
   if (payout === null || payout.codigoSolicitacao !== providerRef || amountCents === null) return null;
   const wire = textOf(payout.status);
   if (wire === null) return null;
-  const status = completed.has(wire) ? 'completed' : refused.has(wire) ? 'refused' : 'pending';
+  const hasFailed = failed.has(wire);
+  const status = completed.has(wire) ? 'completed' : refused.has(wire) || hasFailed ? 'refused' : 'pending';
   const key = textOf(payout.chave);
   return {
     report: {
@@ -87,7 +92,22 @@ export function readPayout(
             : null,
       wire,
     },
+    failure: hasFailed
+      ? { requestedAt: timeOf(payout.dataHoraSolicitacao), at: lastTimeOf(payout, body) }
+      : null,
   };
+}
+
+/** Of the last thing that happened to it. */
+function lastTimeOf(payout: Wire, body: unknown): number | null {
+  const history = recordOf(body)?.historico;
+  const times = [
+    payout.dataHoraMovimento,
+    ...(Array.isArray(history) ? history : []).map((one) => recordOf(one)?.dataHoraEvento),
+  ]
+    .map(timeOf)
+    .filter((at) => at !== null);
+  return times.length === 0 ? null : Math.max(...times);
 }
 
 function receiverIn(value: unknown): Receiver | null {
@@ -174,4 +194,38 @@ export function readCost(value: unknown): ProviderCost | 'foreign' | null {
   const at = timeOf(line.dataInclusao) ?? timeOf(`${String(line.dataTransacao)}T00:00:00`);
   if (id === null || amountCents === null || amountCents < 0 || sign === 0 || at === null) return null;
   return { reference: `line:${id}`, amountCents: sign * amountCents, at };
+}
+
+/** A Pix that left the account, as a line of the enriched statement names it. */
+export interface Debit {
+  id: string;
+  at: number;
+  amountCents: number;
+  endToEnd: string | null;
+  /** Ours, at the end of the description that we gave it. */
+  providerId: string | null;
+  /** Inter's code. */
+  providerRef: string | null;
+}
+
+/** `DetalhePix` of the OpenAPI document. Null: it cannot be read. */
+export function readDebit(value: unknown): Debit | 'foreign' | null {
+  const line = recordOf(value);
+  if (line === null) return null;
+  if (line.tipoTransacao !== 'PIX' || line.tipoOperacao !== 'D') return 'foreign';
+  const details = recordOf(line.detalhes) ?? {};
+  const endToEnd = textOf(details.endToEndId);
+  const id = textOf(line.idTransacao) ?? endToEnd;
+  const amountCents = centsOf(line.valor);
+  const at = timeOf(line.dataInclusao) ?? timeOf(`${String(line.dataTransacao)}T00:00:00`);
+  if (id === null || amountCents === null || at === null) return null;
+  const said = /(?:^| )([0-9a-f]{32})$/.exec(textOf(details.descricaoPix) ?? '');
+  return {
+    id,
+    at,
+    amountCents,
+    endToEnd,
+    providerId: said?.[1] ?? null,
+    providerRef: textOf(details.codigoSolicitacao),
+  };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import { receiptsOf } from '../api-pix/api-pix.ts';
-import { arrayIn, plainForm } from '../bacen.ts';
+import { plainForm } from '../bacen.ts';
 import { balanceFinding } from '../diagnosis.ts';
 import {
   createExchange,
@@ -12,7 +12,6 @@ import {
   failureOf,
   isSuccess,
   type Reply,
-  readList,
   traceOf,
   unclear,
   unreadAnswer,
@@ -27,23 +26,22 @@ import type {
   PayoutReport,
   Provider,
   ProviderBalance,
-  ProviderCost,
   QueryOutcome,
   SendOutcome,
+  StatementLine,
   Unclear,
 } from '../provider.ts';
 import { plain } from '../wire.ts';
 import {
-  dayAt,
+  type Asked,
   readBalance,
-  readCost,
   readPayout,
   readSent,
   type Sent,
   saysNotFound,
-  statementPaging,
   violationsOf,
 } from './inter-bodies.ts';
+import { findDebit, listCosts, listSentLines } from './inter-statement.ts';
 
 /**
  * Banco Inter: charges over API Pix (`api-pix.ts`), payouts and balance over its API Banking.
@@ -70,7 +68,13 @@ export interface InterOptions {
   net: Net;
   clock: Clock;
   log: Log;
-  limits?: { pageSize?: number; maxPages?: number; maxParallelSends?: number | null };
+  limits?: {
+    pageSize?: number;
+    maxPages?: number;
+    maxParallelSends?: number | null;
+    /** How long a failure that nothing calls final has to stand. */
+    failureStandsMs?: number;
+  };
 }
 
 /** Five token calls a minute are allowed, so all permissions stand in one token. */
@@ -98,6 +102,8 @@ const restAfterLimitMs = 60_000;
  * became of it is then found by a person, in the panel.
  */
 const repeatsWithinMs = 15 * 60_000;
+/** A status that nothing calls final ends a payout only after this long. */
+const failureStandsMs = 5 * 60_000;
 const hintEveryMs = 3_600_000;
 
 export const interAdapter: Adapter = {
@@ -146,7 +152,7 @@ export const interAdapter: Adapter = {
       ...(accountNumber === undefined ? {} : { accountNumber }),
       ...(certificate === null ? {} : { certificate }),
       trust: webhookTrust,
-      ...(simulated ? { limits: { maxParallelSends: null } } : {}),
+      ...(simulated ? { limits: { maxParallelSends: null, failureStandsMs: 0 } } : {}),
     });
   },
 };
@@ -154,6 +160,7 @@ export const interAdapter: Adapter = {
 interface Deps {
   exchange: Exchange;
   clock: Clock;
+  failureStandsMs: number;
   /** Names what waits for a person. */
   hint: (providerId: string, sent: Sent) => void;
 }
@@ -181,7 +188,12 @@ export function createInterProvider(options: InterOptions): Provider {
     net,
     clock,
   });
-  const deps: Deps = { exchange, clock, hint: hints({ connection, clock, log }) };
+  const deps: Deps = {
+    exchange,
+    clock,
+    failureStandsMs: limits.failureStandsMs ?? failureStandsMs,
+    hint: hints({ connection, clock, log }),
+  };
   const receipts = receiptsOf({
     exchange,
     form: { ...plainForm, prefix: '/pix/v2' },
@@ -220,10 +232,12 @@ export function createInterProvider(options: InterOptions): Provider {
     identity: identityOf(options.simulated ? null : baseUrl, [accountNumber ?? '', pixKey]),
     capabilities,
     ...receipts,
+    statement: (window) => statementOf(deps, receipts, window),
     sendPayout: (instruction) => sendPayout(deps, instruction),
     queryPayout: (providerId, providerRef) => queryPayout(deps, providerId, providerRef ?? null),
     async listPayouts() {
-      throw new Error('Inter lists no payouts');
+      // Its statement names those that have left, and not those that wait.
+      throw new Error('Inter lists no payouts that are under way');
     },
     async diagnose(expected) {
       const findings = await receipts.diagnose(expected);
@@ -267,12 +281,7 @@ async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<S
   const { exchange, clock } = deps;
   const { providerId, amountCents, repeatOf } = instruction;
   if (repeatOf !== undefined && clock.now() - repeatOf > repeatsWithinMs)
-    return {
-      outcome: 'unclear',
-      cause: 'unknownRefusal',
-      detail: 'not sent again: the idempotency key may have expired',
-      retryAfterMs: restAfterLimitMs,
-    };
+    return findSent(deps, instruction, repeatOf);
   const traced = traceOf(instruction).headers;
   const reply = await exchange({
     method: 'POST',
@@ -303,11 +312,32 @@ async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<S
   return refusalOf(reply) ?? unclearOf(reply, clock);
 }
 
-function payoutBody({ amountCents, pixKey, description }: PayoutInstruction): unknown {
-  const text = plain(description, 140);
+/** A payout whose answer was lost and that is not repeated any more: the statement names it by the id in its description, once it has left. */
+async function findSent(
+  deps: Deps,
+  { providerId, amountCents }: PayoutInstruction,
+  sentAt: number,
+): Promise<SendOutcome<PayoutReport>> {
+  const debit = await findDebit(deps, { providerId, providerRef: null, endToEnd: null }, sentAt);
+  if (debit !== null && !('outcome' in debit)) {
+    const found = await queryPayout(deps, providerId, debit.providerRef);
+    if (found.outcome === 'found' && found.report.amountCents === amountCents)
+      return { outcome: 'accepted', report: found.report };
+  }
+  return {
+    outcome: 'unclear',
+    cause: 'unknownRefusal',
+    detail: 'not sent again: the idempotency key may have expired',
+    retryAfterMs: restAfterLimitMs,
+  };
+}
+
+/** The description ends in our id, so that the statement names the payout by it. */
+function payoutBody({ providerId, amountCents, pixKey, description }: PayoutInstruction): unknown {
+  const text = plain(description, 140 - 1 - providerId.length);
   return {
     valor: reaisOf(amountCents),
-    ...(text === '' ? {} : { descricao: text }),
+    descricao: text === '' ? providerId : `${text} ${providerId}`,
     destinatario: { tipo: 'CHAVE', chave: pixKey },
   };
 }
@@ -340,10 +370,11 @@ function unclearOf(reply: Reply, clock: Clock, outcome = unclear(reply, clock)):
  * found, which proves nothing and lets the same creation follow.
  */
 async function queryPayout(
-  { exchange, clock, hint }: Deps,
+  deps: Deps,
   providerId: string,
   providerRef: string | null,
 ): Promise<QueryOutcome<PayoutReport>> {
+  const { exchange, clock, hint } = deps;
   if (providerRef === null) return { outcome: 'notFound' };
   const reply = await exchange({ method: 'GET', path: `/banking/v2/pix/${encodeURIComponent(providerRef)}` });
   if (reply.kind === 'answer') {
@@ -351,7 +382,9 @@ async function queryPayout(
       const found = readPayout(reply.body, providerRef);
       if (found) {
         hint(providerId, found.sent);
-        return { outcome: 'found', report: { providerId, ...found.report } };
+        return found.failure === null
+          ? { outcome: 'found', report: { providerId, ...found.report } }
+          : afterFailure(deps, providerId, found, found.failure);
       }
     } else if (saysNotFound(reply.status, reply.body)) {
       return { outcome: 'notFound' };
@@ -360,27 +393,47 @@ async function queryPayout(
   return unclearOf(reply, clock, unreadAnswer(reply, clock, 'payout', providerId));
 }
 
+/**
+ * A failure that nothing calls final releases the amount only once it has stood for minutes and the statement, read whole, has no debit for it. Until then
+ * the payout is under way.
+ */
+async function afterFailure(
+  deps: Deps,
+  providerId: string,
+  { report, sent }: Asked,
+  { requestedAt, at }: NonNullable<Asked['failure']>,
+): Promise<QueryOutcome<PayoutReport>> {
+  const underWay = {
+    outcome: 'found',
+    report: { ...report, providerId, status: 'pending', reason: null },
+  } as const;
+  if (at === null || deps.clock.now() - at < deps.failureStandsMs) return underWay;
+  const names = { providerId, providerRef: sent.providerRef, endToEnd: report.endToEnd };
+  const debit = await findDebit(deps, names, requestedAt ?? at);
+  if (debit === null) return { outcome: 'found', report: { ...report, providerId } };
+  if ('outcome' in debit) return debit;
+  deps.hint(providerId, { ...sent, needs: 'look' });
+  return underWay;
+}
+
 // --------------------------------------------------------------------------------------------- account
 
-const costsPageSize = 1_000;
-const costsMaxPages = 10;
-
-/** The lines of the enriched statement that are tariffs; it takes days, so the first and the last one are read whole. */
-const listCosts = (
-  { exchange, clock }: { exchange: Exchange; clock: Clock },
-  { fromMs, toMs, wholeOnly }: ListWindow,
-): Promise<ListOutcome<ProviderCost>> =>
-  readList(exchange, clock, {
-    kind: 'cost',
-    path: ({ page }) =>
-      `/banking/v2/extrato/completo?dataInicio=${dayAt(fromMs)}&dataFim=${dayAt(toMs)}&tipoTransacao=TARIFA&pagina=${page}&tamanhoPagina=${costsPageSize}`,
-    items: (body) => arrayIn(body, 'transacoes'),
-    read: readCost,
-    paging: statementPaging,
-    pageSize: costsPageSize,
-    maxPages: costsMaxPages,
-    wholeOnly,
-  });
+/** Received Pix, over API Pix, and our payouts that left the account. */
+async function statementOf(
+  deps: Deps,
+  receipts: Pick<Provider, 'statement'>,
+  window: ListWindow,
+): Promise<ListOutcome<StatementLine>> {
+  const received = await receipts.statement(window);
+  if (received.outcome !== 'listed' || (!received.complete && window.wholeOnly)) return received;
+  const sent = await listSentLines(deps, window);
+  if (sent.outcome !== 'listed') return sent;
+  const reports = [...received.reports, ...sent.reports];
+  const unread = [...received.unread, ...sent.unread];
+  if (received.complete && sent.complete) return { outcome: 'listed', reports, unread, complete: true };
+  const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
+  return { outcome: 'listed', reports, unread, complete: false, parts };
+}
 
 const balanceCall = { method: 'GET', path: '/banking/v2/saldo' } as const;
 
