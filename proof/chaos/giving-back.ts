@@ -103,10 +103,10 @@ export interface Untold {
 }
 
 /** Under such a message the provider never accepts a refund: its reserve stays, until a person looks. */
-const neverAccepted = /^(lose-request|error-500|refuse-unlisted)@/;
+const neverAccepted = /^(lose-request|error-500|refuse-unknown)@/;
 const refusedInAnswer = /^refuse-in-answer@/;
 const messages = [
-  ...['complete', 'complete', 'complete-in-answer', 'stay-pending', 'refuse-in-answer', 'refuse-unlisted'],
+  ...['complete', 'complete', 'complete-in-answer', 'stay-pending', 'refuse-in-answer', 'refuse-unknown'],
   ...['refuse-later', 'lose-answer', 'lose-request', 'error-500', 'error-500-after-accepting', 'hang'],
   'garbage',
 ];

@@ -381,7 +381,7 @@ const refundBehaviours = [
   { refund: 'stay-pending' },
   { refund: 'refuse-later', returnForm: 'id' },
   { refund: 'refuse-in-answer' },
-  { refund: 'refuse-unlisted', returnForm: 'changing' },
+  { refund: 'refuse-unknown', returnForm: 'changing' },
   { returnForm: 'rtrId' },
 ];
 

@@ -86,7 +86,7 @@ export type Post = (body: string, signature: string) => Promise<number | null>;
 /** How the provider ends the refunds that are asked for: a refusal, in the answer or later, is an end like any other. */
 const refundEnds = [
   ...['complete', 'complete', 'complete-in-answer', 'complete-in-answer'],
-  ...['stay-pending', 'refuse-in-answer', 'refuse-unlisted', 'refuse-later'],
+  ...['stay-pending', 'refuse-in-answer', 'refuse-unknown', 'refuse-later'],
 ] as Bank['behaviour']['refund'][];
 
 export function createProvider(
@@ -239,7 +239,7 @@ export function createProvider(
       ...bank.behaviour,
       payout:
         settled < provider.refusals
-          ? random.pick(['refuse-in-answer', 'refuse-later', 'stay-pending', 'refuse-unlisted'] as const)
+          ? random.pick(['refuse-in-answer', 'refuse-later', 'stay-pending', 'refuse-unknown'] as const)
           : 'complete',
       charge: settled < provider.refusals / 3 ? random.pick(['refuse', 'no-code'] as const) : 'create',
       settleAfterMs: random.pick([0, 50, 2_000, 60_000]),

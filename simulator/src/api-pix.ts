@@ -247,6 +247,12 @@ export function chargeAnswer(
   };
 }
 
+/** The Pix of one charge have no `chave` at Efí, and those in a list of charges have it (its client 2.0.1). */
+export function withoutKeys<Charge extends object>(charge: Charge): Charge {
+  if (!('pix' in charge) || !Array.isArray(charge.pix)) return charge;
+  return { ...charge, pix: charge.pix.map(({ chave: _, ...rest }: Record<string, unknown>) => rest) };
+}
+
 /** CobCompleta: what a query answers. A stale one shows the charge as it was created. */
 export function chargeView(bank: Bank, charge: Charge, stale: boolean) {
   if (stale) {
@@ -275,13 +281,16 @@ export function paymentView(payment: Payment, returns: number, form: ReturnForm)
 }
 
 /** Devolucao, under one of its names or both. */
-export function returnView({ id, rtrId, amountCents, at, state }: PixReturn, form: ReturnForm) {
-  const time = new Date(at).toISOString();
+export function returnView(
+  { id, rtrId, amountCents, at, requestedAt = at, state }: PixReturn,
+  form: ReturnForm,
+) {
+  const time = (ms: number) => new Date(ms).toISOString();
   return {
     ...(form === 'rtrId' ? {} : { id }),
     ...(form === 'id' ? {} : { rtrId }),
     valor: toReais(amountCents),
-    horario: { solicitacao: time, ...(state === undefined && { liquidacao: time }) },
+    horario: { solicitacao: time(requestedAt), ...(state === undefined && { liquidacao: time(at) }) },
     status: state === undefined ? 'DEVOLVIDO' : state === 'pending' ? 'EM_PROCESSAMENTO' : 'NAO_REALIZADO',
     ...(state === 'failed' && { motivo: 'Devolução recusada pelo simulador' }),
   };

@@ -147,6 +147,8 @@ export type PayoutRequest = {
   pixKey: string;
   payerInfo?: string;
   document?: string;
+  /** It is sent once another call approves it. */
+  needsApproval?: true;
 };
 
 export type Payout = PayoutRequest & {
@@ -178,6 +180,8 @@ export type PixReturn = {
   rtrId: string;
   amountCents: number;
   at: number;
+  /** Of a refund: when it was asked for, which does not change. */
+  requestedAt?: number;
   /** Its place in the statement; none while it has not moved. */
   line?: number;
   /** Of a refund that the receiver asked for. Absent: it has moved. */
@@ -348,7 +352,7 @@ export function createCharge(
   if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
   if (request === undefined) return { fate: 'answer', answer: 'malformed', writes: [] };
   if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
-  if (behaviour === 'refuse-unlisted') return { fate: 'answer', answer: 'unlisted', writes: [] };
+  if (behaviour === 'refuse-unknown') return { fate: 'answer', answer: 'unlisted', writes: [] };
 
   const charge: Charge = {
     ...request,
@@ -542,7 +546,7 @@ export function requestPayout(
       return { fate: 'answer', answer: { refused: refusal }, writes: [['payout', payout]] };
     }
     // Nothing is decided: a query does not find it, and a repeat is answered the same.
-    case 'refuse-unlisted':
+    case 'refuse-unknown':
       return { fate: 'answer', answer: 'unlisted', writes: [['payout', payout]] };
     case 'delay-request': {
       const arrival = { n: bank.nextArrival++, at: world.now() + bank.behaviour.delayMs, request };
@@ -555,6 +559,11 @@ export function requestPayout(
         ],
       };
     }
+  }
+  if (request.needsApproval && behaviour === 'complete') {
+    accept(bank, world, payout, 'hold-for-approval');
+    payout.held = true;
+    return { fate: 'answer', answer: { accepted: payout }, writes: [['payout', payout]] };
   }
   const isBeyond = bank.behaviour.overdraft === 'refuse' && request.amountCents > payableCents(bank, request);
   if (isBeyond && termsOf[bank.terms].beyondBalance === 'refuse') {
@@ -578,12 +587,28 @@ export function requestPayout(
   return { fate: 'answer', answer: { accepted: payout }, writes };
 }
 
+/** Approves a payout that waits for it. */
+export function approvePayout(
+  bank: Bank,
+  world: World,
+  payout: Payout,
+): { answer: 'approved' | 'not-waiting' | 'beyond'; writes: Entry[] } {
+  if (payout.status !== 'pending' || payout.held === undefined) return { answer: 'not-waiting', writes: [] };
+  if (bank.behaviour.overdraft === 'refuse' && payableCents(bank, payout, payout) < payout.amountCents)
+    return { answer: 'beyond', writes: [] };
+  delete payout.held;
+  payout.settleAs = 'completed';
+  payout.settleAt = world.now() + bank.behaviour.settleAfterMs;
+  addDue(bank.due, payout.settleAt, { payout });
+  return { answer: 'approved', writes: [['payout', payout]] };
+}
+
 /** The amount that the account may pay out: its balance less blocked money and payouts on their way, each with its fee. */
-function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest): number {
+function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest, except?: Payout): number {
   const name = accountNameOf(bank, payerKey);
   const { balanceCents, payouts } = bank.accounts.get(name) ?? emptyAccount();
   const onItsWay = payouts
-    .filter(({ status, beyond }) => status === 'pending' && beyond === undefined)
+    .filter((one) => one.status === 'pending' && one.beyond === undefined && one !== except)
     .reduce((sum, one) => sum + one.amountCents + costOfSending(bank, one.amountCents), 0);
   return balanceCents - blockedOf(bank, name).totalCents - onItsWay - costOfSending(bank, amountCents);
 }
@@ -893,12 +918,12 @@ export function requestRefund(
   if (behaviour === 'error-500') return { fate: 'error-500', writes };
   if (request === undefined) return answered('malformed');
   if (behaviour === 'refuse-in-answer') return answered('refused');
-  if (behaviour === 'refuse-unlisted') return answered('unlisted');
+  if (behaviour === 'refuse-unknown') return answered('unlisted');
   if (request.amountCents > payment.amountCents - returnedCents(payment)) return answered('too-much');
   const at = moment(bank, world);
   const rtrId = endToEndAt(world, at, 'D');
   const { amountCents, message } = request;
-  const refund: PixReturn = { id, rtrId, amountCents, at, state: 'pending', message };
+  const refund: PixReturn = { id, rtrId, amountCents, at, requestedAt: at, state: 'pending', message };
   payment.returns.push(refund);
   if (behaviour === 'complete-in-answer')
     writes.push(...settleRefund(bank, world, payment, refund, 'completed'));

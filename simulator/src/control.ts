@@ -43,9 +43,11 @@ export function control(desk: Desk, request: Request): Reply {
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (area === 'blocked' && id === undefined) return blocked(desk, request);
   if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
-  if (call === 'POST charges' && id !== undefined) return charge(desk, plainId(id), action, request.body);
+  if (call === 'POST charges' && id !== undefined)
+    return charge(desk, nameIn(desk.bank.charges, id), action, request.body);
   if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
-  if (call === 'POST payouts' && id !== undefined) return payout(desk, plainId(id), action, request.body);
+  if (call === 'POST payouts' && id !== undefined)
+    return payout(desk, nameIn(desk.bank.payouts, id), action, request.body);
   if (call === 'POST refunds' && id !== undefined) return refund(desk, plainId(id), action, request.body);
   return unknownCall();
 }
@@ -54,6 +56,10 @@ export function control(desk: Desk, request: Request): Reply {
 function plainId(id: string): string {
   return id.replaceAll('-', '');
 }
+
+/** A client of its own may have given a UUID as it stands, as Woovi advises. */
+const nameIn = (known: ReadonlyMap<string, unknown>, id: string): string =>
+  known.has(id) ? id : plainId(id);
 
 /** A page from elsewhere that a browser has open could otherwise pay charges here. */
 function isForeignOrigin(request: Request): boolean {

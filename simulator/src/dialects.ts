@@ -4,12 +4,15 @@ import { itemsPerDelivery } from './outbox.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
 import type { TermsName } from './terms.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
+import { failure } from './woovi.ts';
 import { wooviApi, wooviPosts } from './woovi-api.ts';
 
 /** A protocol in which a provider is spoken to. */
 export interface Dialect {
   /** The calls of a client; undefined when there is no such call. */
   api(desk: Desk, request: Request): Outcome | undefined;
+  /** The answer to a call that is none, where it is not that of API Pix. */
+  unknown?(): Outcome;
   posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
   /** Payments in one delivery: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
@@ -31,7 +34,13 @@ function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
 
 /** The others, each below its name and on a truth of its own. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  woovi: { api: wooviApi, posts: wooviPosts, perDelivery: 1, terms: 'woovi' },
+  woovi: {
+    api: wooviApi,
+    unknown: () => failure('Not found', 404),
+    posts: wooviPosts,
+    perDelivery: 1,
+    terms: 'woovi',
+  },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

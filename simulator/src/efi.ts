@@ -78,17 +78,18 @@ export function disputeView(
   paidAt: number,
 ) {
   const time = (at: number) => new Date(at).toISOString();
-  const account = { conta: '10001', nome: 'Fulano de Tal', documento: '***.456.789-**' };
+  const account = { conta: 10_001, nome: 'Fulano de Tal', documento: '***.456.789-**' };
   return {
     idInfracao: id,
     endToEndId: endToEnd,
-    protocolo: id.slice(0, 8),
+    protocolo: Number.parseInt(id.slice(0, 8), 16),
     dataTransacao: time(paidAt),
-    // The sample of the documentation has no decimals.
-    valor: amountCents % 100 === 0 ? String(amountCents / 100) : toReais(amountCents),
+    // Numbers, as Efí's client 2.0.1 reads them; the older sample of the documentation has texts.
+    valor: amountCents / 100,
     status,
     razao: 'Solicitacao de devolução',
     tipoSituacao: reason,
+    identificadorTicket: [],
     ...(defence?.text === undefined ? {} : { defesa: defence.text }),
     dadosAnalise: {
       abertura: time(openedAt),
@@ -190,9 +191,9 @@ export function payoutView(payout: Payout, stale: boolean, form: ReturnForm) {
   };
 }
 
-/** By `rtrId` alone as in Efí's sent Pix (`PixSendDetailResponseSchema` of its SDK 2.0): without a status, the time as text. */
+/** Efí's own form (`PixSendDetailResponseSchema` of its SDK 2.0): by `rtrId` alone, without a status, the time as text. */
 function payoutReturnView(returned: PixReturn, form: ReturnForm) {
-  if (form !== 'rtrId') return returnView(returned, form);
+  if (form !== 'rtrId' && form !== 'own') return returnView(returned, form);
   const { rtrId, amountCents, at } = returned;
   return { rtrId, valor: toReais(amountCents), horario: new Date(at).toISOString() };
 }

@@ -10,6 +10,7 @@ import {
   statementLine,
   violation,
 } from './inter.ts';
+import { isRecord } from './money.ts';
 import {
   authenticated,
   type Outcome,
@@ -23,7 +24,8 @@ import { json, type Reply } from './reply.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
 
 /** Banco Inter's calls: API Pix below `/pix/v2`, its own below `/banking/v2`; undefined when there is no such call. */
-export function interApi(anyone: Desk, request: Request): Outcome | undefined {
+export function interApi(anyone: Desk, asked: Request): Outcome | undefined {
+  const request = { ...asked, body: asTaken(asked) };
   const [api, version, ...rest] = request.path;
   if (version !== 'v2') return undefined;
   if (api === 'oauth') return providerApi(anyone, { ...request, path: [api, ...rest] });
@@ -45,6 +47,16 @@ function bankingApi(desk: ClientDesk, { method, path, query, headers, body }: Re
   if (method === 'POST' && path.length === 1) return postPayout(desk, headers['x-id-idempotente'], body);
   if (method === 'GET' && path.length === 2) return getPayout(desk, second ?? '');
   return undefined;
+}
+
+/** Inter's own clients write each member that they know, also where it is null, and the `txid` of a charge in its body: Inter takes both. */
+function asTaken({ path, body }: Request): string {
+  const given = path[0] === 'oauth' ? undefined : parsed(body);
+  if (!isRecord(given)) return body;
+  const { txid: _, ...ofCharge } = given;
+  return JSON.stringify(path[2] === 'cob' ? ofCharge : given, (_name, value) =>
+    value === null ? undefined : value,
+  );
 }
 
 /** The idempotency key names the payout here; without one each request is a payout of its own. */

@@ -13,6 +13,7 @@ import {
   readWebhookUrl,
   refundAnswer,
   refundNotFound,
+  withoutKeys,
 } from './api-pix.ts';
 import {
   blockedOf,
@@ -321,7 +322,8 @@ function getCharge(desk: ClientDesk, txid: string, query: URLSearchParams): Outc
     if (revision !== null && revision !== String(charge.revision)) {
       return problem(400, 'CobConsultaInvalida', 'Consulta inválida', 'Só a última revisão é guardada.');
     }
-    return json(200, chargeView(desk.bank, charge, stale));
+    const view = chargeView(desk.bank, charge, stale);
+    return json(200, desk.bank.terms === 'efi' ? withoutKeys(view) : view);
   });
 }
 

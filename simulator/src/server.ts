@@ -97,7 +97,7 @@ function answerOf({ desk, dialect }: OpenDesk, request: Request, isRoot: boolean
   if (request.path[0] === 'control') return control(desk, request);
   const said = dialect.api(desk, request);
   if (said !== undefined) return oddAnswer(said, desk.bank.behaviour);
-  return (isRoot ? page(desk, request) : undefined) ?? unknownCall();
+  return (isRoot ? page(desk, request) : undefined) ?? dialect.unknown?.() ?? unknownCall();
 }
 
 function readRequest(incoming: IncomingMessage, body: string): Request | undefined {

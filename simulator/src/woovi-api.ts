@@ -8,6 +8,7 @@ import {
 } from 'node:crypto';
 import {
   type Account,
+  approvePayout,
   blockedOf,
   type Charge,
   createCharge,
@@ -25,6 +26,7 @@ import {
   requestRefund,
   type StatementLine,
   storeFile,
+  type Webhook,
 } from './bank.ts';
 import { isUnknownKey } from './behaviour.ts';
 import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
@@ -114,6 +116,8 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
       return getTransaction(desk, one ?? '');
     case 'POST payment':
       return postPayment(desk, client, body);
+    case 'POST payment/':
+      return one === 'approve' ? approvePayment(desk, body) : undefined;
     case 'GET payment/':
       return getPayment(desk, one ?? '');
     case 'GET payment':
@@ -297,12 +301,25 @@ function postPayment(desk: Desk, client: string, body: string): Outcome {
       if (answer === 'malformed') return 'refusal' in read ? read.refusal : serverError();
       if (answer === 'unlisted') return failure('Recusa que nenhuma tabela contém', 422);
       if ('refused' in answer) return refusedAnswer(answer.refused.code);
-      return answer.accepted.held
+      return answer.accepted.held && !answer.accepted.needsApproval
         ? failure('You do not have enough balance to make this payment')
         : json(200, paymentAnswer(answer.accepted));
     },
     serverError,
   );
+}
+
+function approvePayment(desk: ClientDesk, body: string): Outcome {
+  const given = parsed(body);
+  const id = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
+  const payout = ownOf(desk, desk.bank.payouts.get(id));
+  if (payout === undefined) return paymentNotFound();
+  const { answer, writes } = approvePayout(desk.bank, desk.world, payout);
+  desk.commit(writes);
+  if (answer === 'beyond') return failure('You do not have enough balance to make this payment');
+  return answer === 'approved'
+    ? json(200, paymentView(payout, false))
+    : failure('Payment cannot be approved');
 }
 
 const refusedAnswer = (code: string): Reply =>
@@ -452,7 +469,7 @@ function list<T extends Charge | Payment | Payout | Dispute | PixReturn | Statem
     const page = pageOf(items, at, asked);
     const { quantidadeTotalDeItens: total } = page.parametros.paginacao as { quantidadeTotalDeItens: number };
     const hasNextPage = skip + limit < total;
-    const pageInfo = { skip, limit, hasPreviousPage: skip > 0, hasNextPage };
+    const pageInfo = { skip, limit, totalCount: total, hasPreviousPage: skip > 0, hasNextPage };
     return json(200, { pageInfo, status: 'OK', [name]: page.items.map((item) => view(item, stale)) });
   };
   return queried(
@@ -483,7 +500,7 @@ function account(desk: ClientDesk, id: string | undefined): Outcome {
     account: '123456',
     accountName: 'Conta',
   };
-  const pageInfo = { skip: 0, limit: mostOfPage, hasPreviousPage: false, hasNextPage: false };
+  const pageInfo = { skip: 0, limit: mostOfPage, totalCount: 1, hasPreviousPage: false, hasNextPage: false };
   const answer = () => {
     if (id === undefined) return json(200, { pageInfo, accounts: [{ ...own, balance: listed }] });
     return id === accountId
@@ -536,22 +553,25 @@ function postWebhook(desk: Desk, client: string, body: string): Reply {
   const there = desk.bank.webhooks.get(client);
   const events = there?.url === url ? [...new Set([...(there.events ?? []), event])] : [event];
   desk.commit(registerWebhook(desk.bank, desk.world, { key: client, url, clientId: client, events }));
-  return json(200, { webhook: webhookView(url, event) });
+  return json(200, { webhook: webhookView({ url, createdAt: desk.world.now() }, event) });
 }
 
-const webhookView = (url: string, event: string) => ({
+const webhookView = ({ url, createdAt }: Pick<Webhook, 'url' | 'createdAt'>, event: string) => ({
   id: Buffer.from(`Webhook:${event}`).toString('base64'),
   name: event,
   event,
   url,
   isActive: true,
+  authorization: '',
+  createdAt: new Date(createdAt).toISOString(),
+  updatedAt: new Date(createdAt).toISOString(),
 });
 
 function webhooks(desk: Desk, client: string, query: URLSearchParams): Reply {
   const there = desk.bank.webhooks.get(client);
   const asked = query.get('url');
   const shown = there !== undefined && (asked === null || asked === there.url) ? (there.events ?? []) : [];
-  return json(200, { webhooks: shown.map((event) => webhookView(there?.url ?? '', event)) });
+  return json(200, { webhooks: there === undefined ? [] : shown.map((event) => webhookView(there, event)) });
 }
 
 /** As short as Woovi's own key; made when it is first needed. */

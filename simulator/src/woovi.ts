@@ -55,7 +55,8 @@ export function readCharge(key: string, body: unknown): { request: ChargeRequest
   if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
   if (!isCents(value)) return invalid('value must be a positive integer of cents');
   if (type !== 'DYNAMIC') return invalid('only DYNAMIC charges are offered');
-  if (customer !== undefined) return invalid('customer needs a taxID, an email or a phone');
+  if (customer !== undefined && !isCustomer(customer))
+    return invalid('customer needs a taxID, an email or a phone');
   if (comment !== undefined && !isText(comment, 140)) return invalid('comment has more than 140 characters');
   if (!Number.isSafeInteger(expiresIn) || (expiresIn as number) < 300)
     return invalid('expiresIn is too small');
@@ -76,9 +77,14 @@ export function readCharge(key: string, body: unknown): { request: ChargeRequest
   };
 }
 
+const isCustomer = (value: unknown): boolean =>
+  isRecord(value) &&
+  typeof value.name === 'string' &&
+  ['taxID', 'email', 'phone'].some((name) => typeof value[name] === 'string' && value[name] !== '');
+
 const aliasTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'RANDOM'];
 
-/** Reads the body of POST /api/v1/payment; only payments by key that approve themselves are offered. */
+/** Reads the body of POST /api/v1/payment; only payments by key are offered. Without `autoApprove` one waits for `payment/approve`. */
 export function readPayment(
   payerKey: string,
   body: unknown,
@@ -95,7 +101,7 @@ export function readPayment(
     type = 'PIX_KEY',
   } = body;
   if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
-  if (type !== 'PIX_KEY' || autoApprove !== true) return invalid('only PIX_KEY with autoApprove is offered');
+  if (type !== 'PIX_KEY') return invalid('only PIX_KEY is offered');
   if (!isCents(value)) return invalid('value must be a positive integer of cents');
   if (typeof destinationAlias !== 'string' || destinationAlias === '')
     return invalid('destinationAlias is required');
@@ -108,6 +114,7 @@ export function readPayment(
       payerKey,
       pixKey: destinationAlias,
       ...(comment === undefined ? {} : { payerInfo: comment as string }),
+      ...(autoApprove === true ? {} : { needsApproval: true }),
     },
   };
 }
@@ -376,7 +383,7 @@ export const returnView = ({ rtrId, amountCents, at }: PixReturn) => ({
 
 /** The immediate answer to a creation: without transaction and destination. */
 export const paymentAnswer = (payout: Payout) => ({
-  payment: { ...paymentPart(payout, false), status: 'APPROVED' },
+  payment: { ...paymentPart(payout, false), status: payout.held ? 'CREATED' : 'APPROVED' },
 });
 
 function paymentPart(payout: Payout, stale: boolean) {

@@ -83,6 +83,30 @@ test('the same key gets the first answer again, and one payout; each request wit
   expect(new Set(codes.map((one) => one.body.codigoSolicitacao)).size).toBe(2);
 });
 
+test('takes the bodies of Inter’s own clients: nulls, and the txid in the body of a charge', async () => {
+  const { call, pay } = await inter();
+  const txid = 'c'.repeat(32);
+  const cob = {
+    txid,
+    calendario: { expiracao: 3600 },
+    devedor: null,
+    loc: null,
+    valor: { original: '1.00', modalidadeAlteracao: null, retirada: null },
+    chave: 'recebedor@loja.example',
+    solicitacaoPagador: null,
+    infoAdicionais: null,
+  };
+  expect((await call('PUT', `/pix/v2/cob/${txid}`, cob)).status).toBe(201);
+  const body = {
+    valor: 9.75,
+    dataPagamento: null,
+    descricao: null,
+    destinatario: { tipo: 'CHAVE', chave: 'a@b.example' },
+  };
+  expect((await call('POST', '/banking/v2/pix', body)).status).toBe(200);
+  expect((await pay('alguem@exemplo.example', key, null)).status).toBe(400);
+});
+
 test('reports received Pix as API Pix does, and payouts not at all', async () => {
   const { call, pay } = await inter();
   const inbox = await startEndpoint();

@@ -357,9 +357,9 @@ describe('a decision by hand', () => {
 
     const { body } = await provider.payout(idEnvio);
     expect(body.status).toBe('REALIZADO');
-    expect(body.devolucoes).toMatchObject([
-      { valor: '0.75', status: 'DEVOLVIDO' },
-      { valor: '9.00', status: 'DEVOLVIDO', rtrId: rest.body.rtrId },
+    expect(body.devolucoes).toEqual([
+      { valor: '0.75', rtrId: expect.any(String), horario: expect.any(String) },
+      { valor: '9.00', rtrId: rest.body.rtrId, horario: expect.any(String) },
     ]);
     expect(rest.body.rtrId).toMatch(/^D[0-9A-Z]{8}\d{12}[0-9a-zA-Z]{11}$/);
     expect((await provider.state()).balanceCents).toBe(0);

@@ -66,7 +66,7 @@ describe('a webhook', () => {
     });
     expect(items[2]).toMatchObject({
       status: 'REALIZADO',
-      devolucoes: [{ rtrId, valor: '1.00', status: 'DEVOLVIDO' }],
+      devolucoes: [{ rtrId, valor: '1.00', horario: expect.any(String) }],
     });
   });
 

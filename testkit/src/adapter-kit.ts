@@ -251,7 +251,7 @@ function aboutCharges(bench: Bench): void {
     ['lose-answer', 'network', 'found'],
     ['lose-request', 'network', 'notFound'],
     ['error-500', 'server', 'notFound'],
-    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+    ['refuse-unknown', 'unknownRefusal', 'notFound'],
   ])('a charge under %s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
     await bench.control('PUT', 'behaviour', { charge: behaviour });
     const txid = newId();
@@ -379,7 +379,7 @@ function aboutPayouts(bench: Bench, { ownId }: Subject): void {
   });
 
   test.each([
-    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+    ['refuse-unknown', 'unknownRefusal', 'notFound'],
     ['error-500', 'server', 'notFound'],
     ['error-500-after-accepting', 'server', 'found'],
     ['garbage', 'unreadable', 'found'],
@@ -585,7 +585,7 @@ function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
   });
 
   test.each([
-    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+    ['refuse-unknown', 'unknownRefusal', 'notFound'],
     ['error-500', 'server', 'notFound'],
     ['error-500-after-accepting', 'server', 'found'],
     ['garbage', 'unreadable', 'found'],

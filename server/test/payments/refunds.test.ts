@@ -228,7 +228,7 @@ describe.concurrent('a refund', () => {
 
   test('that is not in any table of refusals keeps its reserve', async () => {
     const { merchant, id } = await paid();
-    const { body } = await refund(merchant, id, steered('refuse-unlisted'));
+    const { body } = await refund(merchant, id, steered('refuse-unknown'));
     expect(body.status).toBe('unknown');
     expect(await reservedCents(merchant)).toBe(2_000);
   });

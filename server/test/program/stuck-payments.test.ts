@@ -53,7 +53,7 @@ async function rich(): Promise<Merchant> {
 }
 
 describe('a payment that a day of answered queries does not end', () => {
-  test.each(['refuse-unlisted', 'stay-pending'])(
+  test.each(['refuse-unknown', 'stay-pending'])(
     'opens one incident and releases nothing: a transfer under %s, which an operator ends',
     async (fate) => {
       const merchant = await rich();
@@ -76,7 +76,7 @@ describe('a payment that a day of answered queries does not end', () => {
 
   test('opens one incident: a charge that was refused in no listed words, which an operator fails', async () => {
     const merchant = await service.newMerchant();
-    await service.simulator.control('PUT', '/control/behaviour', { charge: 'refuse-unlisted' });
+    await service.simulator.control('PUT', '/control/behaviour', { charge: 'refuse-unknown' });
     const { body } = await merchant.charge({ amountCents: 1_000 });
     await queried(merchant, body.id, 0);
     await queried(merchant, body.id, 25 * hour);

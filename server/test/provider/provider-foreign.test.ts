@@ -280,7 +280,7 @@ describe('the account', () => {
     const dispute = {
       providerId: '8ad75c93-6150-422c-929e-822f361c7a6b',
       endToEnd: 'E09089356202312181249APId91a6304',
-      amountCents: 10_000,
+      amountCents: 10_050,
       status: 'open',
       reason: 'golpe',
       openedAt: Date.UTC(2023, 11, 22, 16, 1, 35),
@@ -293,9 +293,9 @@ describe('the account', () => {
       reports: [dispute],
     });
     const [item] = (foreign('efi/disputes').body as { infracoes: object[] }).infracoes;
+    expect(readDispute({ ...item, valor: '100' })).toMatchObject({ amountCents: 10_000 });
     expect(readDispute({ ...item, valor: '100.50', tipoSituacao: undefined })).toEqual({
       ...dispute,
-      amountCents: 10_050,
       reason: 'Solicitacao de devolução',
     });
     for (const wrong of [{ valor: '0' }, { valor: '1,00' }, { status: 'OUTRA' }, { endToEndId: null }])

@@ -144,7 +144,7 @@ describe('a charge', () => {
     expect(await providersOf(first.id)).toEqual(['simulator']);
   });
 
-  test.each(['lose-request', 'lose-answer', 'error-500', 'refuse', 'refuse-unlisted', 'hang'])(
+  test.each(['lose-request', 'lose-answer', 'error-500', 'refuse', 'refuse-unknown', 'hang'])(
     'whose creation ended with %s never reaches another connection',
     async (charge) => {
       await service.simulator.behave({ charge });

@@ -1,0 +1,329 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startSimulator } from '@vintem/simulator';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../server/src/ground/log.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import { createEfiProvider } from '../../server/src/provider/efi/efi.ts';
+import type { Provider } from '../../server/src/provider/provider.ts';
+
+/**
+ * The providers' own clients and schemas judge adapters and simulator: otherwise both could share one wrong picture of a provider, and every test would
+ * pass. Nothing in `clients/` is ours, and it is installed when this runs.
+ */
+
+const folder = fileURLToPath(new URL('clients/', import.meta.url));
+const run = promisify(execFile);
+
+interface Call {
+  method: string;
+  path: string;
+  body: unknown;
+  status: number;
+  answer: unknown;
+}
+
+let simulator: { url: string; stop(): Promise<void> };
+let stateDir: string;
+/** Stands before the simulator, and keeps what passes. */
+let url: string;
+let calls: Call[] = [];
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+const server = createServer((request, answer) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', async () => {
+    const body = Buffer.concat(parts);
+    const { method = 'GET', url: path = '/', headers } = request;
+    const { host: _, connection: _alive, 'content-length': _length, ...passed } = headers;
+    const given = await fetch(simulator.url + path, {
+      method,
+      headers: passed as Record<string, string>,
+      ...(body.length === 0 ? {} : { body }),
+    });
+    const text = await given.text();
+    calls.push({ method, path, body: parsed(body.toString()), status: given.status, answer: parsed(text) });
+    answer.writeHead(given.status, { 'content-type': given.headers.get('content-type') ?? 'text/plain' });
+    answer.end(text);
+  });
+});
+const net = createUndiciNet();
+
+beforeAll(async () => {
+  if (!existsSync(join(folder, 'node_modules/.package-lock.json')))
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  stateDir = await mkdtemp(join(tmpdir(), 'vintem-foreign-'));
+  simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await net.close();
+  server.closeAllConnections();
+  server.close();
+  await simulator?.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+beforeEach(() => {
+  calls = [];
+});
+
+const clientFile = (path: string): string => join(folder, 'node_modules', path);
+
+async function control(path: string, body: object = {}): Promise<Record<string, string>> {
+  const answer = await fetch(simulator.url + path, { method: 'POST', body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Record<string, string>;
+}
+
+async function until<T>(find: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
+  for (;;) {
+    const found = await find();
+    if (is(found)) return found;
+    await systemClock.sleep(20);
+  }
+}
+
+const idOf = (letter: string): string => letter.repeat(32);
+const window = () => ({ fromMs: Date.now() - 3_600_000, toMs: Date.now() + 60_000 });
+
+// ------------------------------------------------------------------------------------------------------------------------- Efí
+
+/** The schema of Efí's client for each call: of its body, and of its answer. */
+const efiSchemas: readonly { call: RegExp; body?: string; answer?: string }[] = [
+  { call: /^PUT \/v2\/cob\/\w+$/, body: 'PixCreateChargeBody', answer: 'PixCreateChargeResponse' },
+  { call: /^GET \/v2\/cob\/\w+$/, answer: 'PixDetailChargeResponse' },
+  { call: /^GET \/v2\/cob\?/, answer: 'PixListChargesResponse' },
+  { call: /^GET \/v2\/pix\?/, answer: 'PixListReceivedResponse' },
+  { call: /^GET \/v2\/pix\/\w+$/, answer: 'PixDetailReceivedResponse' },
+  {
+    call: /^PUT \/v2\/pix\/\w+\/devolucao\/\w+$/,
+    body: 'PixDevolutionBody',
+    answer: 'PixDevolutionResponse',
+  },
+  { call: /^GET \/v2\/pix\/\w+\/devolucao\/\w+$/, answer: 'PixDetailDevolutionResponse' },
+  { call: /^PUT \/v3\/gn\/pix\/\w+$/, body: 'PixSendBody', answer: 'PixSendResponse' },
+  { call: /^GET \/v2\/gn\/pix\/enviados\/id-envio\/\w+$/, answer: 'PixSendDetailIdResponse' },
+  { call: /^GET \/v2\/gn\/pix\/enviados\/\w+$/, answer: 'PixSendDetailResponse' },
+  { call: /^GET \/v2\/gn\/pix\/enviados\?/, answer: 'PixSendListResponse' },
+  { call: /^PUT \/v2\/webhook\//, body: 'PixConfigWebhookBody', answer: 'PixConfigWebhookResponse' },
+  { call: /^GET \/v2\/webhook\//, answer: 'PixDetailWebhookResponse' },
+  { call: /^GET \/v2\/gn\/saldo/, answer: 'GetAccountBalanceResponse' },
+  { call: /^GET \/v2\/gn\/chaves\/balde$/, answer: 'PixKeysBucketResponse' },
+  { call: /^GET \/v2\/gn\/infracoes\?/, answer: 'MedListResponse' },
+  { call: /^POST \/v2\/gn\/infracoes\/[\w-]+\/defesa$/, body: 'MedSubmitDefenseBody' },
+  {
+    call: /^POST \/v2\/gn\/relatorios\/extrato-conciliacao$/,
+    body: 'CreateReportBody',
+    answer: 'CreateReportResponse',
+  },
+];
+
+/**
+ * The documentation's samples of sent Pix name their receiver under `favorecido.identificacao` (`contract/provider-bodies/efi/sent.json`); the strict
+ * schema of the client does not. The samples go before it.
+ */
+const withoutReceiver = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value ?? null), (name, member) =>
+    name === 'identificacao' ? undefined : member,
+  );
+
+interface Schema {
+  safeParse(value: unknown): { success: boolean; error?: { issues: { path: unknown[]; message: string }[] } };
+}
+
+/** The misfits, a line for each, and the kinds of calls that were judged. */
+async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }> {
+  const schemas: Record<string, Schema> = await import(clientFile('sdk-node-apis-efi/dist/esm/types/pix.js'));
+  const misfits = new Set<string>();
+  const judged = new Set<string>();
+  for (const { method, path, body, status, answer } of calls) {
+    if (path === '/oauth/token' || status >= 300) continue;
+    const known = efiSchemas.find(({ call }) => call.test(`${method} ${path}`));
+    if (!known) {
+      misfits.add(`${method} ${path}: no schema is named for this call`);
+      continue;
+    }
+    judged.add(known.call.source);
+    for (const [part, name, value] of [
+      ['body', known.body, body],
+      ['answer', known.answer, withoutReceiver(answer)],
+    ] as const) {
+      if (name === undefined) continue;
+      const { error } = (schemas[`${name}Schema`] as Schema).safeParse(value);
+      for (const issue of error?.issues ?? [])
+        misfits.add(
+          `${name} ${part} ${issue.path.map((one) => (typeof one === 'number' ? '[]' : one)).join('.')}: ${issue.message}`,
+        );
+    }
+  }
+  return { misfits: [...misfits].sort(), judged };
+}
+
+/** A day of a merchant: received, given back, paid out, come back, contested. */
+async function dayAtEfi(provider: Provider): Promise<void> {
+  const [txid, sent] = [idOf('a'), idOf('b')];
+  await provider.registerWebhook(`${simulator.url}/nowhere`);
+  const charge = {
+    txid,
+    amountCents: 12_345,
+    payerName: 'João',
+    description: 'Pedido nº 1',
+    expirySeconds: 3600,
+  };
+  expect(await provider.createCharge(charge)).toMatchObject({ outcome: 'accepted' });
+  const { endToEnd = '' } = await control(`/control/charges/${txid}/pay`);
+  const refund = { endToEnd, providerId: idOf('c'), amountCents: 345, description: 'Devolução' };
+  expect(await provider.sendRefund(refund)).toMatchObject({ outcome: 'accepted' });
+  await until(
+    () => provider.queryRefund(endToEnd, refund.providerId),
+    (one) => one.outcome === 'found' && one.report.status === 'completed',
+  );
+  const payout = {
+    providerId: sent,
+    amountCents: 975,
+    pixKey: 'fulano@example.com',
+    pixKeyType: 'EMAIL',
+  } as const;
+  expect(await provider.sendPayout({ ...payout, description: 'Saque' })).toMatchObject({
+    outcome: 'accepted',
+  });
+  await until(
+    () => provider.queryPayout(sent),
+    (one) => one.outcome === 'found' && one.report.status === 'completed',
+  );
+  await control(`/control/payouts/${sent}/return`, { amountCents: 100 });
+  const back = await provider.queryPayout(sent);
+  expect(back).toMatchObject({ report: { returns: [{ amountCents: 100, status: 'settled' }] } });
+  const { id } = await control(`/control/charges/${txid}/dispute`, { amountCents: 1_234 });
+  expect(await provider.disputes?.list(window())).toMatchObject({
+    reports: [{ providerId: id, amountCents: 1_234, status: 'open' }],
+  });
+  const defence = { disputeId: id ?? '', text: 'O pedido foi entregue.', files: [] };
+  expect(await provider.disputes?.defend?.(defence)).toMatchObject({ outcome: 'accepted' });
+  expect(await provider.queryCharge(txid)).toMatchObject({ report: { status: 'paid' } });
+  for (const list of [provider.listCharges, provider.listPayouts, provider.statement])
+    expect(await list(window())).toMatchObject({ outcome: 'listed', complete: true, unread: [] });
+  for (const pix of [endToEnd, back.outcome === 'found' ? (back.report.endToEnd ?? '') : ''])
+    expect(await provider.findPix(pix)).toMatchObject({ outcome: 'found' });
+  await provider.balance();
+  await provider.diagnose({ webhookUrl: `${simulator.url}/nowhere` });
+  const yesterday = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+  expect(await provider.requestDayReport(yesterday)).toMatchObject({ outcome: 'requested' });
+}
+
+describe('Efí', () => {
+  test('Every body of the adapter and every answer of the simulator fits the schemas of Efí’s own client', async () => {
+    const provider = createEfiProvider({
+      ...{ connection: 'foreign', test: true, baseUrl: url, clientId: 'vintem', clientSecret: 'a secret' },
+      ...{ pixKey: 'recebedor@vintem.example', webhook: { trust: 'signed', secret: 'a secret' } },
+      ...{ net, clock: systemClock, log: createLog('silent') },
+    });
+    await dayAtEfi(provider);
+    const { misfits, judged } = await judgedByEfi();
+    expect(misfits).toEqual([]);
+    expect(efiSchemas.filter(({ call }) => !judged.has(call.source))).toEqual([]);
+  });
+
+  test('Efí’s own client runs a day of a merchant against the simulator', async () => {
+    const { default: EfiPay } = await import(clientFile('sdk-node-apis-efi/dist/esm/index.js'));
+    const { endpoints } = await import(clientFile('sdk-node-apis-efi/dist/esm/constants/endpoints.js'));
+    // It has no setting for the address.
+    endpoints.APIS.PIX.URL.SANDBOX = url;
+    const certificate = { certificate: 'AAAA', cert_base64: true };
+    const efi = new EfiPay({
+      sandbox: true,
+      client_id: 'cliente',
+      client_secret: 'um segredo',
+      ...certificate,
+    });
+    const [txid, idEnvio] = [idOf('d'), idOf('e')];
+    const chave = 'cliente@loja.example';
+    const cob = { calendario: { expiracao: 3600 }, valor: { original: '50.00' }, chave };
+    expect(await efi.pixCreateCharge({ txid }, cob)).toMatchObject({ status: 'ATIVA' });
+    const { endToEnd: e2eId } = await control(`/control/charges/${txid}/pay`);
+    expect(await efi.pixDetailCharge({ txid })).toMatchObject({ status: 'CONCLUIDA' });
+    expect(await efi.pixDevolution({ e2eId, id: 'dev1' }, { valor: '5.00' })).toMatchObject({
+      status: 'EM_PROCESSAMENTO',
+    });
+    const send = { valor: '9.75', pagador: { chave }, favorecido: { chave: 'fulano@example.com' } };
+    expect(await efi.pixSend({ idEnvio }, send)).toMatchObject({ status: 'EM_PROCESSAMENTO' });
+    await until(
+      () => efi.pixSendDetailId({ idEnvio }) as Promise<{ status: string }>,
+      ({ status }) => status === 'REALIZADO',
+    );
+    const inicio = new Date(window().fromMs).toISOString();
+    const fim = new Date(window().toMs).toISOString();
+    expect((await efi.pixReceivedList({ inicio, fim })).pix).toHaveLength(1);
+    expect((await efi.pixSendList({ inicio, fim })).pix).toHaveLength(1);
+    await control(`/control/charges/${txid}/dispute`);
+    const [infracao] = (await efi.medList({ inicio, fim })).infracoes;
+    expect(infracao).toMatchObject({ valor: 50, status: 'ABERTA' });
+    expect(await efi.getAccountBalance({ bloqueios: true })).toMatchObject({ saldo: expect.any(String) });
+    expect((await judgedByEfi()).misfits).toEqual([]);
+  });
+});
+
+// ----------------------------------------------------------------------------------------------------------------------- Woovi
+
+test('Woovi’s own client runs a day of a merchant against the simulator', async () => {
+  const { createClient } = await import(clientFile('@woovi/node-sdk/dist/index.mjs'));
+  const appId = Buffer.from('loja:um segredo').toString('base64');
+  const woovi = createClient({ appId, baseUrl: `${url}/woovi` });
+  // As Woovi advises: a UUID.
+  const [correlationID, payment, refund] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+  const customer = {
+    name: 'Maria Silva',
+    taxID: '52998224725',
+    email: 'maria@loja.example',
+    phone: '+5511999999999',
+  };
+  const { charge } = await woovi.charge.create({ correlationID, value: 5_000, customer });
+  expect(charge).toMatchObject({ correlationID, status: 'ACTIVE', value: 5_000 });
+  const { endToEnd } = await control(`/woovi/control/charges/${correlationID}/pay`);
+  expect((await woovi.charge.get({ id: correlationID })).charge.status).toBe('COMPLETED');
+  expect((await woovi.transactions.get({ id: endToEnd })).transaction).toMatchObject({ value: 5_000 });
+  const given = { value: 500, transactionEndToEndId: endToEnd, correlationID: refund };
+  expect((await woovi.refund.create(given)).refund).toMatchObject({ correlationID: refund });
+  expect((await woovi.refund.get({ id: refund })).pixTransactionRefund).toMatchObject({ value: 500 });
+  const key = { destinationAlias: 'fulano@example.com', destinationAliasType: 'EMAIL' };
+  const made = await woovi.payment.create({ ...key, value: 1_000, correlationID: payment });
+  expect(made.payment).toMatchObject({ correlationID: payment, status: 'CREATED' });
+  expect((await woovi.payment.approve({ correlationID: payment })).payment.status).toMatch(
+    /^(APPROVED|CONFIRMED)$/,
+  );
+  await until(
+    () => woovi.payment.get({ id: payment }) as Promise<{ payment: { status: string } }>,
+    (one) => one.payment.status === 'CONFIRMED',
+  );
+  const [account] = (await woovi.account.list()).accounts;
+  expect(account.balance.total).toBe(5_000 - 500 - 1_000);
+  for (const list of [woovi.charge, woovi.payment, woovi.transactions])
+    expect((await list.list()).pageInfo).toMatchObject({ skip: 0, totalCount: expect.any(Number) });
+  const webhook = {
+    name: 'loja',
+    event: 'OPENPIX:CHARGE_COMPLETED',
+    url: `${simulator.url}/nowhere`,
+    isActive: true,
+  };
+  expect((await woovi.webhook.create({ webhook })).webhook).toMatchObject({
+    event: webhook.event,
+    createdAt: expect.any(String),
+  });
+  await expect(woovi.subscription.get({ id: 'x' })).rejects.toMatchObject({ error: expect.any(String) });
+  expect(calls.filter(({ status }) => status >= 500)).toEqual([]);
+});
