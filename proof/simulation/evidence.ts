@@ -161,6 +161,7 @@ export function createMirror(db: Database): Mirror {
           // No story has static codes.
           staticCodeId: null,
           codeIsOurs: false,
+          linkIsOurs: true,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
@@ -306,6 +307,7 @@ export function createMirror(db: Database): Mirror {
               // Nothing is lost with a database here.
               bookedElsewhere: 0,
               miscountedCodes: 0,
+              miscountedLinks: 0,
               lostKeys: keys.filter(
                 (one) =>
                   one.account_id === account.id &&

@@ -16,7 +16,12 @@ export const makeSecret = (): string =>
 const changes: Record<
   Exclude<
     EventType,
-    `operation.${string}` | `dispute.${string}` | `refund.${string}` | 'close.completed' | 'webhook.test'
+    | `operation.${string}`
+    | `dispute.${string}`
+    | `refund.${string}`
+    | `payment_link.${string}`
+    | 'close.completed'
+    | 'webhook.test'
   >,
   [PaymentStatus, PaymentStatus]
 > = {
@@ -72,10 +77,31 @@ export function sampleEvent<Type extends EventType>(
               ? { operationId, ...data }
               : type === 'close.completed'
                 ? { ...close(operationId, timestamp), ...data }
-                : { ...operation(operationId, timestamp), ...data },
+                : type.startsWith('payment_link.')
+                  ? { ...link(operationId, type.slice('payment_link.'.length), timestamp), ...data }
+                  : { ...operation(operationId, timestamp), ...data },
         };
   return (ofDispute ?? whole) as unknown as Extract<VintemEvent, { type: Type }> & VintemEvent;
 }
+
+const link = (operationId: string, event: string, at: string) => ({
+  id: crypto.randomUUID(),
+  operationId,
+  title: 'Curso de cerâmica',
+  description: '',
+  amountCents: 1000,
+  methods: ['pix'],
+  maxPayments: 1,
+  payerFields: { name: 'optional', document: 'none' },
+  expiresAt: null,
+  successUrl: null,
+  status: event === 'expired' ? 'expired' : 'completed',
+  openCount: 0,
+  paidCount: event === 'expired' ? 0 : event === 'overpaid' ? 2 : 1,
+  paidCents: event === 'expired' ? 0 : event === 'overpaid' ? 2000 : 1000,
+  createdAt: at,
+  updatedAt: at,
+});
 
 const close = (operationId: string, closedAt: string) => ({
   operationId,

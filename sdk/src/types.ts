@@ -128,3 +128,15 @@ export interface TestReset {
   /** Its main operation. */
   operationId: string;
 }
+
+/** A code to print: each Pix of it becomes a paid charge with `staticCodeId`. */
+export type StaticCode = Schemas['StaticCode'];
+export type CreatedStaticCode = StaticCode & { requestKey: string };
+export type NewStaticCode = Omit<Schemas['PostStaticcodesBody'], 'requestKey'> & Keyed;
+export type StaticCodeChanges = Schemas['PatchStaticcodesByIdBody'];
+
+/** A page on which payers make charges of their own, with `paymentLinkId`. */
+export type PaymentLink = Schemas['PaymentLink'];
+export type CreatedPaymentLink = PaymentLink & { requestKey: string };
+export type NewPaymentLink = Omit<Schemas['PostPaymentlinksBody'], 'requestKey'> & Keyed;
+export type PaymentLinkChanges = Schemas['PatchPaymentlinksByIdBody'];

@@ -4,7 +4,9 @@ import { type Call, type CallOptions, createTransport, type Transport } from './
 import type {
   AccountSummary,
   CreatedPayment,
+  CreatedPaymentLink,
   CreatedRefund,
+  CreatedStaticCode,
   CreatedWebhook,
   Defence,
   DefenceOfDispute,
@@ -22,12 +24,16 @@ import type {
   NewDisputeFile,
   NewEndpoint,
   NewOperation,
+  NewPaymentLink,
   NewRefund,
   NewSecret,
+  NewStaticCode,
   NewTransfer,
   OperationList,
   Payment,
   PaymentFilter,
+  PaymentLink,
+  PaymentLinkChanges,
   PaymentStatus,
   Refund,
   Replay,
@@ -38,6 +44,8 @@ import type {
   StatementLine,
   StatementPeriod,
   StatementTotals,
+  StaticCode,
+  StaticCodeChanges,
   TestClock,
   TestReset,
   Time,
@@ -48,7 +56,14 @@ import { waitFor } from './wait.ts';
 
 /** The call that a `requestKey` stands for: enough to repeat it. */
 export interface KeyedCall {
-  call: 'charges.create' | 'transfers.create' | 'operations.create' | 'webhooks.create' | 'refunds.create';
+  call:
+    | 'charges.create'
+    | 'transfers.create'
+    | 'operations.create'
+    | 'webhooks.create'
+    | 'refunds.create'
+    | 'staticCodes.create'
+    | 'paymentLinks.create';
   /** The request's body, `requestKey` included; amounts in cents. */
   body: Readonly<Record<string, unknown>>;
   /** Only for refunds: the payment that is returned. */
@@ -93,6 +108,8 @@ export class Vintem {
   readonly transfers: Transfers;
   readonly payments: Payments;
   readonly refunds: Refunds;
+  readonly staticCodes: StaticCodes;
+  readonly paymentLinks: PaymentLinks;
   readonly disputes: Disputes;
   readonly account: Account;
   readonly operations: Operations;
@@ -139,6 +156,8 @@ export class Vintem {
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
+    this.staticCodes = new StaticCodes(transport, keyed);
+    this.paymentLinks = new PaymentLinks(transport, keyed);
     this.disputes = new Disputes(transport);
     this.account = new Account(transport);
     this.operations = new Operations(transport, keyed);
@@ -374,6 +393,136 @@ class Refunds {
   list(paymentId: string, { limit }: { limit?: number } = {}, options: CallOptions = {}): List<Refund> {
     const path = `/payments/${segment(paymentId)}/refunds`;
     return listing(this.#transport, path, { limit }, options, 'refunds');
+  }
+}
+
+class StaticCodes {
+  readonly #transport: Transport;
+  readonly #keyed: Keyed;
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Makes a code to print, which is paid as often as payers like. Needs the permission `charges`.
+   *
+   * @throws VintemError `static_code_limit_reached`, `not_offered_by_provider`; when it is `retryable`, repeat with its `requestKey`
+   *
+   * @example
+   * const made = await vintem.staticCodes.create({ name: 'Balcão 1' });
+   * console.log(made.copyPaste, made.requestKey);
+   */
+  create(code: NewStaticCode, options: CallOptions = {}): Promise<CreatedStaticCode> {
+    return this.#keyed('staticCodes.create', '/static-codes', code, options, () => true);
+  }
+
+  /**
+   * A static code as it is now.
+   *
+   * @example
+   * for await (const { id } of vintem.staticCodes.list()) console.log((await vintem.staticCodes.get(id)).paidCents);
+   */
+  get(id: string, options: CallOptions = {}): Promise<StaticCode> {
+    return this.#transport.request({ method: 'GET', path: `/static-codes/${segment(id)}`, ...options });
+  }
+
+  /**
+   * Renames it, retires it, or uses it again. A printed code that is retired can still be paid.
+   *
+   * @example
+   * for await (const { id } of vintem.staticCodes.list()) await vintem.staticCodes.update(id, { status: 'retired' });
+   */
+  update(id: string, changes: StaticCodeChanges, options: CallOptions = {}): Promise<StaticCode> {
+    const path = `/static-codes/${segment(id)}`;
+    return this.#transport.request({ method: 'PATCH', path, body: changes, ...options });
+  }
+
+  /**
+   * Those of the operation, newest first; `limit` (1 to 100) a page.
+   *
+   * @example
+   * for await (const { id, paidCount } of vintem.staticCodes.list()) console.log(id, paidCount);
+   */
+  list({ limit }: { limit?: number } = {}, options: CallOptions = {}): List<StaticCode> {
+    return listing(this.#transport, '/static-codes', { limit }, options, 'staticCodes');
+  }
+
+  /**
+   * The charges that it has brought, newest first; `limit` (1 to 100) a page.
+   *
+   * @example
+   * for await (const { id } of vintem.staticCodes.list())
+   *   for await (const payment of vintem.staticCodes.payments(id)) console.log(payment.status, payment.amountCents);
+   */
+  payments(id: string, { limit }: { limit?: number } = {}, options: CallOptions = {}): List<Payment> {
+    const path = `/static-codes/${segment(id)}/payments`;
+    return listing(this.#transport, path, { limit }, options, 'payments');
+  }
+}
+
+class PaymentLinks {
+  readonly #transport: Transport;
+  readonly #keyed: Keyed;
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Makes a page on which payers make charges of their own. Needs the permission `charges`.
+   *
+   * @throws VintemError `amount_out_of_limits`; when it is `retryable`, repeat with its `requestKey`
+   *
+   * @example
+   * const made = await vintem.paymentLinks.create({ title: 'Curso de cerâmica', amountCents: 25_000 });
+   * console.log(made.url, made.requestKey);
+   */
+  create(link: NewPaymentLink, options: CallOptions = {}): Promise<CreatedPaymentLink> {
+    return this.#keyed('paymentLinks.create', '/payment-links', link, options, () => true);
+  }
+
+  /**
+   * A payment link as it is now.
+   *
+   * @example
+   * for await (const { id } of vintem.paymentLinks.list()) console.log((await vintem.paymentLinks.get(id)).paidCents);
+   */
+  get(id: string, options: CallOptions = {}): Promise<PaymentLink> {
+    return this.#transport.request({ method: 'GET', path: `/payment-links/${segment(id)}`, ...options });
+  }
+
+  /**
+   * Changes it, closes it, or opens it again.
+   *
+   * @example
+   * for await (const { id } of vintem.paymentLinks.list()) await vintem.paymentLinks.update(id, { status: 'disabled' });
+   */
+  update(id: string, changes: PaymentLinkChanges, options: CallOptions = {}): Promise<PaymentLink> {
+    const path = `/payment-links/${segment(id)}`;
+    return this.#transport.request({ method: 'PATCH', path, body: changes, ...options });
+  }
+
+  /**
+   * Those of the operation, newest first; `limit` (1 to 100) a page.
+   *
+   * @example
+   * for await (const { id, paidCount } of vintem.paymentLinks.list()) console.log(id, paidCount);
+   */
+  list({ limit }: { limit?: number } = {}, options: CallOptions = {}): List<PaymentLink> {
+    return listing(this.#transport, '/payment-links', { limit }, options, 'paymentLinks');
+  }
+
+  /**
+   * The charges that it has brought, newest first; `limit` (1 to 100) a page.
+   *
+   * @example
+   * for await (const { id } of vintem.paymentLinks.list())
+   *   for await (const payment of vintem.paymentLinks.payments(id)) console.log(payment.status, payment.amountCents);
+   */
+  payments(id: string, { limit }: { limit?: number } = {}, options: CallOptions = {}): List<Payment> {
+    const path = `/payment-links/${segment(id)}/payments`;
+    return listing(this.#transport, path, { limit }, options, 'payments');
   }
 }
 

@@ -317,8 +317,13 @@ function named(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((item) => named(item, schemas));
   if (typeof schema !== 'object' || schema === null) return schema;
   const { title, ...rest } = schema as Json;
+  // A property may have this name, and is no title.
+  const members = typeof title === 'string' ? rest : (schema as Json);
   const inner = Object.fromEntries(
-    Object.entries(rest).map(([name, value]) => [name, name === 'examples' ? value : named(value, schemas)]),
+    Object.entries(members).map(([name, value]) => [
+      name,
+      name === 'examples' ? value : named(value, schemas),
+    ]),
   );
   if (typeof title !== 'string') return inner;
   schemas[title] = inner;

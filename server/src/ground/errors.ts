@@ -146,6 +146,16 @@ export const catalogue = {
     en: 'An account holds at most 10 business operations.',
     pt: 'Uma conta tem no máximo 10 operações.',
   },
+  payment_link_closed: {
+    status: 400,
+    en: 'This payment link takes no further payment.',
+    pt: 'Este link de pagamento não aceita mais pagamentos.',
+  },
+  payer_name_required: {
+    status: 400,
+    en: 'The name of the payer is required.',
+    pt: 'O nome do pagador é obrigatório.',
+  },
   static_code_limit_reached: {
     status: 400,
     en: 'An account holds at most {limit} static codes, retired ones included.',
@@ -276,6 +286,11 @@ export const catalogue = {
   route_not_found: { status: 404, en: 'There is no such call.', pt: 'Esta chamada não existe.' },
   refund_not_found: { status: 404, en: 'Refund not found.', pt: 'Reembolso não encontrado.' },
   payment_not_found: { status: 404, en: 'Payment not found.', pt: 'Pagamento não encontrado.' },
+  payment_link_not_found: {
+    status: 404,
+    en: 'Payment link not found.',
+    pt: 'Link de pagamento não encontrado.',
+  },
   static_code_not_found: { status: 404, en: 'Static code not found.', pt: 'QR fixo não encontrado.' },
   dispute_not_found: { status: 404, en: 'Dispute not found.', pt: 'Contestação não encontrada.' },
   file_not_found: { status: 404, en: 'File not found.', pt: 'Arquivo não encontrado.' },
@@ -320,6 +335,11 @@ export const catalogue = {
     pt: 'Os cabeçalhos têm mais de 16 KiB.',
   },
 
+  payment_link_busy: {
+    status: 429,
+    en: 'Too many payers have an open code of this link. Try again in a minute.',
+    pt: 'Muitos pagadores estão com um código aberto deste link. Tente de novo em um minuto.',
+  },
   rate_limited: {
     status: 429,
     en: 'Too many requests. Try again later.',

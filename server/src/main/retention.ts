@@ -64,6 +64,7 @@ export const retention: Readonly<
   connection_close: kept('documents that were handed out'),
   connection_close_cell: kept('documents that were handed out'),
   static_code: kept('paper is paid as long as it hangs'),
+  payment_link: kept('charges name it'),
   static_identifier: kept('a Pix that comes years later has its owner by it'),
   connection_movement: kept('money of the connection, posted once'),
   lost_payment: kept('what a restore lost, and what was decided'),

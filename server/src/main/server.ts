@@ -10,6 +10,7 @@ import { chargeRoutes } from '../api/charges/routes.ts';
 import { disputeRoutes } from '../api/disputes/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
 import { type KeyPeppers, keyring } from '../api/keys/keys.ts';
+import { linkRoutes } from '../api/links/routes.ts';
 import type { OperationDirectory } from '../api/operations/operations.ts';
 import { operationRoutes } from '../api/operations/routes.ts';
 import { paymentRoutes } from '../api/payments/routes.ts';
@@ -44,6 +45,7 @@ import type { Inbound } from '../flow/inbound.ts';
 import { type Language, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Measures } from '../ground/measures.ts';
+import type { PageAddresses } from '../ground/page-address.ts';
 import type { Papers } from '../ground/paper/papers.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import type { Secrets } from '../ground/secrets.ts';
@@ -63,7 +65,12 @@ export type PublicCell = AcceptDeps &
   TransferGuards &
   SimulationDeps &
   LookupDeps &
-  Omit<WebhooksDeps, 'directory'> & { defences: Defences; directory: OperationDirectory; papers: Papers };
+  Omit<WebhooksDeps, 'directory'> & {
+    defences: Defences;
+    directory: OperationDirectory;
+    papers: Papers;
+    pages: PageAddresses;
+  };
 
 /** The parts of the one HTTP server of a process; `sql` is the directory. */
 export interface EdgeParts {
@@ -257,6 +264,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
       chargeRoutes(api, cellOf);
       refundRoutes(api, cellOf);
       staticCodeRoutes(api, cellOf);
+      linkRoutes(api, cellOf);
       transferRoutes(api, cellOf, { cnpjLetters: config.cnpjLetters ?? false });
       paymentRoutes(api, cellOf);
       accountRoutes(api, cellOf);

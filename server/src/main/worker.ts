@@ -1,4 +1,5 @@
 import { createUnusedKeys } from '../api/keys/unused.ts';
+import { stepLinks } from '../api/links/links.ts';
 import { stepTestClocks } from '../api/test-mode/clock.ts';
 import { expireDrafts } from '../api/transfers/draft.ts';
 import { stepConnectionMovements } from '../flow/connection-movements.ts';
@@ -38,6 +39,7 @@ const restMs = {
   deliveries: 5_000,
   unknown: 10_000,
   drafts: 5_000,
+  links: 5_000,
   retention: 10_000,
   cellRetention: 10_000,
   payerReturns: 10_000,
@@ -181,6 +183,7 @@ function cellLoops(begin: Begin, runtime: Runtime): void {
   const { cell } = runtime;
   begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
   begin('drafts', () => expireDrafts(runtime), { cell });
+  begin('links', () => stepLinks(runtime), { cell });
   begin('payerReturns', () => stepPayerReturns(runtime), { cell });
   begin('alerts', createAlerts(runtime).step, { cell });
   begin('cellRetention', () => stepCellRetention(runtime), { cell });

@@ -143,6 +143,7 @@ describe('The rows that the dearest call of a kind reads', () => {
         ['/payments/:id', '/payments/PAYMENT'],
         ['/payments/:id/refunds', '/payments/PAYMENT/refunds?limit=100'],
         ['/static-codes', '/static-codes?limit=100'],
+        ['/payment-links', '/payment-links?limit=100'],
         ['/disputes', '/disputes'],
         ['/webhooks', '/webhooks'],
         ['/webhooks/event-types', '/webhooks/event-types'],
@@ -215,8 +216,10 @@ describe('The rows that the dearest call of a kind reads', () => {
     `${ofApi}/disputes/:id/defence`,
     `${ofApi}/events/stream`,
     `${ofApi}/refunds/:id`,
+    `${ofApi}/payment-links/:id`,
+    `${ofApi}/payment-links/:id/payments`,
     `${ofApi}/static-codes/:id`,
-    // Bounded as a page of payments is; `static-codes.test.ts` reads it.
+    // Bounded as a page of payments is; `static-codes.test.ts` and `links.test.ts` read them.
     `${ofApi}/static-codes/:id/payments`,
     `${ofApi}/webhooks/:id/deliveries/:deliveryId`,
     `${ofPanel}/events/stream`,

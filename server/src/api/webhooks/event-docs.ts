@@ -1,4 +1,5 @@
 import { DisputeSchema } from '../../kinds/dispute/view.ts';
+import { LinkSnapshotSchema } from '../../kinds/link/link.ts';
 import { RefundSchema } from '../../kinds/payment/refund-view.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { defenceReasons } from '../../money/defence.ts';
@@ -101,6 +102,8 @@ function dataOf(type: EventType): Record<string, unknown> {
       operationId: operation,
     });
   }
+  if (type.startsWith('payment_link.'))
+    return merged('PaymentLinkSnapshot', 'The payment link as it was then', LinkSnapshotSchema, {});
   if (type.startsWith('refund.'))
     return merged('RefundSnapshot', 'The refund as it was then', RefundSchema, {});
   return merged('PaymentSnapshot', 'The payment as it was then, without its code', PaymentSchema, {

@@ -51,6 +51,10 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'refund.completed': 'Um reembolso chegou ao pagador.',
   'refund.failed': 'Um reembolso foi recusado; o valor inteiro voltou ao saldo.',
   'operation.created': 'Uma operação foi criada.',
+  'payment_link.completed': 'Um link de pagamento recebeu todos os pagamentos que aceita.',
+  'payment_link.overpaid':
+    'Um link de pagamento foi pago mais vezes do que aceita, por quem já tinha o código; você pode reembolsar.',
+  'payment_link.expired': 'O prazo de um link de pagamento terminou.',
   'operation.updated': 'Uma operação mudou de nome ou se tornou a principal.',
   'operation.deleted': 'Uma operação foi excluída.',
   'close.completed': 'Um dia de uma operação foi fechado: o saldo inicial, os movimentos e o saldo final.',

@@ -1,5 +1,6 @@
 import { viewOfFailedDefence } from '../../kinds/dispute/defence-event.ts';
 import { type DisputeView, viewOfDispute } from '../../kinds/dispute/view.ts';
+import { viewOfLink } from '../../kinds/link/link.ts';
 import { refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
 import type { Dispute, DisputeEventType } from '../../money/dispute.ts';
@@ -8,6 +9,7 @@ import { newRefund, type Refund, type RefundStatus } from '../../money/refund.ts
 import { closeExample } from '../../operate/closes/view.ts';
 import type { DisputeStatus } from '../../provider/provider.ts';
 import { type EventContent, type EventType, eventTypes } from '../../store/events/event.ts';
+import type { LinkStatus } from '../../store/rows/payment-links.sql.ts';
 
 /**
  * A sample of each event, made by the functions that make the real ones: for tests of an endpoint, and for the pages.
@@ -83,6 +85,12 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
       return ofRefund(refund(operationId, at), 'completed', { rtrId: sampleReturn, settledAt: at });
     case 'refund.failed':
       return ofRefund(refund(operationId, at), 'failed', { reasonCode: 'provider_refused' });
+    case 'payment_link.completed':
+      return ofLink(operationId, at, { status: 'completed', paidCount: 12 });
+    case 'payment_link.overpaid':
+      return ofLink(operationId, at, { status: 'completed', paidCount: 13 });
+    case 'payment_link.expired':
+      return ofLink(operationId, at, { status: 'expired', paidCount: 3 });
     case 'operation.created':
     case 'operation.updated':
     case 'operation.deleted': {
@@ -201,4 +209,20 @@ function charge(operationId: string, at: number): Payment {
   };
   const payment = newPayment(begun, 'unknown', at - 60_000, { by: 'api', id: '' });
   return { ...payment, status: 'pending', updatedAt: at, expiresAt: at + 86_340_000 };
+}
+
+function ofLink(
+  operationId: string,
+  at: number,
+  { status, paidCount }: { status: LinkStatus; paidCount: number },
+): Sample {
+  const link = {
+    ...{ accountId: '', id: '01939f3a-7a00-7000-8000-000000000091', operationId, requestKey: '' },
+    ...{ title: 'Curso de cerâmica', description: 'Turma de sábado', amountCents: 25_000 },
+    ...{ minimumCents: null, maximumCents: null, maxPayments: 12, nameField: 'required' as const },
+    ...{ expiresAt: at + 86_400_000, successUrl: null, metadata: null, status },
+    ...{ openCount: 0, paidCount, paidCents: paidCount * 25_000 },
+    ...{ createdAt: at - 86_400_000, updatedAt: at },
+  };
+  return { change: null, data: viewOfLink(link, at) };
 }

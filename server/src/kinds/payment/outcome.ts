@@ -11,6 +11,7 @@ import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
+import { linkWrites } from '../link/link.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
 import { interpret, type Observation, payoutsIn, type Reading, runEvents } from './interpret-report.ts';
 import { announce } from './payment-events.ts';
@@ -109,6 +110,10 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const after = returnsAfter(returns, reading.returns, steps);
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
   writes.push(...eventsOf(stored, steps));
+  const { ids, capabilities } = stored;
+  writes.push(
+    ...linkWrites(view, payment, last, { ids, livemode: capabilities.movesMoney, silent: isDeleted }),
+  );
   if (last.status === 'expired' && payment.status !== 'expired') {
     const { connection } = observed;
     const late = { accountId, paymentId, connection, createdAt: payment.createdAt, dueAt: now + lateAfterMs };

@@ -1,3 +1,4 @@
+import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
 import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
 import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
@@ -239,6 +240,7 @@ function resolved(
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
       ...paymentWrites(ids, input, facts, ending),
+      ...linkWritesOf(view, ids, input, facts, ending),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
       ...lostWrites(view, incident, now),
@@ -334,6 +336,16 @@ function auditOf(ids: Pick<Ids, 'uuid'>, { incident, action, reason, actor }: Re
   const detail = { kind, action, paymentId, operationId, amountCents };
   return { accountId, id: ids.uuid(), at, actor, action: 'incident.resolve', subject, reason, detail };
 }
+
+/** A person may end a charge, or credit one that had ended: its link counts that as well. */
+const linkWritesOf = (
+  view: View,
+  ids: Pick<Ids, 'uuid'>,
+  { test }: ResolutionInput,
+  { payment, own }: CaseFacts,
+  { payment: after }: Ending,
+): Write[] =>
+  payment && after ? linkWrites(view, payment, after, { ids, livemode: !test, silent: own === null }) : [];
 
 function refundWrites(
   ids: Pick<Ids, 'uuid'>,

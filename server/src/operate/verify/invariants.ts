@@ -103,6 +103,8 @@ export interface StoredAccount {
   bookedElsewhere: number;
   /** Static codes, of up to 20,000 payments each, that count others than they have. */
   miscountedCodes: number;
+  /** The same of payment links, their open charges too. */
+  miscountedLinks: number;
   /** Of the account's own chain, and the returns to payers that are `unknown` or `pending`, at the same moment. */
   own: { reserved: number; openCents: number };
 }
@@ -150,6 +152,8 @@ export interface StoredPayment {
   staticCodeId: string | null;
   /** The code is one of its account, operation and connection. */
   codeIsOurs: boolean;
+  /** It has no payment link, or one of its account and operation. */
+  linkIsOurs: boolean;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
   operationDeleted: boolean;
@@ -1126,6 +1130,14 @@ export const invariants: readonly Invariant[] = [
             kind === 'deposit' && status === 'paid' && history.length === 1 ? null : `is a ${status} ${kind}`,
             intentState === null ? null : 'something of it is to be sent',
           ),
+  },
+  {
+    number: 68,
+    name: 'a payment link counts its charges that wait and that were paid, and no other',
+    account: ({ miscountedLinks }) =>
+      miscountedLinks === 0 ? null : `${miscountedLinks} payment links count other charges than they have`,
+    payment: ({ linkIsOurs }) =>
+      linkIsOurs ? null : 'its payment link is none of its account and operation',
   },
 ];
 

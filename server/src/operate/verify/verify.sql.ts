@@ -24,7 +24,11 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
         WHERE l.account_id = a.id AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection) AS "bookedElsewhere",
       (SELECT count(*) FROM static_code s WHERE s.account_id = a.id AND s.paid_count <= 20000
         AND (s.paid_count, s.paid_cents) <> (SELECT count(*), coalesce(sum(p.amount_cents), 0)::bigint FROM payment p
-          WHERE p.account_id = s.account_id AND p.static_code_id = s.id)) AS "miscountedCodes"
+          WHERE p.account_id = s.account_id AND p.static_code_id = s.id)) AS "miscountedCodes",
+      (SELECT count(*) FROM payment_link l WHERE l.account_id = a.id AND l.paid_count <= 20000
+        AND (l.open_count, l.paid_count, l.paid_cents) <> (SELECT count(*) FILTER (WHERE p.status IN ('unknown', 'pending')),
+            count(*) FILTER (WHERE p.status = 'paid'), coalesce(sum(p.amount_cents) FILTER (WHERE p.status = 'paid'), 0)::bigint
+          FROM payment p WHERE p.account_id = l.account_id AND p.payment_link_id = l.id)) AS "miscountedLinks"
     FROM account a WHERE ${condition}`;
 
 const selectAccounts: Statement = {
@@ -278,6 +282,8 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.refunded_cents AS "refundedCents", p.history, p.command, p.static_code_id AS "staticCodeId",
     EXISTS (SELECT FROM static_code s WHERE s.account_id = p.account_id AND s.id = p.static_code_id
       AND s.operation_id = p.operation_id AND s.connection = p.connection) AS "codeIsOurs",
+    p.payment_link_id IS NULL OR EXISTS (SELECT FROM payment_link l WHERE l.account_id = p.account_id AND l.id = p.payment_link_id
+      AND l.operation_id = p.operation_id) AS "linkIsOurs",
     o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.identity AS "intentIdentity", n.lease_until IS NOT NULL AS leased,
     p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
     CASE WHEN n.payment_id IS NULL THEN 0

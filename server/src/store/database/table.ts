@@ -7,6 +7,7 @@ import type { Queries } from '../../ports/sql.ts';
 const writeOrder = [
   'payment',
   'static_code',
+  'payment_link',
   'refund',
   'known_return',
   'draft',

@@ -63,6 +63,16 @@ export const eventTypes = {
     kept: true,
     description: 'A refund was refused; the whole amount is back in the balance.',
   },
+  'payment_link.completed': {
+    kept: true,
+    description: 'A payment link has as many payments as it takes.',
+  },
+  'payment_link.overpaid': {
+    kept: true,
+    description:
+      'A payment link was paid more often than it takes, by payers who had their codes before; you may refund them.',
+  },
+  'payment_link.expired': { kept: true, description: 'The time of a payment link is over.' },
   'operation.created': { kept: true, description: 'A business operation was created.' },
   'operation.updated': {
     kept: true,

@@ -1,0 +1,99 @@
+import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import { refuse } from '../../ground/errors.ts';
+import type { Permission } from '../../ground/permissions.ts';
+import { linkCharge } from '../../kinds/charge/by-link.ts';
+import { isTerminal, type Payment } from '../../money/payment.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Queries } from '../../ports/sql.ts';
+import { requestKeyFor } from '../../store/rows/idempotency.ts';
+import { findPublicLink, type PublicLink } from '../../store/rows/payment-links.sql.ts';
+import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { takeOfBuckets } from './limits.ts';
+
+/** What a payer sends. Nothing else of a form is read: amount, currency and merchant of a fixed link are those of its row. */
+export interface PayerForm {
+  /** A UUID that the form was rendered with: the same form makes one charge, however often it is sent. */
+  formKey: string;
+  /** For a link without an amount. */
+  amountCents?: number;
+  payerName?: string;
+  /** For "new code": the charge that ended without a payment. */
+  replaces?: string;
+  /** Of the HTTP request. */
+  requestId: string;
+}
+
+export type ChargeOfLinkDeps = AcceptDeps & { identity: Buffer };
+
+const charges: ReadonlySet<Permission> = new Set(['charges']);
+/** Where the page asks for no name, or the payer gives none: a charge has one. */
+const nameless = 'Pagador';
+
+/**
+ * Makes the charge of a payer by a link, through the acceptance of every charge. Limits are taken before anything else: ten a minute for a network,
+ * three hundred a minute for an account, then under the lock those of the link.
+ * @param network of the caller, as `callerNetwork` gives it
+ * @returns the charge; of a form that was sent before, the one that it made
+ * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `rate_limited`, and those of a charge
+ */
+export async function chargeOfLink(
+  deps: ChargeOfLinkDeps,
+  accountNumber: number,
+  linkId: string,
+  form: PayerForm,
+  network: string,
+): Promise<Payment> {
+  const link = await findPublicLink(deps.sql, accountNumber, linkId);
+  if (!link) throw refuse('payment_link_not_found');
+  await takePlaces(deps, link, network);
+  const payerName = form.payerName?.trim() ?? '';
+  if (link.nameField === 'required' && payerName === '') throw refuse('payer_name_required');
+  const amountCents = link.amountCents ?? form.amountCents;
+  if (amountCents === undefined) throw refuse('amount_out_of_limits');
+  const earlier = form.replaces === undefined ? undefined : await replaced(deps.sql, link, form.replaces);
+  if (earlier && (earlier.status === 'paid' || !hasEnded(earlier, deps.clock.now()))) return earlier;
+  // Two tabs that ask for a new code in the place of the same old one get the same.
+  const seed = earlier ? `replaces ${earlier.id}` : `form ${form.formKey}`;
+  const asked = JSON.stringify([linkId, seed, amountCents, payerName]);
+  const { row } = await accept(
+    deps,
+    linkCharge,
+    {
+      ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },
+      ...{ test: link.test, connection: link.connection, chargeFallback: link.chargeFallback },
+      ...{ keyId: null, permissions: charges, requestId: form.requestId },
+    },
+    {
+      linkId,
+      amountCents,
+      payerName: link.nameField === 'none' || payerName === '' ? nameless : payerName,
+      description: link.title,
+      requestKey: requestKeyFor(deps.identity, link.accountId, asked),
+      ...(link.metadata && { metadata: link.metadata }),
+    },
+  );
+  return row;
+}
+
+const minuteMs = 60_000;
+
+const takePlaces = (
+  deps: { sql: Queries; clock: Clock },
+  { accountId }: PublicLink,
+  network: string,
+): Promise<void> =>
+  takeOfBuckets(deps, [
+    { id: `link-network ${network}`, most: 10, everyMs: minuteMs },
+    { id: `link-account ${accountId}`, most: 300, everyMs: minuteMs },
+  ]);
+
+/** @throws ApiError `payment_not_found` for one that is not of this link */
+async function replaced(sql: Queries, link: PublicLink, id: string): Promise<Payment> {
+  const [payment] = await payments.read(sql, [paymentKey(link.accountId, id)]);
+  if (payment?.paymentLinkId !== link.id) throw refuse('payment_not_found');
+  return payment;
+}
+
+/** It has its end, or its deadline at the provider has passed. */
+const hasEnded = ({ status, expiresAt }: Payment, now: number): boolean =>
+  isTerminal(status) || (expiresAt !== null && expiresAt <= now);

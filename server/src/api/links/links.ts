@@ -1,0 +1,226 @@
+import type { Caller } from '../../ground/caller.ts';
+import { cursorOf, placeOf } from '../../ground/cursor.ts';
+import { refuse, refuseFields } from '../../ground/errors.ts';
+import { linkEvent, statusAt } from '../../kinds/link/link.ts';
+import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Queries, Sql } from '../../ports/sql.ts';
+import { events } from '../../store/events/event.ts';
+import { conditions } from '../../store/rows/conditions.sql.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor } from '../../store/rows/idempotency.ts';
+import { lockAccount } from '../../store/rows/lock.sql.ts';
+import {
+  type FieldRule,
+  findDueLinks,
+  findLink,
+  findLinks,
+  linkKey,
+  type PaymentLink,
+  paymentLinks,
+} from '../../store/rows/payment-links.sql.ts';
+import { findKeyUse, insertKeyUse } from '../../store/rows/used-keys.sql.ts';
+
+export interface LinkDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+}
+
+export interface LinkOrder {
+  title: string;
+  description?: string;
+  amountCents?: number;
+  minimumCents?: number;
+  maximumCents?: number;
+  maxPayments?: number | null;
+  payerFields?: { name?: FieldRule };
+  /** RFC 3339. */
+  expiresAt?: string | null;
+  successUrl?: string;
+  requestKey: string;
+  metadata?: Metadata;
+}
+
+/**
+ * Makes a payment link, or answers a repeat with it as it is now.
+ * @throws ApiError `validation_failed`, `amount_out_of_limits`, `idempotency_conflict`, `operation_not_found`
+ */
+export async function createLink(
+  deps: LinkDeps,
+  caller: Caller,
+  order: LinkOrder,
+): Promise<{ link: PaymentLink; replayed: boolean }> {
+  const { accountId, operationId, accountNumber } = caller;
+  const { title, description = '', amountCents = null, maxPayments = null, requestKey } = order;
+  const { minimumCents = null, maximumCents = null, successUrl = null } = order;
+  const now = deps.clock.now();
+  const expiresAt = timeAhead(order.expiresAt ?? null, now);
+  if (successUrl !== null && !isHttps(successUrl))
+    throw refuseFields([{ field: 'successUrl', code: 'invalid_format' }]);
+  const isFixed = amountCents !== null;
+  if (isFixed && minimumCents !== null)
+    throw refuseFields([{ field: 'minimumCents', code: 'unknown_property' }]);
+  if (isFixed && maximumCents !== null)
+    throw refuseFields([{ field: 'maximumCents', code: 'unknown_property' }]);
+  const metadata = metadataOf(order.metadata);
+  const nameField = order.payerFields?.name ?? 'optional';
+  const fingerprint = fingerprintOf(deps.identity, {
+    ...{
+      endpoint: 'payment-links',
+      operationId,
+      title,
+      description,
+      amountCents,
+      minimumCents,
+      maximumCents,
+    },
+    ...{ maxPayments, nameField, expiresAt, successUrl },
+    ...askedMetadata(metadata),
+  });
+  const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
+  return deps.sql.tx(async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    const use = await findKeyUse(tx, accountId, requestKey, paymentId);
+    const made = madeEarlier(use, 'payment_link', fingerprint);
+    if (made !== undefined) {
+      const link = await findLink(tx, caller, made);
+      if (!link) throw refuse('request_key_consumed');
+      return { link, replayed: true };
+    }
+    if (!account?.balances.some((one) => one.operationId === operationId))
+      throw refuse('operation_not_found');
+    const bounds = await boundsOf(tx, accountId, { amountCents, minimumCents, maximumCents });
+    const link: PaymentLink = {
+      ...{ accountId, id: deps.ids.uuid(), operationId, title, description, amountCents, ...bounds },
+      ...{ maxPayments, nameField, expiresAt, successUrl, metadata, requestKey },
+      status: 'active',
+      ...{ openCount: 0, paidCount: 0, paidCents: 0 },
+      ...{ createdAt: now, updatedAt: now },
+    };
+    const key = { resource: 'payment_link', resourceId: link.id, fingerprint } as const;
+    await Promise.all([paymentLinks.insert(tx, [link]), insertKeyUse(tx, accountId, requestKey, key, now)]);
+    return { link, replayed: false };
+  });
+}
+
+/** Inside of the limits of the account: a link that could make no charge is refused when it is made, and not when a payer comes. */
+async function boundsOf(
+  tx: Queries,
+  accountId: string,
+  {
+    amountCents,
+    minimumCents,
+    maximumCents,
+  }: Pick<PaymentLink, 'amountCents' | 'minimumCents' | 'maximumCents'>,
+): Promise<Pick<PaymentLink, 'minimumCents' | 'maximumCents'>> {
+  const [account] = await conditions.read(tx, [accountId]);
+  if (!account) throw refuse('account_disabled');
+  const [least, most] = [account.minimumDepositCents, account.maximumDepositCents];
+  const from = amountCents ?? minimumCents ?? least;
+  const to = amountCents ?? maximumCents ?? most;
+  if (from < least || to > most || from > to) throw refuse('amount_out_of_limits');
+  return amountCents === null
+    ? { minimumCents: from, maximumCents: to }
+    : { minimumCents: null, maximumCents: null };
+}
+
+function timeAhead(text: string | null, now: number): number | null {
+  if (text === null) return null;
+  const at = Date.parse(text);
+  if (Number.isNaN(at) || at <= now) throw refuseFields([{ field: 'expiresAt', code: 'not_a_time' }]);
+  return at;
+}
+
+const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:';
+
+/** @throws ApiError `payment_link_not_found` */
+export async function getLink(
+  { sql }: Pick<LinkDeps, 'sql'>,
+  caller: Caller,
+  id: string,
+): Promise<PaymentLink> {
+  const link = await findLink(sql, caller, id);
+  if (!link) throw refuse('payment_link_not_found');
+  return link;
+}
+
+export interface LinkChanges {
+  title?: string;
+  description?: string;
+  maxPayments?: number | null;
+  expiresAt?: string | null;
+  status?: 'active' | 'disabled';
+}
+
+/**
+ * Changes a link. One that has ended takes charges again with `status` active, a time ahead and a stock that is not sold.
+ * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `validation_failed`
+ */
+export function updateLink(
+  { sql, clock }: Pick<LinkDeps, 'sql' | 'clock'>,
+  caller: Caller,
+  id: string,
+  changes: LinkChanges,
+): Promise<PaymentLink> {
+  return sql.tx(async (tx) => {
+    // The till reads the link without locking its row.
+    await lockAccount(tx, caller.accountId);
+    const link = await findLink(tx, caller, id);
+    if (!link) throw refuse('payment_link_not_found');
+    const now = clock.now();
+    const { status, expiresAt, ...texts } = changes;
+    const after: PaymentLink = {
+      ...link,
+      ...texts,
+      ...(expiresAt === undefined ? {} : { expiresAt: timeAhead(expiresAt, now) }),
+      ...(status === undefined ? {} : { status }),
+      updatedAt: Math.max(now, link.updatedAt),
+    };
+    const isSold = after.maxPayments !== null && after.paidCount >= after.maxPayments;
+    if (status === 'active' && (isSold || statusAt(after, now) !== 'active'))
+      throw refuse('payment_link_closed');
+    await paymentLinks.update(tx, [after]);
+    return after;
+  });
+}
+
+/** Those of the operation, newest first. @throws ApiError `invalid_cursor` */
+export async function listLinks(
+  { sql, clock, cursorKey }: Pick<LinkDeps, 'sql' | 'clock' | 'cursorKey'>,
+  { accountId, operationId }: Caller,
+  { limit = 100, cursor }: { limit?: number; cursor?: string },
+): Promise<{ links: PaymentLink[]; nextCursor: string | null }> {
+  const list = JSON.stringify(['payment links', accountId, operationId]);
+  const now = clock.now();
+  const below = cursor === undefined ? null : placeOf(cursorKey, list, cursor, now);
+  const found = await findLinks(sql, { accountId, operationId }, below, limit + 1);
+  const last = found.length > limit ? (found[limit - 1] as PaymentLink) : null;
+  return { links: found.slice(0, limit), nextCursor: last && cursorOf(cursorKey, list, last, now) };
+}
+
+const linksPerStep = 50;
+
+/** Ends links whose time is over, each with its event. @returns whether there may be more at once */
+export async function stepLinks(deps: Pick<LinkDeps, 'sql' | 'clock' | 'ids'>): Promise<boolean> {
+  const now = deps.clock.now();
+  const due = await findDueLinks(deps.sql, now, linksPerStep);
+  for (const { accountId, id, test } of due) {
+    await deps.sql.tx(async (tx) => {
+      await lockAccount(tx, accountId);
+      const [link] = await paymentLinks.read(tx, [linkKey(accountId, id)]);
+      if (!link || link.status !== 'active' || statusAt(link, now) !== 'expired') return;
+      const after: PaymentLink = { ...link, status: 'expired', updatedAt: Math.max(now, link.updatedAt) };
+      const event = linkEvent(deps.ids, !test, after, 'payment_link.expired');
+      await Promise.all([
+        paymentLinks.update(tx, [after]),
+        ...events.write(tx, { inserted: [event], updated: [], deleted: [] }),
+      ]);
+    });
+  }
+  return due.length === linksPerStep;
+}

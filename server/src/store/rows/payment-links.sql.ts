@@ -1,0 +1,157 @@
+import type { Metadata } from '../../money/metadata.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import {
+  bigint,
+  cents,
+  defineTable,
+  integer,
+  jsonb,
+  text,
+  timestamptz,
+  uuid,
+} from '../database/define-table.ts';
+import { timestamp } from '../database/pool.ts';
+
+export const linkStatuses = ['active', 'completed', 'expired', 'disabled'] as const;
+export type LinkStatus = (typeof linkStatuses)[number];
+
+export const fieldRules = ['none', 'optional', 'required'] as const;
+export type FieldRule = (typeof fieldRules)[number];
+
+/** A public page by which payers make charges of their own. */
+export interface PaymentLink {
+  accountId: string;
+  id: string;
+  operationId: string;
+  title: string;
+  description: string;
+  /** Null: the payer types it, between the two below, which are null otherwise. */
+  amountCents: number | null;
+  minimumCents: number | null;
+  maximumCents: number | null;
+  /** Null: as many as come. */
+  maxPayments: number | null;
+  /** Whether the payer gives a name. */
+  nameField: FieldRule;
+  expiresAt: number | null;
+  successUrl: string | null;
+  metadata: Metadata | null;
+  /** As it was entered; `statusAt` says what it is at a moment. */
+  status: LinkStatus;
+  requestKey: string;
+  /** Its charges that may still be paid by a code that was given out. */
+  openCount: number;
+  paidCount: number;
+  paidCents: number;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export const linkKey = (accountId: string, id: string): string => accountId + id;
+
+/** The till counts; what the merchant changes is changed under the lock of the account. */
+export const paymentLinks = defineTable<PaymentLink>({
+  name: 'payment_link',
+  alias: 'l',
+  key: ['accountId', 'id'],
+  verbs: ['read', 'insert', 'update'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    operationId: uuid,
+    title: text.changes,
+    description: text.changes,
+    amountCents: cents.orNull,
+    minimumCents: cents.orNull,
+    maximumCents: cents.orNull,
+    maxPayments: integer.orNull.changes,
+    nameField: text,
+    expiresAt: timestamptz.orNull.changes,
+    successUrl: text.orNull,
+    metadata: jsonb.orNull,
+    status: text.changes,
+    requestKey: uuid,
+    openCount: bigint.later,
+    paidCount: bigint.later,
+    paidCents: cents.later,
+    createdAt: timestamptz,
+    updatedAt: timestamptz.changes,
+  },
+});
+
+const { columns } = paymentLinks;
+
+interface Scope {
+  accountId: string;
+  operationId: string;
+}
+
+const selectOne: Statement = {
+  name: 'payment_link_of_operation',
+  text: `SELECT ${columns} FROM payment_link l WHERE l.account_id = $1 AND l.id = $2 AND l.operation_id = $3`,
+};
+
+export const findLink = async (
+  sql: Queries,
+  { accountId, operationId }: Scope,
+  id: string,
+): Promise<PaymentLink | undefined> =>
+  (await sql.run<PaymentLink>(selectOne, [accountId, id, operationId]))[0];
+
+const selectPage: Statement = {
+  name: 'payment_link_page',
+  text: `SELECT ${columns} FROM payment_link l
+    WHERE l.account_id = $1 AND l.operation_id = $2 AND ($3::timestamptz IS NULL OR (l.created_at, l.id) < ($3, $4::uuid))
+    ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
+};
+
+/** Newest first. */
+export const findLinks = (
+  sql: Queries,
+  { accountId, operationId }: Scope,
+  below: { createdAt: number; id: string } | null,
+  limit: number,
+): Promise<PaymentLink[]> =>
+  sql.run<PaymentLink>(selectPage, [
+    accountId,
+    operationId,
+    below && timestamp(below.createdAt),
+    below?.id ?? null,
+    limit,
+  ]);
+
+/** A link as its public page needs it, with the conditions under which its account takes charges. */
+export interface PublicLink extends PaymentLink {
+  test: boolean;
+  enabled: boolean;
+  connection: string;
+  chargeFallback: readonly string[];
+}
+
+const selectPublic: Statement = {
+  name: 'payment_link_public',
+  text: `SELECT ${columns}, a.test, a.enabled, a.connection, a.charge_fallback AS "chargeFallback"
+    FROM account a JOIN payment_link l ON l.account_id = a.id
+      JOIN operation o ON o.account_id = l.account_id AND o.id = l.operation_id AND o.deleted_at IS NULL
+    WHERE a.number = $1 AND l.id = $2`,
+};
+
+/** The number of the account stands in the link's address. Undefined: there is none, or its operation was deleted. */
+export const findPublicLink = async (
+  sql: Queries,
+  accountNumber: number,
+  id: string,
+): Promise<PublicLink | undefined> => (await sql.run<PublicLink>(selectPublic, [accountNumber, id]))[0];
+
+const selectDue: Statement = {
+  name: 'payment_link_due',
+  text: `SELECT l.account_id AS "accountId", l.id, a.test FROM payment_link l JOIN account a ON a.id = l.account_id
+    WHERE l.status = 'active' AND l.expires_at <= $1 ORDER BY l.expires_at LIMIT $2`,
+};
+
+/** Active links whose time is over. */
+export const findDueLinks = (
+  sql: Queries,
+  now: number,
+  most: number,
+): Promise<{ accountId: string; id: string; test: boolean }[]> => sql.run(selectDue, [timestamp(now), most]);

@@ -1,0 +1,278 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chargeOfLink } from '../../src/api/links/charge-of-link.ts';
+import { stepLinks } from '../../src/api/links/links.ts';
+import { ApiError } from '../../src/ground/errors.ts';
+import { findLinkPage } from '../../src/kinds/link/link-page.ts';
+
+/** Links by which payers make charges of their own: what they may cost, sell and bring, whoever opens them and when. */
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+type Link = Record<string, unknown> & { id: string; url: string };
+
+async function newLink(merchant: Merchant, body: object = {}): Promise<Link> {
+  const order = { title: 'Curso de cerâmica', amountCents: 2500, requestKey: crypto.randomUUID(), ...body };
+  const made = await merchant.call('POST', '/payment-links', order);
+  expect(made.body).toMatchObject({ status: 'active', openCount: 0, paidCount: 0 });
+  return made.body;
+}
+
+const numberOf = (link: Link): number =>
+  service.runtime.pages.read(new URL(link.url).pathname.split('/').at(-1) ?? '')?.accountNumber ?? -1;
+
+let networks = 0;
+/** Each payer comes from a network of his own, unless one is named. */
+const newNetwork = (): string => `2001:db8:${(++networks).toString(16)}::/48`;
+
+const open = (link: Link, form: object = {}, network = newNetwork()) =>
+  chargeOfLink(
+    service.runtime,
+    numberOf(link),
+    link.id,
+    { formKey: crypto.randomUUID(), requestId: 'req_payer', ...form },
+    network,
+  );
+
+const codeOf = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'made',
+    (error) => (error instanceof ApiError ? error.code : String(error)),
+  );
+
+const act = (id: string, action: string) =>
+  service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/${action}`);
+
+const shown = async (merchant: Merchant, { id }: Link) =>
+  (await merchant.call('GET', `/payment-links/${id}`)).body;
+
+const eventsOf = async (merchant: Merchant, type: string): Promise<{ data: { id: string } }[]> =>
+  (await merchant.call('GET', `/events?type=${type}`)).body.events;
+
+describe('a payment link', () => {
+  test('is made once for a request key, has its page, and is seen by its operation alone', async () => {
+    const [merchant, other] = [await service.newMerchant(), await service.newMerchant()];
+    const requestKey = crypto.randomUUID();
+    const link = await newLink(merchant, { requestKey });
+    expect(link.url).toMatch(/\/pay\/[A-Za-z0-9_-]{51}$/);
+    const again = await merchant.call('POST', '/payment-links', {
+      ...{ title: 'Curso de cerâmica', amountCents: 2500, requestKey },
+    });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(link);
+    const conflict = await merchant.call('POST', '/payment-links', { title: 'Outro', requestKey });
+    expect(conflict.body.code).toBe('idempotency_conflict');
+    for (const path of ['', '/payments'])
+      expect((await other.call('GET', `/payment-links/${link.id}${path}`)).body.code).toBe(
+        'payment_link_not_found',
+      );
+    expect((await merchant.call('GET', '/payment-links')).body.paymentLinks).toEqual([link]);
+  });
+
+  test.each([
+    ['an amount beyond the limits of the account', { amountCents: 200_001 }, 'amount_out_of_limits'],
+    [
+      'bounds in the wrong order',
+      { amountCents: undefined, minimumCents: 900, maximumCents: 800 },
+      'amount_out_of_limits',
+    ],
+    ['bounds beside an amount', { minimumCents: 900 }, 'validation_failed'],
+    ['a time that is over', { expiresAt: '2020-01-01T00:00:00Z' }, 'validation_failed'],
+    ['a page without encryption to go on to', { successUrl: 'http://shop.example' }, 'validation_failed'],
+    ['a script to go on to', { successUrl: 'javascript:alert(1)' }, 'validation_failed'],
+  ])('with %s is refused and makes nothing', async (_what, body, code) => {
+    const merchant = await service.newMerchant();
+    const order = { title: 'Curso', amountCents: 2500, requestKey: crypto.randomUUID(), ...body };
+    expect((await merchant.call('POST', '/payment-links', order)).body.code).toBe(code);
+    expect((await merchant.call('GET', '/payment-links')).body.paymentLinks).toEqual([]);
+  });
+
+  test('that was read makes nothing, however often', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant);
+    const pages = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        findLinkPage(service.runtime.sql, numberOf(link), link.id, Date.now()),
+      ),
+    );
+    expect(pages[0]).toMatchObject({
+      title: 'Curso de cerâmica',
+      amountCents: 2500,
+      status: 'active',
+      left: null,
+    });
+    expect((await merchant.call('GET', `/payment-links/${link.id}/payments`)).body.payments).toEqual([]);
+  });
+});
+
+describe('a charge of a link', () => {
+  test('takes amount and merchant from the row, is paid as any charge is, and is counted', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { metadata: { course: 'c1' } });
+    const charge = await open(link, { payerName: 'Maria 🌸' });
+    expect(charge).toMatchObject({ amountCents: 2500, status: 'pending', paymentLinkId: link.id });
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 1, paidCount: 0 });
+    await act(charge.id, 'pay');
+    await until(async () => (await merchant.balanceCents()) === 2500);
+    expect(await shown(merchant, link)).toMatchObject({
+      openCount: 0,
+      paidCount: 1,
+      paidCents: 2500,
+      status: 'active',
+    });
+    const { payments } = (await merchant.call('GET', `/payment-links/${link.id}/payments`)).body;
+    expect(payments).toMatchObject([{ id: charge.id, paymentLinkId: link.id, metadata: { course: 'c1' } }]);
+  });
+
+  test('of another amount than the form may choose is refused', async () => {
+    const merchant = await service.newMerchant();
+    const fixed = await newLink(merchant);
+    expect((await open(fixed, { amountCents: 200 })).amountCents).toBe(2500);
+    const chosen = await newLink(merchant, { amountCents: undefined, minimumCents: 500, maximumCents: 900 });
+    expect(await codeOf(open(chosen, { amountCents: 499 }))).toBe('amount_out_of_limits');
+    expect(await codeOf(open(chosen, { amountCents: 901 }))).toBe('amount_out_of_limits');
+    expect(await codeOf(open(chosen))).toBe('amount_out_of_limits');
+    expect((await open(chosen, { amountCents: 900 })).amountCents).toBe(900);
+  });
+
+  test('is one for a form that is sent again, by reload, by the back button and twice at once', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant);
+    const form = { formKey: crypto.randomUUID(), payerName: 'Ana' };
+    const made = await Promise.all([open(link, form), open(link, form)]);
+    const again = await open(link, form);
+    expect(new Set([...made, again].map(({ id }) => id)).size).toBe(1);
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 1 });
+  });
+
+  test('that expired is replaced by one new charge, whichever tab asks, and one that waits is shown again', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant);
+    const old = await open(link);
+    expect((await open(link, { replaces: old.id })).id).toBe(old.id);
+    await act(old.id, 'expire');
+    await until(async () => (await merchant.call('GET', `/payments/${old.id}`)).body.status === 'expired');
+    const fresh = await Promise.all([open(link, { replaces: old.id }), open(link, { replaces: old.id })]);
+    expect(new Set(fresh.map(({ id }) => id)).size).toBe(1);
+    expect(fresh[0]?.id).not.toBe(old.id);
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 1 });
+    const stranger = await newLink(merchant);
+    expect(await codeOf(open(stranger, { replaces: old.id }))).toBe('payment_not_found');
+  });
+
+  test('without a name that the link requires is refused', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { payerFields: { name: 'required' } });
+    expect(await codeOf(open(link, { payerName: '   ' }))).toBe('payer_name_required');
+    expect((await open(link, { payerName: 'Ana' })).payerName).toBe('Ana');
+  });
+});
+
+describe('the limits of a link', () => {
+  test('let no stock be oversold by charges that wait, and complete it with its last payment', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 3 });
+    const codes = await Promise.all(Array.from({ length: 6 }, () => codeOf(open(link))));
+    expect(codes.filter((code) => code === 'made')).toHaveLength(3);
+    expect(codes.filter((code) => code === 'payment_link_closed')).toHaveLength(3);
+    const { payments } = (await merchant.call('GET', `/payment-links/${link.id}/payments`)).body;
+    for (const { id } of payments) await act(id, 'pay');
+    await until(async () => (await shown(merchant, link)).status === 'completed');
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 0, paidCount: 3, paidCents: 7500 });
+    expect((await eventsOf(merchant, 'payment_link.completed')).map(({ data }) => data.id)).toEqual([
+      link.id,
+    ]);
+    expect(await eventsOf(merchant, 'payment_link.overpaid')).toEqual([]);
+  });
+
+  test('book both payers of a link for one payment who pay in the same second, and say that it is overpaid', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 1 });
+    const [one, other] = [await open(link), await open(link)];
+    await Promise.all([act(one.id, 'pay'), act(other.id, 'pay')]);
+    await until(async () => (await merchant.balanceCents()) === 5000);
+    expect(await shown(merchant, link)).toMatchObject({
+      status: 'completed',
+      openCount: 0,
+      paidCount: 2,
+      paidCents: 5000,
+    });
+    expect(await eventsOf(merchant, 'payment_link.completed')).toHaveLength(1);
+    expect(await eventsOf(merchant, 'payment_link.overpaid')).toHaveLength(1);
+    expect(await codeOf(open(link))).toBe('payment_link_closed');
+  });
+
+  test('allow twenty open charges, whatever the number of networks that ask', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant);
+    const codes = await Promise.all(Array.from({ length: 25 }, () => codeOf(open(link))));
+    expect(codes.filter((code) => code === 'made')).toHaveLength(20);
+    expect(new Set(codes)).toEqual(new Set(['made', 'payment_link_busy']));
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 20 });
+  });
+
+  test('allow a network ten charges a minute, by the database that all processes share', async () => {
+    const merchant = await service.newMerchant();
+    const links = await Promise.all(Array.from({ length: 13 }, () => newLink(merchant)));
+    const network = newNetwork();
+    const codes = await Promise.all(links.map((link) => codeOf(open(link, {}, network))));
+    expect(codes.filter((code) => code === 'made')).toHaveLength(10);
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(3);
+  });
+
+  test('end a link that was closed, and let a code that was given out be paid', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant);
+    const charge = await open(link);
+    await merchant.call('PATCH', `/payment-links/${link.id}`, { status: 'disabled' });
+    expect(await codeOf(open(link))).toBe('payment_link_closed');
+    await act(charge.id, 'pay');
+    await until(async () => (await merchant.balanceCents()) === 2500);
+    expect(await shown(merchant, link)).toMatchObject({ status: 'disabled', paidCount: 1 });
+    await merchant.call('PATCH', `/payment-links/${link.id}`, { status: 'active' });
+    expect(await codeOf(open(link))).toBe('made');
+  });
+
+  test('end a link by its time with one event, and book what is paid by a code of its last second', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
+    const charge = await open(link);
+    await service.database.admin(
+      `UPDATE payment_link SET expires_at = now() - interval '1 second' WHERE id = $1`,
+      [link.id],
+    );
+    expect(await codeOf(open(link))).toBe('payment_link_closed');
+    while (await stepLinks(service.runtime));
+    await stepLinks(service.runtime);
+    expect(await eventsOf(merchant, 'payment_link.expired')).toHaveLength(1);
+    await act(charge.id, 'pay');
+    await until(async () => (await merchant.balanceCents()) === 2500);
+    expect(await shown(merchant, link)).toMatchObject({ status: 'expired', openCount: 0, paidCount: 1 });
+  });
+
+  test('leave the link of a charge that the provider removed open for the next payer', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 2 });
+    const charges = [await open(link), await open(link)];
+    expect(await codeOf(open(link))).toBe('payment_link_closed');
+    await act(charges[0]?.id ?? '', 'remove');
+    await until(async () => (await shown(merchant, link)).openCount === 1);
+    expect(await codeOf(open(link))).toBe('made');
+  });
+});
+
+test('Invariants hold over the books of all links, and a wrong count breaks them', async () => {
+  expect(await violationsOfBooks(service)).toEqual([]);
+  const merchant = await service.newMerchant();
+  const link = await newLink(merchant);
+  await open(link);
+  await service.database.admin('UPDATE payment_link SET open_count = 0 WHERE id = $1', [link.id]);
+  const broken = await violationsOfBooks(service, { accountId: merchant.ownerId });
+  expect(broken.map(({ number }) => number)).toEqual([68]);
+});
