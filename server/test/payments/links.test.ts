@@ -6,7 +6,7 @@ import { stepLinks } from '../../src/api/links/links.ts';
 import { ApiError } from '../../src/ground/errors.ts';
 import { findLinkPage } from '../../src/kinds/link/link-page.ts';
 
-/** Links by which payers make charges of their own: what they may cost, sell and bring, whoever opens them and when. */
+/** Links by which payers make charges of their own: what they may cost, sell and bring, at any time and by any payer. */
 
 let service: Service;
 

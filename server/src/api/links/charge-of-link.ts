@@ -10,7 +10,7 @@ import { findPublicLink, type PublicLink } from '../../store/rows/payment-links.
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { takeOfBuckets } from './limits.ts';
 
-/** What a payer sends. Nothing else of a form is read: amount, currency and merchant of a fixed link are those of its row. */
+/** The fields that a payer sends. Nothing else of a form is read: amount, currency and merchant of a fixed link are those of its row. */
 export interface PayerForm {
   /** A UUID that the form was rendered with: the same form makes one charge, however often it is sent. */
   formKey: string;

@@ -17,7 +17,7 @@ import { put, type View, type Write } from '../../store/till.ts';
 /** Charges of one link that wait for their payers at a time. */
 export const openChargesMost = 20;
 
-/** What it is at a moment: the loop that ends links runs some seconds after their time. */
+/** Its state at a moment: the loop that ends links runs some seconds after their time. */
 export const statusAt = ({ status, expiresAt }: PaymentLink, now: number): LinkStatus =>
   status === 'active' && expiresAt !== null && expiresAt <= now ? 'expired' : status;
 
