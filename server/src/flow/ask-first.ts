@@ -24,9 +24,11 @@ export function connectionsToAsk(
   { kind, connection }: Pick<Intent, 'kind' | 'connection'>,
   candidates: Candidates,
 ): string[] {
-  if (!installation || kind === 'refund') return [];
+  if (!installation) return [];
   const { restoredAt, uncompared } = installation;
   if (kind === 'deposit') return restoredAt === null ? [] : candidates().filter((one) => one !== connection);
+  // A refund goes where its charge is.
+  if (kind !== 'transfer') return [];
   if (restoredAt !== null) return [...candidates()];
   return uncompared.length === 0 ? [] : candidates().filter((one) => uncompared.includes(one));
 }

@@ -1,4 +1,4 @@
-import { isElsewhere, queryPriorities, refundPriority } from '../money/intent.ts';
+import { isElsewhere, queryPriorities, singlePriority } from '../money/intent.ts';
 import type { Provider } from '../provider/provider.ts';
 import { claimDue, claimDueNeighbours, countDue, makeDue } from '../store/rows/intents.sql.ts';
 import { holding, intentClaimMs } from './claims.ts';
@@ -67,7 +67,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
 }
 
 function canList({ capabilities }: Provider, { priority, due }: { priority: number; due: number }): boolean {
-  if (priority === refundPriority || due < listingLeast) return false;
+  if (priority === singlePriority || due < listingLeast) return false;
   const ofTransfers = priority === queryPriorities[0] || priority === queryPriorities[1];
   return ofTransfers ? capabilities.canListPayouts : capabilities.canListCharges;
 }

@@ -108,7 +108,7 @@ export async function callProvider<Row extends Sent>(
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   const { capabilities } = provider;
-  const call = await kind.prepare(deps, row, { can: capabilities, repeat, traceparent });
+  const call = await kind.prepare(deps, row, { connection, can: capabilities, repeat, traceparent });
   const callEndsMs = deps.clock.monotonicMs() + capabilities.sendTimeoutMs;
   let outcome: SendOutcome<unknown>;
   if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs)

@@ -157,6 +157,8 @@ export interface PrepareDeps {
 }
 
 export interface Sending {
+  /** Over which it goes. */
+  connection: string;
   can: Capabilities;
   /** An earlier attempt was made. */
   repeat: boolean;

@@ -146,23 +146,23 @@ export const patience = (retryAfterMs: number | null): number =>
 /** The priority of what is due for sending, before all queries: first sends, ended leases, repeats. They need no query of the shared limit. */
 export const sendPriority = 0;
 
-/** Refunds are queried one by one: no listing answers for them. */
-export const refundPriority = 3;
+/** Of what is queried one by one: refunds, and whatever else no listing answers for. */
+export const singlePriority = 3;
 
 /** Of transfers and refunds. Charges share the first of them alone, while they are sent. */
-export const outgoingPriorities = [sendPriority, 1, 2, refundPriority] as const;
+export const outgoingPriorities = [sendPriority, 1, 2, singlePriority] as const;
 
 /**
- * In which order awaiting payments are queried: unknown transfers, pending transfers, refunds, unknown charges, pending charges. A refresh on
- * demand claims its row itself.
+ * In which order awaiting payments are queried: unknown transfers, pending transfers, what is queried one by one, unknown charges, pending charges.
+ * A refresh on demand claims its row itself.
  */
-export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
+export const queryPriorities = [1, 2, singlePriority, 4, 5] as const;
 
 /** Of a payment that waits for its end. */
 export function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
-  if (kind === 'refund') return refundPriority;
   if (kind === 'transfer') return status === 'pending' ? 2 : 1;
-  return status === 'pending' ? 5 : 4;
+  if (kind === 'deposit') return status === 'pending' ? 5 : 4;
+  return singlePriority;
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { PaymentKind } from '../money/payment.ts';
+import type { SentKind } from '../money/intent.ts';
+import { type PaymentKind, paymentKinds } from '../money/payment.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { timestamp } from '../store/database/pool.ts';
 
@@ -56,9 +57,11 @@ export interface OpenPayment {
   createdAt: number;
 }
 
-type OpenRow = Omit<OpenPayment, 'kind'> & { kind: PaymentKind | 'refund' };
+type OpenRow = Omit<OpenPayment, 'kind'> & { kind: SentKind };
 
 const openPerPage = 20_000;
+
+const isPayment = ({ kind }: OpenRow): boolean => (paymentKinds as readonly string[]).includes(kind);
 
 /** The oldest open payments that were created before `beforeMs`, at most `most`, the oldest first. Reads every open payment once. */
 export async function findOldestOpen(sql: Queries, beforeMs: number, most: number): Promise<OpenPayment[]> {
@@ -75,8 +78,8 @@ export async function findOldestOpen(sql: Queries, beforeMs: number, most: numbe
       timestamp(below),
       openPerPage,
     ]);
-    // Refunds have no list to be compared with: each is queried by itself.
-    const old = page.filter((one): one is OpenPayment => one.createdAt < below && one.kind !== 'refund');
+    // Only payments have lists to be compared with: everything else is queried by itself.
+    const old = page.filter((one): one is OpenPayment => one.createdAt < below && isPayment(one));
     oldest = [...oldest, ...old].sort((a, b) => a.createdAt - b.createdAt).slice(0, most);
     if (oldest.length === most) below = oldest.at(-1)?.createdAt ?? below;
     after = page.at(-1);

@@ -1,3 +1,4 @@
+import type { Intent } from '../../money/intent.ts';
 import type { RefundFees } from '../../money/refund.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Readable } from '../database/table.ts';
@@ -101,7 +102,7 @@ export const platform: Readable<Platform> = {
  */
 export const lostAttempts = (
   installation: Platform | undefined,
-  { kind, connection }: { kind: 'deposit' | 'transfer' | 'refund'; connection: string },
+  { kind, connection }: Pick<Intent, 'kind' | 'connection'>,
 ): 0 | 1 =>
   installation?.restoredAt !== null || (kind === 'transfer' && installation.uncompared.includes(connection))
     ? 1

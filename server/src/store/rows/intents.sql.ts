@@ -86,12 +86,12 @@ export const claimDue = (
 export type SendClass = 'unlimited' | 'abandoned' | 'limited';
 
 const claimSendsOf: Record<SendClass, Statement> = {
-  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges and refunds are never limited.
+  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and nothing else is ever limited.
   unlimited: {
     name: 'intent_claim_unlimited_sends',
     text: `WITH due AS (
         SELECT account_id, payment_id FROM intent
-        WHERE connection = $1 AND priority = ${sendPriority} AND kind IN ('deposit', 'refund') AND due_at <= $2
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind <> 'transfer' AND due_at <= $2
         ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
       UPDATE intent i SET due_at = $3
       FROM due
@@ -109,7 +109,7 @@ const claimSendsOf: Record<SendClass, Statement> = {
       WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
       RETURNING ${columns}`,
   },
-  // Reads past due charges and refunds, which never wait for a slot and are claimed before.
+  // Reads past what never waits for a slot and is claimed before.
   limited: {
     name: 'intent_claim_transfer_sends',
     text: `WITH due AS (
