@@ -17,6 +17,7 @@ const tables = [
   'payment',
   'known_return',
   'refund',
+  'charge_cancel',
   'statement_line',
   'connection_movement',
   'intent',
@@ -49,6 +50,9 @@ const breaks: Record<string, string> = {
   balance_hold_wanted_check: 'hold_wanted = -1',
   balance_receivable_check: 'receivable = -1',
   balance_reserved_check: 'reserved = -1',
+  charge_cancel_amount_cents_check: 'amount_cents = 0',
+  charge_cancel_check: "updated_at = created_at - interval '1 ms'",
+  charge_cancel_status_check: "status = 'lost'",
   checkpoint_seq_check: 'seq = 0',
   dispute_amount_cents_check: 'amount_cents = 0',
   dispute_check: 'debited_cents = amount_cents + 1',
@@ -128,6 +132,7 @@ const others: Record<string, string> = {
   dispute_connection_provider_id_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   incident_account_id_reference_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   refund_account_id_request_key_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
+  charge_cancel_account_id_payment_id_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
 };
 
 /** To drop before the statement, since they stand in its way besides. */
@@ -140,6 +145,7 @@ const besides: Record<string, string[]> = {
   journal_pkey: ['journal.journal_account_id_subject_event_reference_key'],
   incident_pkey: ['incident.incident_account_id_reference_key'],
   refund_pkey: ['refund.refund_account_id_request_key_key'],
+  charge_cancel_pkey: ['charge_cancel.charge_cancel_account_id_payment_id_key'],
   intent_attempt_check: ['intent.intent_check2'],
   payment_returned_cents_check: ['payment.payment_check3'],
   payment_check3: ['payment.payment_check1'],
@@ -154,6 +160,8 @@ const samples = `
     SELECT account_id, id, 'debit', id, operation_id, 1, 'r', false, '{}', 'open', now() FROM payment LIMIT 1;
   INSERT INTO known_return (account_id, payment, reference, amount_cents, at, posted)
     SELECT account_id, id::text, 'r', 1, now(), true FROM payment LIMIT 1;
+  INSERT INTO charge_cancel (account_id, id, operation_id, payment_id, status, amount_cents, fingerprint, created_at, updated_at, command)
+    SELECT account_id, id, operation_id, id, 'unknown', 1, fingerprint, now(), now(), command FROM payment LIMIT 1;
   INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
       request_key, fingerprint, created_at, updated_at, history, command)
     SELECT account_id, id, operation_id, id, 'E1', 'requested', 'unknown', 1, '', request_key, fingerprint, now(), now(), '[]', command

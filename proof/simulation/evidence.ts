@@ -29,6 +29,7 @@ type Lines = Record<(typeof lineAccounts)[number], number>;
 const tables = [
   'account',
   'balance',
+  'charge_cancel',
   'dispute',
   'dispute_defence',
   'dispute_file',
@@ -49,7 +50,7 @@ type Table = (typeof tables)[number];
 const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
-    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at`,
+    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at, reason_code`,
   intent: 'account_id, payment_id, operation_id, state, identity, lease_until, absent_since, answered_at',
 };
 
@@ -112,6 +113,17 @@ export function createMirror(db: Database): Mirror {
       const refunds = Map.groupBy(allRefunds, ({ payment_id }) => payment_id);
       const refundOf = new Map(allRefunds.map((one) => [one.id, one]));
 
+      const cancels = new Map(read<CancelRow>('charge_cancel').map((one) => [one.payment_id, one]));
+      const cancelOf = (id: string): StoredPayment['cancel'] => {
+        const cancel = cancels.get(id);
+        if (!cancel) return null;
+        const intent = intentOf.get(cancel.id);
+        return {
+          status: cancel.status,
+          intentState: intent?.state ?? null,
+          intentIdentity: intent?.identity ?? null,
+        };
+      };
       const journalsOf = (subject: string) =>
         (bySubject.get(subject) ?? []).map((journal) => ({
           chainId: journal.chain_id,
@@ -148,6 +160,7 @@ export function createMirror(db: Database): Mirror {
           operationId: one.operation_id,
           kind: one.kind,
           status: one.status,
+          reasonCode: one.reason_code,
           amountCents: one.amount_cents,
           feeCents: one.fee_cents,
           requestKey: one.request_key,
@@ -199,6 +212,7 @@ export function createMirror(db: Database): Mirror {
             intentIdentity: intentOf.get(refund.id)?.identity ?? null,
             journals: journalsOf(refund.id),
           })),
+          cancel: cancelOf(one.id),
           disputes: (disputes.get(one.id) ?? []).map((dispute) => {
             const hold = holdOf.get(dispute.hold_id ?? '');
             return {
@@ -395,6 +409,12 @@ interface OperationRow {
   deleted_at: number | null;
 }
 
+interface CancelRow {
+  id: string;
+  payment_id: string;
+  status: string;
+}
+
 interface PaymentRow {
   account_id: string;
   id: string;
@@ -402,6 +422,7 @@ interface PaymentRow {
   connection: string | null;
   kind: string;
   status: string;
+  reason_code: string | null;
   amount_cents: number;
   fee_cents: number;
   request_key: string;

@@ -384,6 +384,25 @@ export function reviseCharge(
   return { writes: [['charge', charge]] };
 }
 
+/** The receiver takes an active charge back. `ended`: it is not active, and a payer may have been quicker. */
+export function cancelCharge(
+  bank: Bank,
+  world: World,
+  charge: Charge,
+): Fate<'removed' | 'ended' | 'refused'> & { writes: Entry[] } {
+  const behaviour = bank.behaviour.cancel;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes: [] };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
+  if (charge.status !== 'ATIVA') return { fate: 'answer', answer: 'ended', writes: [] };
+  if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
+  if (behaviour === 'late-cancel')
+    return { fate: 'answer', answer: 'ended', writes: payCharge(bank, world, charge.txid).writes };
+  const { writes } = reviseCharge(charge, 'remove');
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
+  return { fate: 'answer', answer: 'removed', writes };
+}
+
 /** The deadline that the calendar of the charge states, in milliseconds. */
 export function deadlineOf(charge: Charge): number {
   const calendar = charge.moved ?? charge;

@@ -25,6 +25,7 @@ export const choices = {
     'hang',
     'no-code',
   ],
+  cancel: ['remove', 'late-cancel', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
   refund: [
     'complete',
     'complete-in-answer',
@@ -51,11 +52,14 @@ export const choices = {
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
 export type ChargeBehaviour = (typeof choices.charge)[number];
+export type CancelBehaviour = (typeof choices.cancel)[number];
 export type RefundBehaviour = (typeof choices.refund)[number];
 export type DefenceBehaviour = (typeof choices.defence)[number];
 export type Behaviour = {
   payout: PayoutBehaviour;
   charge: ChargeBehaviour;
+  /** `late-cancel`: a payer is quicker, so that the charge is paid when the cancel is carried out. */
+  cancel: CancelBehaviour;
   refund: RefundBehaviour;
   /** The fate of the answer to a dispute; files that are only stored for it always are. */
   defence: DefenceBehaviour;
@@ -82,6 +86,7 @@ export type Behaviour = {
 export const defaultBehaviour: Readonly<Behaviour> = {
   payout: 'complete',
   charge: 'create',
+  cancel: 'remove',
   refund: 'complete',
   defence: 'take',
   webhook: 'send',

@@ -17,6 +17,7 @@ import {
 } from './api-pix.ts';
 import {
   blockedOf,
+  cancelCharge,
   createCharge,
   defendDispute,
   disputesOf,
@@ -305,11 +306,18 @@ function patchCharge(desk: ClientDesk, txid: string, body: string): Outcome {
   if (charge === undefined) return chargeNotFound();
   const read = readRevision(parsed(body));
   if ('violations' in read) return invalidCharge(read.violations);
-  if (charge.status !== 'ATIVA') {
-    return invalidCharge([
-      { razao: 'A cobrança não está ATIVA', propriedade: 'cob.status', valor: charge.status },
-    ]);
+  const notActive = () =>
+    invalidCharge([{ razao: 'A cobrança não está ATIVA', propriedade: 'cob.status', valor: charge.status }]);
+  if (read.revision === 'remove') {
+    const { writes, ...fated } = cancelCharge(desk.bank, desk.world, charge);
+    desk.commit(writes);
+    return outcomeOf(fated, (answer) => {
+      if (answer === 'refused')
+        return problem(422, 'CobRecusaNaoDocumentada', 'Recusada', 'Recusa que nenhuma tabela contém');
+      return answer === 'ended' ? notActive() : json(200, chargeAnswer(charge));
+    });
   }
+  if (charge.status !== 'ATIVA') return notActive();
   desk.commit(reviseCharge(charge, read.revision).writes);
   return json(200, chargeAnswer(charge));
 }

@@ -11,6 +11,7 @@ import {
   approvePayout,
   blockedOf,
   type Charge,
+  cancelCharge,
   createCharge,
   createStaticCode,
   type Dispute,
@@ -21,7 +22,6 @@ import {
   type PixReturn,
   registerWebhook,
   rememberClient,
-  removeCharge,
   requestPayout,
   requestRefund,
   type StatementLine,
@@ -232,10 +232,21 @@ function getCharge(desk: ClientDesk, txid: string): Outcome {
 }
 
 function deleteCharge(desk: ClientDesk, txid: string): Outcome {
-  if (ownOf(desk, desk.bank.charges.get(txid)) === undefined) return chargeNotFound();
-  const { answer, writes } = removeCharge(desk.bank, txid);
+  const charge = ownOf(desk, desk.bank.charges.get(txid));
+  if (!isThere(charge)) return chargeNotFound();
+  const { writes, ...fated } = cancelCharge(desk.bank, desk.world, charge);
   desk.commit(writes);
-  return answer === 'done' ? json(200, { status: 'OK', id: txid }) : chargeNotFound();
+  return outcomeOf(
+    fated,
+    (answer) =>
+      // Its answer for a charge that is paid is not documented.
+      answer === 'removed'
+        ? json(200, { status: 'OK', id: txid })
+        : answer === 'ended'
+          ? failure('Não é possível remover a cobrança')
+          : failure('Recusa que nenhuma tabela contém', 422),
+    serverError,
+  );
 }
 
 function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {

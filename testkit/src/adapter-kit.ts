@@ -65,6 +65,7 @@ export function adapterKit(subject: Subject): void {
   describe(`the ${subject.name} adapter`, () => {
     const bench = createBench(subject);
     aboutCharges(bench);
+    aboutCancels(bench);
     aboutChargeLists(bench);
     aboutRefunds(bench, subject);
     if (!subject.payouts) {
@@ -282,6 +283,50 @@ function aboutCharges(bench: Bench): void {
       return pix.size === 2 ? pix : undefined;
     });
     for (const one of query.report.received) expect(told.get(one.endToEnd)).toEqual(one);
+  });
+}
+
+// --------------------------------------------------------------------------------------------- cancels
+
+function aboutCancels(bench: Bench): void {
+  const cancel = (txid: string) =>
+    bench.provider.cancelCharge?.({ txid, amountCents: 12_345, createdAt: Date.now() });
+
+  test('an open charge is cancelled by its own answer, and is then shown as removed or not at all', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    expect(await cancel(txid)).toMatchObject({
+      outcome: 'accepted',
+      report: { txid, amountCents: 12_345, status: 'removed', received: [] },
+    });
+    const query = await bench.provider.queryCharge(txid);
+    expect(query.outcome === 'found' ? query.report.status : query.outcome).toMatch(/^(removed|notFound)$/);
+    expect(await cancel(txid)).toMatchObject({ outcome: 'refused' });
+  });
+
+  test('a cancel of a paid charge, of one that a payer is quicker to pay, and of none is refused', async () => {
+    const [paid, late] = [newId(), newId()];
+    for (const txid of [paid, late]) await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${paid}/pay`, {});
+    await bench.control('PUT', 'behaviour', { cancel: 'late-cancel' });
+    for (const txid of [paid, late]) {
+      expect(await cancel(txid)).toMatchObject({ outcome: 'refused' });
+      expect(await bench.provider.queryCharge(txid)).toMatchObject({ report: { status: 'paid' } });
+    }
+    expect(await cancel(newId())).toMatchObject({ outcome: 'refused' });
+  });
+
+  test.each([
+    ['lose-answer', 'network'],
+    ['lose-request', 'network'],
+    ['error-500', 'server'],
+    ['refuse', 'unknownRefusal'],
+    ['garbage', 'unreadable'],
+  ])('a cancel under %s is unclear (%s)', async (behaviour, cause) => {
+    await bench.control('PUT', 'behaviour', { cancel: behaviour });
+    const txid = newId();
+    await charge(bench.provider, txid);
+    expect(await cancel(txid)).toMatchObject({ outcome: 'unclear', cause });
   });
 }
 

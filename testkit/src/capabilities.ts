@@ -9,7 +9,7 @@ export const capabilities: Capabilities = {
   charges: true,
   payouts: true,
   queryPayoutByOwnId: true,
-  cancelsCharges: false,
+  cancelsCharges: true,
   staticCodes: 'local',
   canListCharges: true,
   canListPayouts: true,

@@ -50,6 +50,7 @@ const paymentSearch: Searches = (query, permissions) =>
 /** Calls that API and panel have in common, below `/api/v1/public` and `/panel/api/accounts/:account`. */
 const shared: Readonly<Record<string, Cost>> = {
   'POST /pix/charges': change('charges'),
+  'POST /payments/:id/cancel': change('charges'),
   'GET /payments': search(paymentSearch),
   'GET /payments/:id': rows,
   'GET /account': rows,

@@ -109,7 +109,8 @@ function followedOn(intent: Intent, { kind, input, row, heard }: Case, now: numb
   // Only another state is news: otherwise the schedule continues from the last one.
   const isNews = heard.ending.type !== 'news' || heard.row.status !== row.status;
   const ending: AttemptResult = isNews ? heard.ending : { type: 'unchanged' };
-  return afterEnding(named, ending, followedAs(kind, heard.row), now, input.jitter);
+  const after = afterEnding(named, ending, followedAs(kind, heard.row), now, input.jitter);
+  return after.state === 'ready' ? { ...after, connection: heard.connection ?? after.connection } : after;
 }
 
 const followedAs = ({ name: kind }: AnyKind, { status, createdAt, expiresAt = null }: Sent) => ({

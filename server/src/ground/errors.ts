@@ -81,6 +81,16 @@ export const catalogue = {
     en: "This account's settlement provider does not offer this.",
     pt: 'O provedor de liquidação desta conta não oferece isso.',
   },
+  charge_already_paid: {
+    status: 400,
+    en: 'The charge is paid. Refund it instead.',
+    pt: 'A cobrança está paga. Faça um reembolso.',
+  },
+  charge_already_ended: {
+    status: 400,
+    en: 'The charge has ended: it has expired or failed.',
+    pt: 'A cobrança já terminou: ela venceu ou falhou.',
+  },
   payment_not_refundable: {
     status: 400,
     en: 'Only a paid Pix charge can be refunded.',

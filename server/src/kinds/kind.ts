@@ -88,7 +88,7 @@ export type KindOf<Row extends Sent, Order = any> = Kind<Row, Order, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: the same for rows, where kinds of all rows stand together.
 export type AnyKind = KindOf<any>;
 
-export type CallKind = 'charge' | 'payout' | 'refund' | 'query';
+export type CallKind = 'charge' | 'payout' | 'refund' | 'cancel' | 'query';
 
 /** A row of what was sent. */
 export interface Sent {
@@ -243,6 +243,8 @@ export interface Heard<Row> {
   undecided: boolean;
   /** How the provider names it, where its queries need that. */
   providerRef: string | null;
+  /** Where it goes from now on, in as far as nothing of it was sent; absent: where it is. */
+  connection?: string;
   /** Those that are wanted, also where they were opened before. */
   incidents: readonly OpenedIncident[];
   postings: Posting[];

@@ -46,6 +46,7 @@ export const retention: Readonly<
   checkpoint: kept('what `verify` proved of the entries'),
   payment: kept('records of operations; `anonymise` takes the persons out after five years'),
   refund: kept('as its payment'),
+  charge_cancel: kept('as its payment'),
   dispute: kept('as its payment'),
   dispute_defence: kept('what was said to the provider about money'),
   dispute_file: {

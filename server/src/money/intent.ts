@@ -2,7 +2,7 @@ import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.t
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
 /** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | 'refund';
+export type SentKind = PaymentKind | 'refund' | 'cancel';
 
 /**
  * The open work for a payment at its provider. The row is written with the payment and deleted with its terminal
@@ -19,7 +19,7 @@ export type SentKind = PaymentKind | 'refund';
  */
 export interface Intent {
   accountId: string;
-  /** Of a refund its own id. */
+  /** Of a refund or a cancel its own id. */
   paymentId: string;
   operationId: string;
   connection: string;

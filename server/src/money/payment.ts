@@ -32,6 +32,8 @@ export type Cause =
   | { by: 'operator'; id: string }
   /** Nothing was sent over the connection `from`, so that the charge is sent over another one. `id` is the command's. */
   | { by: 'route'; id: string; from: string }
+  /** A call asked to cancel the charge, whose state is what it was. `id` is its request id. */
+  | ({ by: 'cancel' } & CallCause)
   /** A draft expired without confirmation; `id` is the draft's own. */
   | { by: 'clock'; id: string };
 
@@ -46,7 +48,7 @@ interface CallCause {
 
 /** The call that caused a state, with the key or the person behind it. */
 export const causeOfCall = (
-  by: 'api' | 'rule',
+  by: 'api' | 'rule' | 'cancel',
   { requestId, keyId, userId }: { requestId: string; keyId: string | null; userId?: string },
 ): Cause => ({ by, id: requestId, ...(keyId !== null && { keyId }), ...(userId && { userId }) });
 
@@ -171,10 +173,13 @@ export type Notice =
   /** The static code names an amount, and the payer sent another one. */
   | 'amount_differs_from_code'
   /** The static code was retired before; its paper is still paid. */
-  | 'code_retired';
+  | 'code_retired'
+  /** The merchant asked to cancel the charge; shown until it has ended. */
+  | 'cancel_requested';
 
 export type PaymentReason =
   | ReasonCode
+  | 'cancelled_by_merchant'
   | 'cancelled_by_operator'
   | 'draft_expired'
   | 'draft_cancelled'
@@ -190,6 +195,7 @@ export const reasonCodes = [
   'provider_refused',
   'fraud_suspected',
   'receiver_key_restricted',
+  'cancelled_by_merchant',
   'cancelled_by_operator',
   'draft_expired',
   'draft_cancelled',

@@ -12,7 +12,8 @@ import type { KnownReturn } from './returns.ts';
  * **A charge** (`deposit`) waits `unknown` until the provider says that it stands, then `pending` until a payer pays.
  * The exact amount makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
  * not our clock, decides, and the money is real. It is `expired` when a query made a minute after the deadline *in the
- * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it.
+ * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it. A merchant's wish to
+ * cancel it changes no state: it is the reason of the removal that the provider then reports, and a payment that was quicker makes it `paid`.
  *
  * **A transfer** holds a reserve of its gross from the moment it exists. `pending` says that the provider has it,
  * `completed` that the receiver has the net and we have the fee. A terminal refusal makes it `cancelled` and gives the
@@ -196,7 +197,7 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
       return chargePaid(payment, event, facts);
     case 'chargeRemoved':
       return isOpen(payment)
-        ? enter(payment, 'failed', facts, { reasonCode: 'provider_refused' }, 'charge.failed')
+        ? enter(payment, 'failed', facts, { reasonCode: reasonOfRemoval(payment) }, 'charge.failed')
         : null;
     case 'payoutPending':
       return payoutPending(payment, event, facts);
@@ -216,6 +217,13 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
       return debited(payment, event, facts);
   }
 }
+
+/** A call asked to cancel the charge. */
+export const wasCancelAsked = ({ history }: Pick<Payment, 'history'>): boolean =>
+  history.some(({ cause }) => cause.by === 'cancel');
+
+const reasonOfRemoval = (payment: Payment): PaymentReason =>
+  wasCancelAsked(payment) ? 'cancelled_by_merchant' : 'provider_refused';
 
 const isOpen = (payment: Payment): boolean => payment.status === 'unknown' || payment.status === 'pending';
 

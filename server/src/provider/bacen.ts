@@ -13,6 +13,7 @@ import {
   traceOf,
   unreadAnswer,
   windowQuery,
+  wordsIn,
 } from './exchange.ts';
 import type {
   ChargeInstruction,
@@ -72,12 +73,13 @@ export const plainForm: ApiPixForm = {
 export type Charges = Pick<
   Provider,
   'createCharge' | 'queryCharge' | 'listCharges' | 'createStaticCode' | 'sendRefund' | 'queryRefund'
-> & {
-  /** `GET /pix`: every Pix received in the window, by the time it came in. */
-  listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
-  /** `GET /pix/{e2eid}`. */
-  queryReceived(endToEnd: string): Promise<QueryOutcome<ReceivedPix>>;
-};
+> &
+  Required<Pick<Provider, 'cancelCharge'>> & {
+    /** `GET /pix`: every Pix received in the window, by the time it came in. */
+    listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
+    /** `GET /pix/{e2eid}`. */
+    queryReceived(endToEnd: string): Promise<QueryOutcome<ReceivedPix>>;
+  };
 
 /**
  * Refusals of `PUT /cob/{txid}` that are documented: by API Pix 2.9.0 (the problem's type) and by Efí (`nome`). What
@@ -93,6 +95,18 @@ const refusals: Refusals = {
 
 /** API Pix lists no 409, and providers answer it all the same for a txid that was used. */
 const duplicates: ReadonlySet<string> = new Set(['409 txid_duplicado', '409 CobOperacaoInvalida']);
+
+/**
+ * Refusals of `PATCH /cob/{txid}` that are documented, by API Pix 2.9.0 and by Efí: the charge is not active any more. Efí's answer is found under two
+ * statuses. That it is not found is one as well (`saysNotFound`).
+ */
+const cancelRefusals: Refusals = {
+  '400 CobOperacaoInvalida': 'provider_refused',
+  '400 status_cobranca_invalido': 'provider_refused',
+  '409 status_cobranca_invalido': 'provider_refused',
+};
+
+const noDuplicates: ReadonlySet<string> = new Set();
 
 /**
  * Refusals of `PUT /pix/{e2eid}/devolucao/{id}` that are documented. `PixDevolucaoInvalida` stands for four causes: a malformed amount, a
@@ -183,6 +197,28 @@ export function bacenCharges(options: BacenOptions): Charges {
       });
       if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
       return listed;
+    },
+
+    async cancelCharge({ txid, amountCents, createdAt, traceparent }) {
+      const reply = await exchange({
+        method: 'PATCH',
+        path: `${prefix}/cob/${txid}`,
+        // By itself: with any other change the specification refuses it.
+        body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
+        timeoutMs: sendTimeoutMs,
+        ...traceOf({ traceparent }),
+      });
+      if (reply.kind === 'answer' && saysNotFound(reply.status, reply.body))
+        return { outcome: 'refused', reason: 'provider_refused', detail: 'not found', ...wordsIn(reply) };
+      return outcomeOfSend(reply, clock, {
+        refusals: cancelRefusals,
+        duplicates: noDuplicates,
+        read(body) {
+          const report = readCharge(body, { at: clock.now(), createdAt }, { log, form });
+          if (report?.txid !== txid || report.amountCents !== amountCents) return null;
+          return zone.ofKnown(report, createdAt);
+        },
+      });
     },
 
     async sendRefund({ endToEnd, providerId, amountCents, description, traceparent }) {

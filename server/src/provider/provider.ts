@@ -30,10 +30,10 @@ export interface Provider {
     requestedAts?: ReadonlyMap<string, number>,
   ): Promise<ListOutcome<ChargeReport>>;
   /**
-   * Takes an unpaid charge back, so that its code cannot be paid any more; only where `capabilities.cancelsCharges`. `refused`: the provider does not
-   * take it back; it may have been paid. A repeat is safe: nothing but the charge's end comes of it.
+   * Takes an unpaid charge back, so that its code cannot be paid any more; only where `capabilities.cancelsCharges`. `accepted` reports the charge as it
+   * is now; `refused`: the provider does not take it back, and it may have been paid. A repeat is safe: nothing but the charge's end comes of it.
    */
-  cancelCharge?(txid: string): Promise<SendOutcome<ChargeReport>>;
+  cancelCharge?(instruction: CancelInstruction): Promise<SendOutcome<ChargeReport>>;
   /**
    * Makes a static code; only where `capabilities.staticCodes` says how. `local`: from the connection's own Pix key, and nothing is asked of the
    * provider. `provider`: by a call, which is safe to repeat under the same identifier.
@@ -163,6 +163,17 @@ export interface StaticCodeInstruction {
 
 export interface StaticCodeReport {
   copyPaste: string;
+}
+
+export interface CancelInstruction {
+  /** Of the charge. */
+  txid: string;
+  /** Of the charge, for a provider that does not repeat it. */
+  amountCents: number;
+  /** When our request to create it went out: see `queryCharge`. */
+  createdAt: number;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
 }
 
 export interface PayoutInstruction {

@@ -708,7 +708,7 @@ describe('what is said of a payout', () => {
       charges: true,
       payouts: true,
       queryPayoutByOwnId: true,
-      cancelsCharges: false,
+      cancelsCharges: true,
       canListCharges: true,
       canListPayouts: true,
       canRefund: true,

@@ -169,6 +169,23 @@ describe('a send', () => {
   });
 });
 
+describe('a cancel', () => {
+  const cancel = (name: string) => {
+    answers(`efi/${name}`);
+    const instruction = { txid: '655dfdb1a4514b8fbb58254b958913fb', amountCents: 100, createdAt: now };
+    return providerOf().cancelCharge?.(instruction);
+  };
+
+  test.each(['cancel-refused-status', 'cancel-refused-not-found'])(
+    'that Efí does not carry out is refused: %s',
+    async (name) => {
+      expect(await cancel(name)).toMatchObject({ outcome: foreign(`efi/${name}`).expects });
+      const sent = calls.at(-1);
+      expect([sent?.method, sent?.body]).toEqual(['PATCH', foreign('efi/cancel-request').body]);
+    },
+  );
+});
+
 describe('requests have the form that the provider expects', () => {
   test('of a token, a send, an address and a report', async () => {
     const provider = providerOf();

@@ -57,6 +57,30 @@ const send = (providerId = 'payment-1', amountCents = 100) =>
     description: 'pagamento comentário',
   });
 
+describe('a cancel', () => {
+  const cancel = () => create().cancelCharge?.({ txid: 'charge-1', amountCents: 100, createdAt: now });
+
+  test('is carried out by Woovi’s own answer alone', async () => {
+    answers = [saying('woovi/charge-delete-answer')];
+    expect(await cancel()).toMatchObject({
+      outcome: 'accepted',
+      report: { txid: 'charge-1', amountCents: 100, status: 'removed', received: [] },
+    });
+    expect(calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'DELETE https://api.woovi.com/api/v1/charge/charge-1',
+    ]);
+  });
+
+  test('of a charge that is not found, or is not deleted, is refused', async () => {
+    for (const text of ['{"error":"Charge not found"}', '{"error":"Cobrança já paga"}']) {
+      answers = [{ status: 400, headers: {}, text }];
+      expect(await cancel()).toMatchObject({ outcome: 'refused' });
+    }
+    answers = [{ status: 200, headers: {}, text: '{}' }];
+    expect(await cancel()).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
+  });
+});
+
 describe('whose a key is', () => {
   const look = () => create().lookUpReceiver?.('00000000191');
   const bucket = (tokens: number): NetAnswer => {

@@ -1,10 +1,12 @@
 import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { charge } from '../../kinds/charge/charge.ts';
-import { chargeExamples } from '../../kinds/payment/examples.ts';
+import { cancelExamples, chargeExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { cancelCharge } from './cancel.ts';
 import { ChargeBody } from './schema.ts';
 
 export function chargeRoutes(
@@ -43,6 +45,28 @@ export function chargeRoutes(
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(await viewWithCode(payment, request.language));
+    },
+  );
+
+  api.post(
+    '/payments/:id/cancel',
+    {
+      schema: {
+        tags: ['Charges'],
+        summary: 'Cancel a charge that is not paid',
+        params: IdParams('Id of the charge'),
+        body: EmptyBody,
+        response: { 200: PaymentSchema },
+      },
+      config: {
+        api: { permissions: ['charges'], policy: 'charges', operation: 'resolve', examples: cancelExamples },
+      },
+    },
+    async (request) => {
+      const charge = await onCurrentOperation(cellOf, request, (cell, caller) =>
+        cancelCharge(cell, caller, request.params.id),
+      );
+      return viewWithCode(charge, request.language);
     },
   );
 }

@@ -44,6 +44,20 @@ export const chargeExamples = {
   failed: { ...charge, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
 };
 
+export const cancelExamples = {
+  cancelled: {
+    ...charge,
+    status: 'failed',
+    notice: 'Você cancelou esta cobrança. Ela não pode mais ser paga.',
+    reasonCode: 'cancelled_by_merchant',
+  },
+  requested: {
+    ...charge,
+    ...code,
+    notice: 'O cancelamento desta cobrança foi pedido. Ela ainda pode ser paga até o provedor removê-la.',
+  },
+};
+
 export const transferExamples = {
   pending: transfer,
   unknown: { ...transfer, status: 'unknown' },

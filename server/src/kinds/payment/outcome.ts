@@ -10,6 +10,7 @@ import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
+import { cancelEndedWith } from '../cancel/end.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
@@ -109,7 +110,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const writes: Write[] = [];
   const after = returnsAfter(returns, reading.returns, steps);
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
-  writes.push(...eventsOf(stored, steps));
+  writes.push(...eventsOf(stored, steps), ...cancelEndedWith(view, payment, last));
   const { ids, capabilities } = stored;
   writes.push(
     ...linkWrites(view, payment, last, { ids, livemode: capabilities.movesMoney, silent: isDeleted }),

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { Language } from '../../ground/errors.ts';
-import type { Notice, Payment, PaymentReason } from '../../money/payment.ts';
+import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
 import { qrPngDataUrl } from '../../provider/qr.ts';
 import type { PaymentSchema } from './schema.ts';
 
@@ -35,13 +35,21 @@ const notices: Record<Notice, Record<Language, string>> = {
     en: 'This static code was retired before it was paid.',
     'pt-BR': 'Este QR fixo foi desativado antes deste pagamento.',
   },
+  cancel_requested: {
+    en: 'Cancelling this charge was requested. It can still be paid until the provider has removed it.',
+    'pt-BR': 'O cancelamento desta cobrança foi pedido. Ela ainda pode ser paga até o provedor removê-la.',
+  },
 };
 
-/** Of a failed charge, by its reason. A charge fails for these two reasons only. */
+/** Of a failed charge, by its reason. A charge fails for these reasons only. */
 const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
   provider_refused: {
     en: 'The provider refused or removed this charge. It cannot be paid; create another one.',
     'pt-BR': 'O provedor recusou ou removeu esta cobrança. Ela não pode ser paga; crie outra.',
+  },
+  cancelled_by_merchant: {
+    en: 'You cancelled this charge. It cannot be paid any more.',
+    'pt-BR': 'Você cancelou esta cobrança. Ela não pode mais ser paga.',
   },
   cancelled_by_operator: {
     en: 'This charge was closed by support because the provider did not confirm it. Create another one.',
@@ -50,7 +58,7 @@ const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
 };
 
 function noticeOf({ notice, status, reasonCode }: ShownPayment): Record<Language, string> | undefined {
-  if (notice !== null) return notices[notice];
+  if (notice !== null && !(notice === 'cancel_requested' && isTerminal(status))) return notices[notice];
   return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
 }
 

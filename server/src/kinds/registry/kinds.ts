@@ -1,4 +1,5 @@
 import type { SentKind } from '../../money/intent.ts';
+import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
 import type { AnyKind } from '../kind.ts';
 import { refund } from '../refund/refund.ts';
@@ -9,6 +10,7 @@ const kinds: Readonly<Record<SentKind, AnyKind>> = {
   deposit: charge,
   transfer,
   refund,
+  cancel,
 };
 
 export const kindOf = (name: SentKind): AnyKind => kinds[name];

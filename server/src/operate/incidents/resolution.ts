@@ -1,3 +1,4 @@
+import { cancelEndedWith } from '../../kinds/cancel/end.ts';
 import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
 import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
@@ -241,6 +242,7 @@ function resolved(
       put(audits, auditOf(ids, input, now)),
       ...paymentWrites(ids, input, facts, ending),
       ...linkWritesOf(view, ids, input, facts, ending),
+      ...(facts.payment && ending.payment ? cancelEndedWith(view, facts.payment, ending.payment) : []),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
       ...lostWrites(view, incident, now),

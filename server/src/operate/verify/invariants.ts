@@ -137,6 +137,7 @@ export interface StoredPayment {
   operationId: string;
   kind: string;
   status: string;
+  reasonCode: string | null;
   amountCents: number;
   feeCents: number;
   requestKey: string;
@@ -175,6 +176,8 @@ export interface StoredPayment {
   events: number;
   journals: PaymentJournal[];
   refunds: StoredRefund[];
+  /** That a merchant asked to cancel the charge; null: none did. */
+  cancel: StoredCancel | null;
   disputes: StoredDispute[];
   /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */
   credited: { endToEnd: string; cents: number }[];
@@ -222,6 +225,13 @@ export interface StoredRefund {
   intentState: string | null;
   intentIdentity: string | null;
   journals: PaymentJournal[];
+}
+
+/** The cancel of a charge. */
+export interface StoredCancel {
+  status: string;
+  intentState: string | null;
+  intentIdentity: string | null;
 }
 
 export interface PaymentReturn {
@@ -334,6 +344,7 @@ const causes: ReadonlySet<string> = new Set([
   'query',
   'operator',
   'route',
+  'cancel',
   'clock',
 ]);
 
@@ -554,10 +565,11 @@ export const invariants: readonly Invariant[] = [
     number: 20,
     name: 'only allowed transitions, and no way out of a terminal state but expired to paid',
     payment: ({ history, status, staticCodeId }) => {
-      const routed = history.filter(({ cause }) => cause?.by === 'route');
-      const moved = routed.find((step) => step.status !== 'unknown');
+      const moved = history.find(({ cause, status: at }) => cause?.by === 'route' && at !== 'unknown');
       if (moved) return `moved to another connection while ${moved.status}`;
-      const states = history.filter((step) => !routed.includes(step)).map((step) => step.status);
+      const late = history.find((step, at) => isAsk(step) && step.status !== history[at - 1]?.status);
+      if (late) return `became ${late.status} by a wish to cancel it`;
+      const states = history.filter((step) => !isRoute(step) && !isAsk(step)).map((step) => step.status);
       const start = states[0];
       // The Pix of a static code makes its payment: nothing was known of it before it was paid.
       const isBornPaid = staticCodeId !== null && start === 'paid';
@@ -618,6 +630,8 @@ export const invariants: readonly Invariant[] = [
           return `${status} by a call`;
         if (cause.by === 'rule' && status !== 'cancelled') return `${status} by a rule`;
         if (cause.by === 'route' && kind !== 'deposit') return `a ${kind} moved to another connection`;
+        if (cause.by === 'cancel' && (kind !== 'deposit' || !['unknown', 'pending'].includes(status)))
+          return `a ${status} ${kind} was to be cancelled`;
         // Only a draft ends by itself.
         if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
           return `${status} by the clock`;
@@ -1115,6 +1129,7 @@ export const invariants: readonly Invariant[] = [
       first(
         faultOfIdentity('it', payment),
         ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
+        payment.cancel && faultOfIdentity('its cancel', payment.cancel),
       ),
   },
   {
@@ -1139,7 +1154,35 @@ export const invariants: readonly Invariant[] = [
     payment: ({ linkIsOurs }) =>
       linkIsOurs ? null : 'its payment link is none of its account and operation',
   },
+  {
+    number: 69,
+    name: 'a cancel was asked for, ends with its charge, is followed as long, and no charge that it ended was credited',
+    payment: (payment) => {
+      const { history, reasonCode, cancel } = payment;
+      const isAsked = history.some(isAsk);
+      const isCancelled = reasonCode === 'cancelled_by_merchant';
+      return first(
+        isAsked === (cancel !== null)
+          ? null
+          : `was ${isAsked ? '' : 'not '}to be cancelled, and has ${cancel ? 'a' : 'no'} cancel`,
+        isCancelled && !isAsked ? 'is cancelled, and no merchant asked' : null,
+        isCancelled && settlements(payment).length > 0 ? 'is cancelled and credited' : null,
+        cancel && (cancel.status === 'unknown') !== open(payment)
+          ? `is ${payment.status}, and its cancel ${cancel.status}`
+          : null,
+        cancel && (cancel.status === 'unknown') !== (cancel.intentState !== null)
+          ? `its cancel is ${cancel.status}, and its intent ${cancel.intentState ?? 'gone'}`
+          : null,
+      );
+    },
+  },
 ];
+
+type Step = StoredPayment['history'][number];
+
+/** Steps that change no state: a charge moved to another connection, or a merchant asked to cancel it. */
+const isRoute = ({ cause }: Step): boolean => cause?.by === 'route';
+const isAsk = ({ cause }: Step): boolean => cause?.by === 'cancel';
 
 function faultOfIdentity(
   what: string,

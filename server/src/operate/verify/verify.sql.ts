@@ -275,7 +275,7 @@ export const findJournals = async (
  * Its id is a UUIDv7 of the moment in which the state was entered, so a quarter of a second around it is enough.
  */
 const paymentsOf = (page: string): string => `WITH page AS (${page})
-  SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.id, p.operation_id AS "operationId", p.kind, p.status,
+  SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.id, p.operation_id AS "operationId", p.kind, p.status, p.reason_code AS "reasonCode",
     p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
@@ -312,6 +312,9 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
       FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
       WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
+    (SELECT json_build_object('status', c.status, 'intentState', ci.state, 'intentIdentity', ci.identity)
+      FROM charge_cancel c LEFT JOIN intent ci ON ci.account_id = c.account_id AND ci.payment_id = c.id
+      WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS cancel,
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
         'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END, 'released', d.released_at IS NOT NULL,

@@ -100,6 +100,7 @@ const reasons: Record<PaymentReason, string> = {
   provider_refused: 'Provedor recusou',
   fraud_suspected: 'Suspeita de fraude',
   receiver_key_restricted: 'Chave do recebedor restrita',
+  cancelled_by_merchant: 'Cancelada pelo lojista',
   cancelled_by_operator: 'Cancelada pelo operador do serviço',
   draft_expired: 'Rascunho expirado',
   draft_cancelled: 'Rascunho cancelado',

@@ -78,7 +78,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     charges: true,
     payouts: false,
     queryPayoutByOwnId: false,
-    cancelsCharges: false,
+    cancelsCharges: true,
     staticCodes: 'local',
     canListCharges: options.listsCharges ?? true,
     canListPayouts: false,

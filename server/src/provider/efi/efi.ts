@@ -184,7 +184,7 @@ function capabilitiesOf(
     charges: true,
     payouts: true,
     queryPayoutByOwnId: true,
-    cancelsCharges: false,
+    cancelsCharges: true,
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: true,

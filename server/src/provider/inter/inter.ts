@@ -209,7 +209,7 @@ export function createInterProvider(options: InterOptions): Provider {
     charges: true,
     payouts: true,
     queryPayoutByOwnId: false,
-    cancelsCharges: false,
+    cancelsCharges: true,
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: false,

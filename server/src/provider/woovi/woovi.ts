@@ -23,6 +23,7 @@ import {
 import { identityOf } from '../identity.ts';
 import { formOf } from '../multipart.ts';
 import type {
+  CancelInstruction,
   Capabilities,
   ChargeInstruction,
   ChargeReport,
@@ -212,7 +213,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     charges: true,
     payouts: true,
     queryPayoutByOwnId: true,
-    cancelsCharges: false,
+    cancelsCharges: true,
     staticCodes: 'provider',
     canListCharges: true,
     canListPayouts: true,
@@ -258,6 +259,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     queryCharge: (txid) => queryCharge(deps, txid),
     createStaticCode: (instruction) => createStaticCode(deps, instruction),
     listCharges: (window) => listCharges(deps, window),
+    cancelCharge: (instruction) => cancelCharge(deps, instruction),
     sendRefund: (instruction) => sendRefund(deps, instruction),
     queryRefund: (_endToEnd, providerId) => queryRefund(deps, providerId),
     sendPayout: (instruction) => sendPayout(deps, instruction),
@@ -353,6 +355,36 @@ async function createCharge(
   if (error?.status === 400)
     return { outcome: 'refused', reason: 'provider_refused', detail: '400 error', ...wordsIn(reply) };
   return unclear(reply, clock);
+}
+
+/**
+ * One that was deleted is not found any more, so its own answer alone says that it was. What that answers of a charge that is paid is not
+ * documented: it is queried.
+ */
+async function cancelCharge(
+  { exchange, clock, limits }: Deps,
+  { txid, amountCents, createdAt, traceparent }: CancelInstruction,
+): Promise<SendOutcome<ChargeReport>> {
+  const reply = await exchange({
+    method: 'DELETE',
+    path: `/api/v1/charge/${idPart(txid)}`,
+    timeoutMs: limits.sendTimeoutMs,
+    ...traceOf({ traceparent }),
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status) && recordOf(reply.body)?.status === 'OK') {
+    // The answer names the charge alone.
+    const unknown = { expiresAt: null, copyPaste: null, received: [] };
+    return {
+      outcome: 'accepted',
+      report: { txid, amountCents, createdAt, status: 'removed', ...unknown },
+    };
+  }
+  const error = errorOf(reply);
+  return error?.status === 400 || (error && saysNotFound(error))
+    ? { outcome: 'refused', reason: 'provider_refused', detail: `${error.status} error`, ...wordsIn(reply) }
+    : unclear(reply, clock);
 }
 
 function chargeBody(instruction: ChargeInstruction): unknown {

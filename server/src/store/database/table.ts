@@ -9,6 +9,7 @@ const writeOrder = [
   'static_code',
   'payment_link',
   'refund',
+  'charge_cancel',
   'known_return',
   'draft',
   'intent',

@@ -1,0 +1,23 @@
+import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import type { Caller } from '../../ground/caller.ts';
+import { refuse } from '../../ground/errors.ts';
+import { requireOpen } from '../../kinds/cancel/admission.ts';
+import { cancel } from '../../kinds/cancel/cancel.ts';
+import { cancelKeyOf } from '../../kinds/cancel/charge-cancel.ts';
+import { findPayment } from '../../kinds/payment/lookup.sql.ts';
+import type { Payment } from '../../money/payment.ts';
+
+/**
+ * Asks the provider to take a charge back, and waits for its answer as a new charge does. What the caller gets depends on the charge alone, so a repeat
+ * is answered as the first call would be now.
+ * @returns the charge as it stands: `failed` with the reason `cancelled_by_merchant`; or `pending`, or `unknown` where the provider has not
+ *   confirmed it yet, with a notice, and its provider decides
+ * @throws ApiError `payment_not_found`, `charge_already_paid`, `charge_already_ended`, `not_offered_by_provider`, and what refuses a new charge
+ */
+export async function cancelCharge(deps: AcceptDeps, caller: Caller, paymentId: string): Promise<Payment> {
+  await accept(deps, cancel, caller, { paymentId, requestKey: cancelKeyOf(paymentId) });
+  const charge = await findPayment(deps.sql, caller, paymentId);
+  if (!charge) throw refuse('payment_not_found');
+  if (charge.reasonCode !== 'cancelled_by_merchant') requireOpen(charge);
+  return charge;
+}

@@ -1,0 +1,116 @@
+import type { OpenedIncident } from '../../money/state.ts';
+import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
+import { openIncidents } from '../../store/rows/incidents.sql.ts';
+import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { read, type View } from '../../store/till.ts';
+import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
+import { type Reading, readQuery, readSend, type Standing } from '../reading.ts';
+import { type ChargeCancel, isCancelOpen } from './charge-cancel.ts';
+
+/** A cancel's own answers and queries: both report the charge. */
+export type CancelObservation = Answered<ChargeReport>;
+
+export type ObservedCancel = Observed<CancelObservation> & {
+  /** The payment. */
+  chargeId: string;
+};
+
+export const observedCancel = (
+  { accountId, id, operationId, paymentId }: ChargeCancel,
+  connection: string,
+  observation: CancelObservation,
+): ObservedCancel => ({
+  ...{ accountId, paymentId: id, operationId, connection, kind: 'cancel', observation },
+  chargeId: paymentId,
+});
+
+/**
+ * An answer or a query about a cancel. It ends nothing by itself: its report goes to the charge, whose state machine decides, and the cancel
+ * ends with the charge (`end.ts`). Pure.
+ */
+export function hearCancel(observed: ObservedCancel): Hearing<ChargeCancel> {
+  const { accountId, chargeId, operationId, observation } = observed;
+  const key = paymentKey(accountId, chargeId);
+  return {
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(payments, key)],
+    eventRefs: [],
+    pix: [],
+    decide: (view, stored) => {
+      const reading = readCancel(observation, stored);
+      if (reading === null) return null;
+      const connection = view.get(payments, key)?.connection;
+      return {
+        row: stored.row,
+        ending: reading.ending,
+        undecided: false,
+        providerRef: null,
+        ...(connection && { connection }),
+        incidents: [],
+        postings: [],
+        writes: [],
+        others: endsCharge(observation.outcome) ? [ofCharge(observed)] : [],
+        unclear: [],
+      };
+    },
+  };
+}
+
+type Outcome = SendOutcome<ChargeReport> | QueryOutcome<ChargeReport>;
+
+/** The provider shows the charge as ended. */
+const endsCharge = (outcome: Outcome): boolean => 'report' in outcome && outcome.report.status !== 'open';
+
+const ofCharge = ({ chargeId, ...observed }: ObservedCancel): Observed => ({
+  ...observed,
+  paymentId: chargeId,
+  kind: 'deposit',
+});
+
+/** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the cancel. @returns null when it says nothing of it */
+function readCancel(
+  observation: CancelObservation,
+  { row, intent, capabilities }: OnRecord<ChargeCancel>,
+): Pick<Reading<unknown>, 'ending'> | null {
+  const { refusalIsFinal } = capabilities;
+  const standing: Standing = {
+    intent,
+    isOpen: isCancelOpen(row),
+    isPending: false,
+    // Whatever may be said of other repeats at this provider: a charge is cancelled once, however often it is asked for.
+    capabilities: { refusalIsFinal, repeatIsSafe: true },
+  };
+  const nothing = (): never[] => [];
+  return observation.from === 'send'
+    ? readSend({ ...observation, outcome: ofCancelSent(observation.outcome) }, standing, nothing)
+    : readQuery({ ...observation, outcome: ofCancelAsked(observation.outcome) }, standing, nothing);
+}
+
+/**
+ * A refusal, and an acceptance that shows the charge open, say that the cancel is not carried out now. Why is what a query of the charge shows: it may
+ * have been paid, and nothing else than its own report ends it.
+ */
+const ofCancelSent = (outcome: SendOutcome<ChargeReport>): SendOutcome<ChargeReport> =>
+  outcome.outcome === 'refused' || (outcome.outcome === 'accepted' && !endsCharge(outcome))
+    ? {
+        outcome: 'unclear',
+        cause: 'unknownRefusal',
+        detail: 'the charge is not cancelled',
+        retryAfterMs: null,
+      }
+    : outcome;
+
+/** A charge that is still open is one whose cancel is not there: after two of these it is sent again. */
+const ofCancelAsked = (outcome: QueryOutcome<ChargeReport>): QueryOutcome<ChargeReport> =>
+  outcome.outcome === 'found' && !endsCharge(outcome) ? { outcome: 'notFound' } : outcome;
+
+/** A cancel without an end is a charge without one, and a person decides about the charge. */
+export const undecidedCancel = ({ paymentId, amountCents }: ChargeCancel): OpenedIncident => ({
+  kind: 'undecided',
+  reference: `undecided:${paymentId}`,
+  amountCents,
+  freezes: false,
+});
+
+export const isChargeLookedAt = (view: View, { accountId, paymentId }: ChargeCancel): boolean =>
+  view.get(openIncidents, paymentKey(accountId, paymentId)) !== undefined;
