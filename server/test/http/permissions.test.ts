@@ -35,7 +35,7 @@ const matrix: Row[] = [
   { call: 'POST /pix/transfers/{id}/confirm', needs: ['transfers'], allowed: 400 },
   // The test gives the edge nothing that could cancel a draft: behind it is an error.
   { call: 'POST /pix/transfers/{id}/cancel', needs: ['transfers'], allowed: 500 },
-  { call: 'POST /payments/{id}/cancel', needs: ['charges'], allowed: 400 },
+  { call: 'POST /payments/{id}/cancel', needs: ['charges'], allowed: 404 },
   { call: 'POST /payments/{id}/refunds', needs: ['refunds'], allowed: 400 },
   { call: 'GET /payments/{id}/refunds', needs: ['read', 'refunds'], allowed: 404 },
   { call: 'POST /payment-links', needs: ['charges'], allowed: 400 },

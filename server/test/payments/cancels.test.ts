@@ -151,7 +151,7 @@ describe('A charge that its merchant cancels', () => {
     expect(await incidentsOf(service, charge.id)).toMatchObject([
       { kind: 'failed_charge_paid', amount_cents: '2500' },
     ]);
-    expect(await journalsOf(service, charge.id)).toEqual(['suspend']);
+    expect(await journalsOf(service, charge.id)).toEqual(['bookToSuspense']);
     expect(await merchant.balanceCents()).toBe(0);
     expect(await eventsOf(merchant, charge.id)).toEqual(['charge.failed', 'charge.unexpected_payment']);
   });

@@ -15,9 +15,16 @@ import type { Payment } from '../../money/payment.ts';
  * @throws ApiError `payment_not_found`, `charge_already_paid`, `charge_already_ended`, `not_offered_by_provider`, and what refuses a new charge
  */
 export async function cancelCharge(deps: AcceptDeps, caller: Caller, paymentId: string): Promise<Payment> {
+  // An id of nothing costs no transaction.
+  await findCharge(deps, caller, paymentId);
   await accept(deps, cancel, caller, { paymentId, requestKey: cancelKeyOf(paymentId) });
-  const charge = await findPayment(deps.sql, caller, paymentId);
-  if (!charge) throw refuse('payment_not_found');
+  const charge = await findCharge(deps, caller, paymentId);
   if (charge.reasonCode !== 'cancelled_by_merchant') requireOpen(charge);
   return charge;
+}
+
+async function findCharge({ sql }: Pick<AcceptDeps, 'sql'>, caller: Caller, id: string): Promise<Payment> {
+  const payment = await findPayment(sql, caller, id);
+  if (payment?.kind !== 'deposit') throw refuse('payment_not_found');
+  return payment;
 }
