@@ -45,7 +45,7 @@ export function admitCancel(
     writes: [
       put(payments, {
         ...charge,
-        // What a person has to decide about money is said first.
+        // A notice about money that a person decides on is more urgent.
         notice: charge.notice ?? 'cancel_requested',
         updatedAt,
         history: [...charge.history, step],
