@@ -3,6 +3,7 @@ import { Vintem, VintemError } from '@vintem/sdk';
 import { type Command, type Context, exitCodes, type Login, text, UsageFault } from './command.ts';
 import { eventCommands } from './events.ts';
 import { fixturesCommand } from './fixtures.ts';
+import { linkCommands } from './links.ts';
 import { defaultConfigFile, givenKey, loginCommands, safeUrl, storedLogin } from './login.ts';
 import { type Output, outputTo } from './output.ts';
 import { paymentCommands } from './payments.ts';
@@ -12,6 +13,7 @@ import { triggerCommand } from './trigger.ts';
 const commands: Command[] = [
   ...loginCommands,
   ...paymentCommands,
+  ...linkCommands,
   ...eventCommands,
   triggerCommand,
   fixturesCommand,
@@ -93,7 +95,8 @@ function clientOf({ url, key }: Login, values: Context['values'], out: Output): 
     operation: text(values, 'operation'),
     // Shown before anything is sent: it is what makes a repeat safe.
     persist: (requestKey, { call }) => {
-      if (call === 'charges.create' || call === 'transfers.create') out.note(`request key ${requestKey}`);
+      if (/^(charges|transfers|paymentLinks|staticCodes)\.create$/.test(call))
+        out.note(`request key ${requestKey}`);
     },
   });
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ import {
 } from '../../server/src/ports/net.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
-import { parseBrCode } from '../../server/src/provider/br-code.ts';
+import { newStaticIdentifier, parseBrCode } from '../../server/src/provider/br-code.ts';
 import type { Moves, Provider, WebhookContent, WebhookDelivery } from '../../server/src/provider/provider.ts';
 
 /**
@@ -68,6 +68,7 @@ export function adapterKit(subject: Subject): void {
     aboutCancels(bench);
     aboutChargeLists(bench);
     aboutRefunds(bench, subject);
+    aboutStaticCodes(bench);
     if (!subject.payouts) {
       aboutReceiptsAlone(bench);
       return;
@@ -460,6 +461,43 @@ function aboutPayouts(bench: Bench, { ownId }: Subject): void {
   });
 
   if (ownId) aboutPayoutsThatComeBack(bench);
+}
+
+function aboutStaticCodes(bench: Bench): void {
+  test('a static code is made once for its identifier, and each Pix of it is listed, found and delivered under that', async () => {
+    const identifier = newStaticIdentifier(randomBytes(15));
+    const create = () =>
+      bench.provider.createStaticCode?.({
+        ...{
+          identifier,
+          name: 'Balcão 1',
+          amountCents: 1500,
+          merchantName: 'São João',
+          merchantCity: 'BRASIL',
+        },
+      });
+    const made = await create();
+    if (made?.outcome !== 'accepted') throw new Error('the code was not made');
+    expect(parseBrCode(made.report.copyPaste)).toMatchObject({ txid: identifier, amount: '15.00' });
+    expect(await create()).toEqual(made);
+    const paid = (await bench.control('POST', 'static', { identifier, amountCents: 1500 })) as {
+      endToEnd: string;
+    };
+    expect(await bench.provider.findPix(paid.endToEnd)).toEqual({
+      outcome: 'found',
+      report: { direction: 'received', providerId: identifier },
+    });
+    const now = Date.now();
+    const listed = await bench.provider.statement({ fromMs: now - 60_000, toMs: now + 60_000 });
+    const lines = listed.outcome === 'listed' ? listed.reports : [];
+    expect(lines.find(({ endToEnd }) => endToEnd === paid.endToEnd)).toMatchObject({
+      ...{ kind: 'received', amountCents: 1500, providerId: identifier },
+    });
+    const told = await until(async () =>
+      (await newsOf(bench)).received.find(({ endToEnd }) => endToEnd === paid.endToEnd),
+    );
+    expect(told).toMatchObject({ txid: identifier, amountCents: 1500 });
+  });
 }
 
 function aboutPayoutsThatComeBack(bench: Bench): void {

@@ -129,7 +129,8 @@ describe('a Pix of a static code', () => {
     const code = await newCode(merchant);
     const endToEnd = newEndToEnd();
     const pix = { endToEnd, amountCents: 1500, paidAt: Date.now(), txid: code.identifier, returns: [] };
-    const fromList = unmatchedLine(line(code.identifier, endToEnd));
+    // Banks change letters to other cases.
+    const fromList = unmatchedLine(line(code.identifier.toLowerCase(), endToEnd));
     const fromDelivery = unmatchedOf({ received: [pix], payouts: [] }, Date.now());
     await bookUnmatched(service.runtime, 'simulator', [fromList], true);
     await bookUnmatched(service.runtime, 'simulator', fromDelivery, true);
@@ -224,6 +225,15 @@ describe('a Pix of a static code', () => {
     await bookUnmatched(service.runtime, 'simulator', [unmatchedLine(line(code.identifier, endToEnd))], true);
     expect(await merchant.balanceCents()).toBe(0);
     expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: false } }]);
+  });
+
+  test('that came over another connection than its code pays into is not its, and stands in suspense', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const endToEnd = newEndToEnd();
+    await bookUnmatched(service.runtime, 'elsewhere', [unmatchedLine(line(code.identifier, endToEnd))], true);
+    expect(await paymentsOf(merchant, code.id)).toEqual([]);
+    expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: true } }]);
   });
 
   test('is not made by the word of a delivery that proves nothing', async () => {
