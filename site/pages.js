@@ -30,6 +30,7 @@ const tools = {
 };
 const operators = [
   'settings',
+  'first-week',
   'connections',
   'doctor',
   'scaling',

@@ -26,7 +26,7 @@ function pfxProblem(given: ClientCertificate): CertificateProblem | null {
       return { part: 'passphrase', text: 'is not the passphrase of the certificate' };
     const text = /unsupported/i.test(message)
       ? // OpenSSL 3 reads RC2-40, which Windows and OpenSSL 1 write, with its legacy provider only.
-        'is encrypted in an old way: openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW'
+        'is encrypted in an old way: openssl pkcs12 -legacy -in OLD -nodes -out left.pem && openssl pkcs12 -export -in left.pem -out NEW && rm left.pem'
       : 'is not a PKCS #12 file with a certificate and its key';
     return { part: 'certificate', text };
   }
