@@ -31,6 +31,8 @@ export const searchUnits = 20;
 
 const memory: Cost = { kind: 'memory', policy: null };
 const visit: Cost = { kind: 'visit', policy: null };
+/** Of a payer, known by the address alone: one row by its key. */
+const page: Cost = { kind: 'rows', policy: null };
 const rows: Cost = { kind: 'rows', policy: 'reads' };
 const file: Cost = { kind: 'file', policy: 'files' };
 const change = (policy: Policy): Cost => ({ kind: 'change', policy });
@@ -224,6 +226,13 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /*': memory,
   'POST /hooks/providers/:connection/:token': { kind: 'delivery', policy: null },
   'POST /hooks/providers/:connection/:token/pix': { kind: 'delivery', policy: null },
+  'GET /pay/style.css': memory,
+  'GET /pay/page.js': memory,
+  'GET /pay/:token': page,
+  'GET /pay/:token/logo.png': page,
+  'GET /pay/:token/state': page,
+  'GET /pay/:token/events': page,
+  'GET /pay/:token/receipt.pdf': { kind: 'file', policy: null },
   ...below('/api/v1/public', publicCalls),
   ...below('/api/v1/test', testCalls),
   'GET /api/v1/test/openapi.json': memory,

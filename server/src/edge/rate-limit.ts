@@ -44,10 +44,10 @@ export interface RateLimiter {
    */
   take(key: LimitedKey, policy: Policy, reply: FastifyReply, units?: number): void;
   /**
-   * Counts a call of the panel that names no account yet, by the caller's address.
+   * Counts a call of the panel that names no account yet, or of a payer's page, by the caller's address.
    * @throws ApiError `rate_limited`
    */
-  takeVisit(request: FastifyRequest): void;
+  takeVisit(request: FastifyRequest, quota?: 'visits' | 'pages'): void;
   /**
    * Counts one try of an address to authenticate with a key that this process has not seen valid yet, before that key is looked up.
    * Forwarded headers do not matter: without trusted proxies the address is that of the connection.
@@ -174,8 +174,8 @@ export function rateLimiter(options: {
       enter(key.id, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
     },
 
-    takeVisit(request) {
-      const one = bucket('visits', callerNetwork(request));
+    takeVisit(request, quota = 'visits') {
+      const one = bucket(quota, callerNetwork(request));
       if (one.waitMs > 0) throw limited([one]);
       spend(one);
     },

@@ -7,7 +7,7 @@ export interface Quota {
 
 /**
  * Per key, and of the panel per person and account; `account`, `account-files` and `refused-keys` per account, over all its keys and people;
- * `auth` and `visits` per address.
+ * `auth`, `visits` and `pages` per address.
  */
 export const defaultQuotas = {
   reads: { perSecond: 100, burst: 200 },
@@ -25,6 +25,8 @@ export const defaultQuotas = {
   auth: { perSecond: 20 / 60, burst: 20 },
   /** Calls of the panel, before anything is looked up; an office may share an address. */
   visits: { perSecond: 50, burst: 500 },
+  /** Calls of payers' pages, before a token is looked at; a telephone network shows many payers as one address. */
+  pages: { perSecond: 50, burst: 500 },
   /** Counted in the database, before the send (`api/transfers/key-places.ts`). Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
   'refused-keys': { perSecond: 30 / 3600, burst: 30 },
 } as const satisfies Record<string, Quota>;
@@ -32,7 +34,7 @@ export const defaultQuotas = {
 export type QuotaName = keyof typeof defaultQuotas;
 
 /** Counted before an account is known: no account can have its own. */
-export const addressQuotas: readonly QuotaName[] = ['auth', 'visits'];
+export const addressQuotas: readonly QuotaName[] = ['auth', 'visits', 'pages'];
 
 /** How many requests of a key may be under way at once in a process. */
 export const defaultInFlight = 256;

@@ -10,6 +10,7 @@ import type { Provider } from '../provider/provider.ts';
 import { watchClock } from '../store/database/clock-offset.ts';
 import { findWebhookTokens, storeWebhookBase } from '../store/rows/inbound.sql.ts';
 import { mountPanel } from './panel.ts';
+import { mountPayer } from './payer.ts';
 import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
 import { serveCells } from './served.ts';
@@ -54,6 +55,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     },
     readiness: createReadiness(runtime, clockOffset),
   });
+  mountPayer(server, edge, servedOf);
   mountPanel(server, edge, servedOf);
   await clockOffset.measured;
   const port = await listen(server, config);

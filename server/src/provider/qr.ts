@@ -22,13 +22,31 @@ const kept = recentMap<string>(500);
 export async function qrPngDataUrl(code: string): Promise<string> {
   const found = kept.get(code);
   if (found !== undefined) return found;
-  const { modules } = QRCode.create([{ data: Buffer.from(code), mode: 'byte' }], {
-    errorCorrectionLevel: 'M',
-    maskPattern: 2,
-  });
+  const modules = modulesOf(code);
   const url = `data:image/png;base64,${pngOf(modules.data, modules.size).toString('base64')}`;
   kept.set(code, url);
   return url;
+}
+
+const modulesOf = (code: string): { data: Uint8Array; size: number } =>
+  QRCode.create([{ data: Buffer.from(code), mode: 'byte' }], { errorCorrectionLevel: 'M', maskPattern: 2 })
+    .modules;
+
+/**
+ * The same as an SVG of one path, a piece for each run of dark modules: 5 KB, sharp at any size and on paper.
+ * @param label what a screen reader says, without signs that HTML reads
+ */
+export function qrSvg(code: string, label: string): string {
+  const { data, size } = modulesOf(code);
+  let path = '';
+  for (let y = 0; y < size; y++)
+    for (let x = 0; x < size; x++) {
+      const from = x;
+      while (x < size && data[y * size + x]) x++;
+      if (x > from) path += `M${from + quietZone} ${y + quietZone}h${x - from}v1h-${x - from}z`;
+    }
+  const side = size + 2 * quietZone;
+  return `<svg role="img" aria-label="${label}" viewBox="0 0 ${side} ${side}" width="232" height="232" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${side}v${side}H0z"/><path fill="#000" d="${path}"/></svg>`;
 }
 
 function pngOf(modules: Uint8Array, size: number): Buffer {

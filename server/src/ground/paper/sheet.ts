@@ -1,3 +1,4 @@
+import QRCode from 'qrcode';
 import type { Language } from '../errors.ts';
 import type { Letterhead } from '../letterhead.ts';
 import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
@@ -16,6 +17,8 @@ export interface Sheet {
   /** Below it, so that it is not overlooked; null: nothing. */
   warning: string | null;
   letterhead: Letterhead | null;
+  /** The public page that says today's state of this receipt, as a QR code at the bottom; null: none. */
+  proof: { url: string; text: string } | null;
 }
 
 /** `code`: in letters of one width. */
@@ -45,6 +48,23 @@ export async function drawSheet(sheet: Sheet): Promise<Page> {
       .font('Helvetica-Bold')
       .fillColor(colours.copper)
       .text(sheet.warning, left, top + 26);
+  if (sheet.proof !== null) drawProof(page, sheet.proof);
   page.end();
   return page;
+}
+
+/** Some 32 mm wide: a telephone reads it off paper. */
+const proofSide = 92;
+
+function drawProof(page: Page, { url, text }: { url: string; text: string }): void {
+  const { modules } = QRCode.create(url, { errorCorrectionLevel: 'M' });
+  const top = 842 - 72 - proofSide;
+  const step = proofSide / modules.size;
+  for (let y = 0; y < modules.size; y++)
+    for (let x = 0; x < modules.size; x++)
+      if (modules.data[y * modules.size + x]) page.rect(left + x * step, top + y * step, step, step);
+  page.fill(colours.ink);
+  page.font('Helvetica').fontSize(9.5).fillColor(colours.soft);
+  page.text(text, left + proofSide + 16, top + 8, { width: right - left - proofSide - 16 });
+  page.fontSize(7).text(url, { width: right - left - proofSide - 16, link: url });
 }

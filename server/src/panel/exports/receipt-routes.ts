@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { PageAddresses } from '../../ground/page-address.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
 import { IdParams, OneOf, Uuid } from '../../ground/schema.ts';
 import type { Secrets } from '../../ground/secrets.ts';
@@ -21,11 +22,10 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
+type ReceiptDeps = UnreadableDeps & { secrets: Secrets; pages: PageAddresses };
+
 /** The receipt of a settled payment or refund as a file to keep and to send on. */
-export function receiptRoutes(
-  api: ApiScope,
-  cellOf: CellOf<UnreadableDeps & { secrets: Secrets; papers: Papers }>,
-): void {
+export function receiptRoutes(api: ApiScope, cellOf: CellOf<ReceiptDeps & { papers: Papers }>): void {
   api.get(
     '/records/:id/receipt.pdf',
     { schema: { params: IdParams('Payment'), querystring: Query }, config: { panel: { needs: 'read' } } },
@@ -34,7 +34,8 @@ export function receiptRoutes(
       const deps = cellOf(member);
       const { payment, facts } = await factsOf(deps, member, params.id);
       if (!hasReceipt(payment)) throw new PanelError('receipt_not_yet');
-      const sheet = receiptSheet(payment, facts, query.language ?? 'pt-BR');
+      const proofUrl = deps.pages.of('receipt', request.caller.accountNumber, payment.id);
+      const sheet = receiptSheet(payment, { ...facts, proofUrl }, query.language ?? 'pt-BR');
       const pdf = await deps.papers.sheet(member.accountId, sheet);
       return sendPdf(reply, `comprovante-${payment.id}.pdf`, pdf);
     },
@@ -55,7 +56,8 @@ export function receiptRoutes(
       const { payment, facts } = await factsOf(deps, member, params.id);
       const refund = await refundOf(deps, payment, params.refund);
       if (refund.status !== 'completed') throw new PanelError('receipt_not_yet');
-      const sheet = refundReceiptSheet(refund, payment, facts, query.language ?? 'pt-BR');
+      const proofUrl = deps.pages.of('refundReceipt', request.caller.accountNumber, refund.id);
+      const sheet = refundReceiptSheet(refund, payment, { ...facts, proofUrl }, query.language ?? 'pt-BR');
       const pdf = await deps.papers.sheet(member.accountId, sheet);
       return sendPdf(reply, `comprovante-${refund.id}.pdf`, pdf);
     },
@@ -64,10 +66,10 @@ export function receiptRoutes(
 
 /** @throws ApiError `payment_not_found` */
 async function factsOf(
-  deps: UnreadableDeps & { secrets: Secrets },
+  deps: ReceiptDeps,
   member: Member,
   id: string,
-): Promise<{ payment: Payment; facts: ReceiptFacts }> {
+): Promise<{ payment: Payment; facts: Omit<ReceiptFacts, 'proofUrl'> }> {
   const [names, letterhead] = await Promise.all([
     operationsOf(deps, member.accountId, undefined),
     findLetterhead(deps.sql, member.accountId),

@@ -1,6 +1,7 @@
 import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
 import { priceOf } from '../../ground/money.ts';
+import { proofScans } from '../../ground/paper/proof-text.ts';
 import type { Sheet, SheetRow } from '../../ground/paper/sheet.ts';
 import type { Payment } from '../../money/payment.ts';
 import type { Refund } from '../../money/refund.ts';
@@ -14,6 +15,8 @@ export interface ReceiptFacts {
   test: boolean;
   /** The merchant's own; null: it has set none. */
   letterhead: Letterhead | null;
+  /** Of its public page. */
+  proofUrl: string;
 }
 
 const words = {
@@ -162,7 +165,7 @@ interface Receipt {
   endToEnd: string | null;
 }
 
-function sheetOf(receipt: Receipt, { test, letterhead }: ReceiptFacts, language: Language): Sheet {
+function sheetOf(receipt: Receipt, { test, letterhead, proofUrl }: ReceiptFacts, language: Language): Sheet {
   const say = words[language];
   const ids: readonly string[] = ['endToEnd', 'Id', say.original];
   return {
@@ -175,5 +178,6 @@ function sheetOf(receipt: Receipt, { test, letterhead }: ReceiptFacts, language:
     remark: receipt.endToEnd === null ? null : say.authentic,
     warning: test ? say.test : null,
     letterhead,
+    proof: { url: proofUrl, text: proofScans[language] },
   };
 }

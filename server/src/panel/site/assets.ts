@@ -60,7 +60,7 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
   app.get('/*', async (request, reply) => {
     // Not `new URL`: of `//` it makes an empty host and throws.
     const [pathname = '/'] = request.url.split('?', 1);
-    if (/^\/(?:api|hooks|panel)\//.test(pathname)) throw refuse('route_not_found');
+    if (/^\/(?:api|hooks|panel|pay)\//.test(pathname)) throw refuse('route_not_found');
     const files = await assets();
     const asset = files.get(pathname.slice(1));
     if (asset && pathname !== '/index.html')

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify';
+import type { CellOf } from '../edge/edge.ts';
+import type { Load } from '../edge/load.ts';
+import { rateLimiter } from '../edge/rate-limit.ts';
+import type { Config } from '../ground/config.ts';
+import { payerRoutes } from '../payer/routes.ts';
+import type { Runtime } from './runtime.ts';
+import type { Served } from './served.ts';
+
+interface PayerParts extends Pick<Runtime, 'sql' | 'clock' | 'log' | 'draining' | 'pages' | 'cells'> {
+  config: Config;
+  mayShare(): boolean;
+  loadOf?: (cell: string | undefined) => Load;
+}
+
+/** The payer's pages, at `/pay`. */
+export function mountPayer(app: FastifyInstance, parts: PayerParts, servedOf: CellOf<Served>): void {
+  const { config, cells } = parts;
+  const limiter = rateLimiter({
+    ...parts,
+    enabled: config.rateLimits,
+    quotas: config.rateQuotas,
+    behindProxy: config.trustedProxies.length > 0,
+  });
+  payerRoutes(
+    app,
+    {
+      ...parts,
+      limit: (request) => limiter.takeVisit(request, 'pages'),
+      shed: () => parts.loadOf?.(undefined).admit({ creates: false, policy: 'reads' }),
+      cellOfNumber: async (accountNumber) => (await cells.ofNumbers([accountNumber])).get(accountNumber),
+    },
+    servedOf,
+  );
+}

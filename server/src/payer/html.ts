@@ -1,0 +1,279 @@
+import { cnpjText } from '../ground/cnpj.ts';
+import type { Language } from '../ground/errors.ts';
+import { priceOf } from '../ground/money.ts';
+import { withoutDirection } from '../ground/printable.ts';
+import { qrSvg } from '../provider/qr.ts';
+import type { PublicPayment, PublicRefund, ShownSeller } from './pages.sql.ts';
+import {
+  chargeStateOf,
+  isAtRest,
+  type ProofState,
+  proofStateOf,
+  refundProofStateOf,
+  versionOf,
+} from './state.ts';
+import { words } from './words.ts';
+
+/** The surroundings of a page. */
+export interface PageFrame {
+  language: Language;
+  /** Of this page, without a query. */
+  path: string;
+  /** Of the installation, small at the bottom. */
+  host: string;
+  /** Named in the addresses of style and script, so that a browser keeps them until they change. */
+  assets: string;
+  now: number;
+}
+
+const signs: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text for an element or an attribute in quotes. Marks that turn the direction of what follows are left out. */
+export const escaped = (text: string): string =>
+  withoutDirection(text).replace(/[&<>"']/g, (sign) => signs[sign] as string);
+
+const formats: Readonly<Record<Language, Intl.DateTimeFormat>> = {
+  'pt-BR': formatOf('pt-BR'),
+  en: formatOf('en-GB'),
+};
+
+function formatOf(locale: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(locale, {
+    timeZone: 'America/Sao_Paulo',
+    day: '2-digit',
+    month: '2-digit',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+}
+
+export const momentOf = (at: number, language: Language): string =>
+  `${formats[language].format(at).replace(',', '')} ${words[language].brasilia}`;
+
+interface Content {
+  title: string;
+  /** Of a link's preview. */
+  summary: string;
+  seller: ShownSeller | null;
+  /** Compared by the script with what the stream says; null: the page does not change. */
+  version: string | null;
+  /** Read out when the page changes to it. */
+  say: string;
+  main: string;
+}
+
+function documentOf({ language, path, host, assets }: PageFrame, content: Content): string {
+  const say = words[language];
+  const { seller, version } = content;
+  const colour = seller?.colour ?? null;
+  const style = `/pay/style.css?v=${assets}${colour === null ? '' : `&amp;colour=${colour.slice(1)}`}`;
+  const other = language === 'en' ? 'pt-BR' : 'en';
+  return `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<meta name="format-detection" content="telephone=no">
+<meta name="description" content="${escaped(content.summary)}">
+<meta property="og:type" content="website">
+<meta property="og:title" content="${escaped(content.title)}">
+<meta property="og:description" content="${escaped(content.summary)}">
+<title>${escaped(content.title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style}">
+<script src="/pay/page.js?v=${assets}" defer></script>
+</head>
+<body${version === null ? '' : ` data-version="${version}" data-events="${path}/events" data-state="${path}/state"`}>
+<div class="sheet">
+${seller === null ? '' : headOf(seller, path)}
+<p id="live" class="unseen" role="status" aria-live="polite"></p>
+<main id="main" data-say="${escaped(content.say)}"><!--main-->
+${seller?.test ? `<p class="test">${say.test}</p>` : ''}${content.main}
+<!--/main--></main>
+</div>
+<footer><a href="${path}?lang=${other}" lang="${other}" hreflang="${other}">${say.other}</a><span>${say.host} ${escaped(host)}</span></footer>
+</body>
+</html>
+`;
+}
+
+function headOf({ name, cnpj, hasLogo }: ShownSeller, path: string): string {
+  const logo = hasLogo ? `<img src="${path}/logo.png" alt="" height="44">` : '';
+  const number = cnpj === null ? '' : `<span>CNPJ ${escaped(cnpjText(cnpj))}</span>`;
+  return `<header>${logo}<p><bdi>${escaped(name)}</bdi>${number}</p></header>`;
+}
+
+const rowsOf = (rows: readonly (readonly [label: string, value: string | null])[]): string =>
+  `<dl>${rows
+    .filter(([, value]) => value !== null)
+    .map(([label, value]) => `<div><dt>${label}</dt><dd><bdi>${escaped(value as string)}</bdi></dd></div>`)
+    .join('')}</dl>`;
+
+/** A sign that needs no colour: a check, an exclamation mark, a clock or a line. */
+type Mark = 'good' | 'bad' | 'wait' | 'off';
+
+const marks: Readonly<Record<Mark, string>> = {
+  good: '<path d="M14 25l7 7 14-16"/>',
+  bad: '<path d="M24 13v14M24 34v1"/>',
+  wait: '<path d="M24 14v11l7 5"/>',
+  off: '<path d="M15 24h18"/>',
+};
+
+const bannerOf = (mark: Mark, title: string, text: string): string =>
+  `<div class="banner ${mark}"><svg viewBox="0 0 48 48" width="56" height="56" aria-hidden="true"><circle cx="24" cy="24" r="22"/>${marks[mark]}</svg><h1>${title}</h1><p>${text}</p></div>`;
+
+/** A charge to its payer. */
+export function chargePage(payment: PublicPayment, proofUrl: string, frame: PageFrame): string {
+  const { language, path } = frame;
+  const say = words[language];
+  const state = chargeStateOf(payment);
+  const price = priceOf(payment.amountCents);
+  const [title, text] = say.states[state];
+  const showsCode = state === 'pending' && payment.copyPaste !== null;
+  const settled = payment.status === 'paid';
+  const facts = rowsOf([
+    [say.amount, price],
+    [say.back, payment.refundedCents > 0 ? priceOf(payment.refundedCents) : null],
+    [say.when, settled ? momentOf(payment.paidAt ?? payment.settledAt ?? payment.updatedAt, language) : null],
+    [say.endToEnd, settled ? payment.endToEnd : null],
+  ]);
+  const links = settled
+    ? `<p class="acts"><a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${proofUrl}">${say.verify}</a></p>`
+    : '';
+  return documentOf(frame, {
+    title: `${price} · ${payment.name}`,
+    summary: `${state === 'pending' ? say.pay : title}: ${price}, ${payment.name}`,
+    seller: payment,
+    version: versionOf(payment),
+    say: showsCode ? '' : `${title}. ${text}`,
+    main: showsCode
+      ? codePart(payment, payment.copyPaste as string, frame)
+      : bannerOf(markOf(state), title, text) +
+        (payment.description === ''
+          ? ''
+          : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
+        facts +
+        links,
+  });
+}
+
+function markOf(state: ReturnType<typeof chargeStateOf>): Mark {
+  if (state === 'paid' || state === 'refundedPartly') return 'good';
+  if (!isAtRest(state)) return 'wait';
+  return state === 'expired' || state === 'cancelled' || state === 'refunded' ? 'off' : 'bad';
+}
+
+function codePart(payment: PublicPayment, code: string, { language, now }: PageFrame): string {
+  const say = words[language];
+  const { expiresAt, description } = payment;
+  const until =
+    expiresAt === null
+      ? ''
+      : `<p class="until">${say.until} <time datetime="${new Date(expiresAt).toISOString()}">${momentOf(expiresAt, language)}</time><span id="left" data-label="${say.left}" data-ms="${Math.max(0, expiresAt - now)}"></span></p>`;
+  return `<h1 class="amount"><span class="unseen">${say.pay}: </span>${priceOf(payment.amountCents)}</h1>
+${description === '' ? '' : `<p class="about"><bdi>${escaped(description)}</bdi></p>`}
+${until}
+<div class="ways">
+<div class="copy"><label for="code">${say.code}</label><textarea id="code" readonly rows="4" spellcheck="false">${escaped(code)}</textarea>
+<button id="copy" type="button" class="button" data-done="${say.copied}" hidden>${say.copy}</button></div>
+<figure>${qrSvg(code, say.qr)}<figcaption>${say.scan}</figcaption></figure>
+</div>
+<p class="waiting"><i aria-hidden="true"></i>${say.wait}</p>
+<ol>${say.steps.map((step) => `<li>${step}</li>`).join('')}</ol>`;
+}
+
+const proofMarks: Readonly<Record<ProofState, Mark>> = {
+  settled: 'good',
+  refundedPartly: 'good',
+  refunded: 'off',
+  returned: 'off',
+  contested: 'bad',
+  takenBack: 'bad',
+  none: 'bad',
+};
+
+interface Proof {
+  seller: ShownSeller;
+  what: string;
+  state: ProofState;
+  cents: number;
+  backCents: number;
+  at: number | null;
+  endToEnd: string | null;
+}
+
+/** What a receipt is worth today. Nothing of a person: no payer, no receiver's key. */
+function proofPage(proof: Proof, frame: PageFrame): string {
+  const { language, now } = frame;
+  const say = words[language];
+  const [title, text] = say.proofs[proof.state];
+  return documentOf(frame, {
+    title: `${say.proof} · ${proof.seller.name}`,
+    summary: say.proof,
+    seller: proof.seller,
+    version: null,
+    say: '',
+    main: `<p class="about">${say.proof}</p>${bannerOf(proofMarks[proof.state], title, text)}${rowsOf([
+      [say.amount, priceOf(proof.cents)],
+      ['Pix', proof.what],
+      [say.back, proof.backCents > 0 ? priceOf(proof.backCents) : null],
+      [say.when, proof.at === null ? null : momentOf(proof.at, language)],
+      [say.endToEnd, proof.endToEnd],
+      [say.proofDay, momentOf(now, language)],
+    ])}<p class="hint">${say.proofHint}</p>`,
+  });
+}
+
+export const receiptProofPage = (payment: PublicPayment, frame: PageFrame): string =>
+  proofPage(
+    {
+      seller: payment,
+      what: payment.kind === 'transfer' ? words[frame.language].sent : words[frame.language].received,
+      state: proofStateOf(payment),
+      cents:
+        payment.kind === 'transfer'
+          ? (payment.netAmountCents ?? payment.amountCents - (payment.feeCents ?? 0))
+          : payment.amountCents,
+      backCents: payment.kind === 'transfer' ? payment.returnedCents : payment.refundedCents,
+      at: payment.paidAt ?? payment.settledAt,
+      endToEnd: payment.endToEnd,
+    },
+    frame,
+  );
+
+export const refundProofPage = (refund: PublicRefund, frame: PageFrame): string =>
+  proofPage(
+    {
+      seller: refund,
+      what: words[frame.language].refund,
+      state: refundProofStateOf(refund),
+      cents: refund.amountCents,
+      backCents: 0,
+      at: refund.settledAt,
+      endToEnd: refund.rtrId,
+    },
+    frame,
+  );
+
+/** A page that says that there is none. */
+export function emptyPage(what: 'notFound' | 'tooMany' | 'broken', frame: PageFrame): string {
+  const say = words[frame.language];
+  return documentOf(frame, {
+    title: say[what],
+    summary: say[what],
+    seller: null,
+    version: null,
+    say: '',
+    main: bannerOf('off', say[what], say[`${what}Text`]),
+  });
+}

@@ -1,0 +1,120 @@
+import type { PaymentKind, PaymentStatus } from '../money/payment.ts';
+import type { Refund } from '../money/refund.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+/** The merchant as a payer sees it. */
+export interface ShownSeller {
+  accountId: string;
+  name: string;
+  cnpj: string | null;
+  colour: string | null;
+  hasLogo: boolean;
+  test: boolean;
+}
+
+/** A payment as its public pages need it: nothing of the payer, nothing of the account's books. */
+export interface PublicPayment extends ShownSeller {
+  id: string;
+  kind: PaymentKind;
+  status: PaymentStatus;
+  amountCents: number;
+  /** Of a transfer: what went out over Pix. */
+  netAmountCents: number | null;
+  feeCents: number | null;
+  description: string;
+  copyPaste: string | null;
+  expiresAt: number | null;
+  paidAt: number | null;
+  settledAt: number | null;
+  updatedAt: number;
+  endToEnd: string | null;
+  notice: string | null;
+  reasonCode: string | null;
+  refundedCents: number;
+  returnedCents: number;
+  /** A dispute of its Pix is under way. */
+  contested: boolean;
+}
+
+const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m.cnpj, m.colour, m.logo IS NOT NULL AS "hasLogo", a.test`;
+
+const contested = `CASE WHEN p.disputed THEN EXISTS (SELECT FROM dispute d
+        WHERE d.account_id = p.account_id AND d.payment_id = p.id AND d.status IN ('open', 'defending')) ELSE false END AS contested`;
+
+const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_amount_cents AS "netAmountCents",
+      p.fee_cents AS "feeCents", p.description, p.copy_paste AS "copyPaste", p.expires_at AS "expiresAt", p.paid_at AS "paidAt",
+      p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
+      p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents"`;
+
+const ofPayment: Statement = {
+  name: 'page_payment',
+  text: `SELECT ${seller}, ${shown}, ${contested}
+    FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
+      LEFT JOIN merchant_profile m ON m.account_id = a.id
+    WHERE a.number = $1`,
+};
+
+/** @param subject as a token names it */
+export const findPublicPayment = async (
+  sql: Queries,
+  { accountNumber, id }: { accountNumber: number; id: string },
+): Promise<PublicPayment | undefined> => (await sql.run<PublicPayment>(ofPayment, [accountNumber, id]))[0];
+
+export interface PublicRefund extends ShownSeller, Pick<Refund, 'id' | 'status' | 'amountCents'> {
+  settledAt: number | null;
+  /** The return's id in the payment system. */
+  rtrId: string | null;
+}
+
+const ofRefund: Statement = {
+  name: 'page_refund',
+  text: `SELECT ${seller}, r.id, r.status, r.amount_cents AS "amountCents", r.settled_at AS "settledAt", r.rtr_id AS "rtrId"
+    FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $2
+      LEFT JOIN merchant_profile m ON m.account_id = a.id
+    WHERE a.number = $1`,
+};
+
+export const findPublicRefund = async (
+  sql: Queries,
+  { accountNumber, id }: { accountNumber: number; id: string },
+): Promise<PublicRefund | undefined> => (await sql.run<PublicRefund>(ofRefund, [accountNumber, id]))[0];
+
+const logo: Statement = {
+  name: 'page_logo',
+  text: 'SELECT m.logo FROM account a JOIN merchant_profile m ON m.account_id = a.id WHERE a.number = $1',
+};
+
+export const findLogo = async (sql: Queries, accountNumber: number): Promise<Buffer | null> =>
+  (await sql.run<{ logo: Buffer | null }>(logo, [accountNumber]))[0]?.logo ?? null;
+
+const behind: Statement = {
+  name: 'page_news',
+  text: `SELECT k.at, l.seq, e.payment_id AS "paymentId"
+    FROM unnest($1::int[], $2::uuid[], $3::bigint[]) AS k (at, account_id, after)
+      CROSS JOIN LATERAL (SELECT seq, event_id FROM event_log l WHERE l.account_id = k.account_id AND l.seq > k.after
+        ORDER BY l.seq LIMIT $4) l
+      JOIN event e ON e.account_id = k.account_id AND e.id = l.event_id
+    ORDER BY k.at, l.seq`,
+};
+
+/** Payments that something was published of behind each account's place, `most` events of each at a time. */
+export const findNews = (
+  sql: Queries,
+  places: readonly { accountId: string; after: number }[],
+  most: number,
+): Promise<{ at: number; seq: number; paymentId: string | null }[]> =>
+  sql.run(behind, [
+    places.map((_place, at) => at),
+    places.map(({ accountId }) => accountId),
+    places.map(({ after }) => after),
+    most,
+  ]);
+
+const last: Statement = {
+  name: 'page_news_start',
+  text: `SELECT coalesce((SELECT last_seq FROM event_sequence WHERE account_id = $1), 0) AS "lastSeq"`,
+};
+
+/** The last place of an account's log. */
+export const findLastSeq = async (sql: Queries, accountId: string): Promise<number> =>
+  (await sql.run<{ lastSeq: number }>(last, [accountId]))[0]?.lastSeq ?? 0;

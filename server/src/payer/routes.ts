@@ -1,0 +1,290 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callerNetwork } from '../edge/caller-address.ts';
+import { type CellOf, onceForCell } from '../edge/edge.ts';
+import { ApiError, type Language, languageOf, refuse } from '../ground/errors.ts';
+import type { Log } from '../ground/log.ts';
+import type { PageAddresses, PageSubject } from '../ground/page-address.ts';
+import type { Papers } from '../ground/paper/papers.ts';
+import type { Clock } from '../ports/clock.ts';
+import { isUnavailable, type Sql } from '../ports/sql.ts';
+import { findLetterhead } from '../store/rows/profile.sql.ts';
+import { chargePage, emptyPage, type PageFrame, receiptProofPage, refundProofPage } from './html.ts';
+import { findLogo, findPublicPayment, findPublicRefund } from './pages.sql.ts';
+import { payerReceipt } from './receipt.ts';
+import { createPageWatch } from './watch.ts';
+
+/** The parts of a cell that public pages need. */
+export interface PayerCell {
+  sql: Sql;
+  clock: Clock;
+  log: Log;
+  papers: Papers;
+  draining: AbortSignal;
+}
+
+export interface PayerDeps {
+  pages: PageAddresses;
+  clock: Clock;
+  /** @throws ApiError `rate_limited`; by the caller's address, before a token is looked at */
+  limit(request: FastifyRequest): void;
+  /** @throws ApiError `overloaded` */
+  shed(): void;
+  /** The cell of an account; undefined: no account has this number. */
+  cellOfNumber(accountNumber: number): Promise<{ cell: string } | undefined>;
+  draining: AbortSignal;
+  log: Log;
+}
+
+/** Nothing from elsewhere, nothing inline, no frame around it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const fileOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+
+/** Of browsers that know no variables, the light colours: each declaration that names one stands twice. */
+function withFallbacks(css: string): string {
+  const light = new Map(
+    [...(/:root\s*{([^}]*)}/.exec(css)?.[1] ?? '').matchAll(/--([a-z]+):\s*([^;]+);/g)].map(
+      ([, name, value]) => [name, value] as const,
+    ),
+  );
+  return css.replaceAll(
+    /([a-z-]+): ([^;{}]*)var\(--([a-z]+)\);/g,
+    (whole, property, before, name) => `${property}: ${before}${light.get(name) ?? 'inherit'};${whole}`,
+  );
+}
+
+/** Streams of one address at once: a telephone network shows many payers as one. The page of one more asks every four seconds. */
+const streamsPerNetwork = 50;
+const streamsMost = 12_000;
+/** The browser begins a new one by itself. */
+const streamLastsMs = 15 * 60_000;
+const unreadMost = 4 * 1024;
+
+type Query = { lang?: string; v?: string; colour?: string };
+
+/**
+ * The public pages below `/pay`: a charge to its payer, and what a receipt is worth today. A GET creates nothing, whatever opens it: previews of
+ * links and scanners of mail do. No cookie is set or read.
+ */
+export function payerRoutes(app: FastifyInstance, deps: PayerDeps, cellOf: CellOf<PayerCell>): void {
+  const watchOf = onceForCell(cellOf, createPageWatch);
+  const css = withFallbacks(fileOf('page.css'));
+  const script = fileOf('page.js');
+  const assets = createHash('sha256').update(css).update(script).digest('hex').slice(0, 12);
+  const { host } = new URL(deps.pages.base);
+
+  const languageFor = (request: FastifyRequest): Language => {
+    const { lang } = request.query as Query;
+    return lang === 'en' || lang === 'pt-BR' ? lang : languageOf(request.headers['accept-language'], 'pt-BR');
+  };
+  const frameOf = (request: FastifyRequest): PageFrame => ({
+    language: languageFor(request),
+    path:
+      request.url
+        .split('?', 1)[0]
+        ?.replace(/\/$/, '')
+        .replaceAll(/["'<>&]/g, '') ?? '',
+    host,
+    assets,
+    now: deps.clock.now(),
+  });
+  const html = (reply: FastifyReply, frame: PageFrame, text: string) =>
+    reply.header('content-language', frame.language).type('text/html; charset=utf-8').send(text);
+
+  /** @throws ApiError `route_not_found` for what leads nowhere, whatever the reason */
+  async function subjectOf(
+    request: FastifyRequest,
+  ): Promise<{ subject: PageSubject; holder: { cell: string } }> {
+    const subject = deps.pages.read((request.params as { token: string }).token);
+    const holder = subject && (await deps.cellOfNumber(subject.accountNumber));
+    if (!subject || !holder) throw refuse('route_not_found');
+    return { subject, holder };
+  }
+
+  async function chargeOf(request: FastifyRequest) {
+    const { subject, holder } = await subjectOf(request);
+    const payment =
+      subject.kind === 'charge' ? await findPublicPayment(cellOf(holder).sql, subject) : undefined;
+    if (payment?.kind !== 'deposit') throw refuse('route_not_found');
+    return { payment, subject, cell: cellOf(holder) };
+  }
+
+  app.register(
+    async (pay) => {
+      pay.addHook('onRequest', (request, reply, done) => {
+        reply.headers({
+          'x-robots-tag': 'noindex',
+          'content-security-policy': policy,
+          vary: 'accept-language',
+        });
+        deps.limit(request);
+        deps.shed();
+        done();
+      });
+      pay.setErrorHandler((error, request, reply) => {
+        // A page is read by a person; its state, stream and files are not.
+        if (request.routeOptions.url !== '/pay/:token') throw error;
+        const frame = frameOf(request);
+        const code = error instanceof ApiError ? error.code : null;
+        if (code === 'route_not_found') return html(reply.code(404), frame, emptyPage('notFound', frame));
+        if (error instanceof ApiError) {
+          const seconds = error.options.retryAfterSeconds;
+          if (seconds !== undefined) reply.header('retry-after', seconds);
+          const kind = error.status === 429 ? 'tooMany' : 'broken';
+          return html(reply.code(error.status), frame, emptyPage(kind, frame));
+        }
+        if (isUnavailable(error))
+          deps.log.warn({ err: error, requestId: request.id }, 'the database is unavailable');
+        else deps.log.error({ err: error, requestId: request.id }, 'a page of a payer failed');
+        return html(reply.code(503).header('retry-after', 1), frame, emptyPage('broken', frame));
+      });
+
+      pay.get('/style.css', (request, reply) => {
+        const { colour = '' } = request.query as Query;
+        const own = /^[0-9a-f]{6}$/.test(colour) ? `:root{--accent:#${colour}}\n` : '';
+        return reply
+          .header('cache-control', 'public, max-age=604800')
+          .type('text/css; charset=utf-8')
+          .send(css + own);
+      });
+      pay.get('/page.js', (_request, reply) =>
+        reply
+          .header('cache-control', 'public, max-age=604800')
+          .type('text/javascript; charset=utf-8')
+          .send(script),
+      );
+
+      pay.get('/:token', async (request, reply) => {
+        const frame = frameOf(request);
+        const { subject, holder } = await subjectOf(request);
+        const { sql } = cellOf(holder);
+        if (subject.kind === 'refundReceipt') {
+          const refund = await findPublicRefund(sql, subject);
+          if (!refund) throw refuse('route_not_found');
+          return html(reply, frame, refundProofPage(refund, frame));
+        }
+        const payment = await findPublicPayment(sql, subject);
+        if (payment && subject.kind === 'receipt')
+          return html(reply, frame, receiptProofPage(payment, frame));
+        if (payment?.kind !== 'deposit' || subject.kind !== 'charge') throw refuse('route_not_found');
+        const proof = deps.pages
+          .of('receipt', subject.accountNumber, subject.id)
+          .slice(deps.pages.base.length);
+        return html(reply, frame, chargePage(payment, proof, frame));
+      });
+
+      pay.get('/:token/logo.png', async (request, reply) => {
+        const { subject, holder } = await subjectOf(request);
+        const logo = await findLogo(cellOf(holder).sql, subject.accountNumber);
+        if (!logo) throw refuse('route_not_found');
+        return reply.type('image/png').send(logo);
+      });
+
+      pay.get('/:token/state', async (request) => {
+        const { subject, holder } = await subjectOf(request);
+        const version = subject.kind === 'charge' ? await watchOf(holder).versionOf(subject) : null;
+        if (version === null) throw refuse('route_not_found');
+        return { state: version.split('.', 1)[0], version };
+      });
+
+      pay.get('/:token/receipt.pdf', async (request, reply) => {
+        const { payment, subject, cell } = await chargeOf(request);
+        if (payment.status !== 'paid') throw refuse('route_not_found');
+        const language = languageFor(request);
+        const proof = deps.pages.of('receipt', subject.accountNumber, subject.id);
+        const letterhead = await findLetterhead(cell.sql, payment.accountId);
+        const sheet = payerReceipt(payment, letterhead, proof, language);
+        const pdf = await cell.papers.sheet(`payers of ${payment.accountId}`, sheet);
+        return reply
+          .type('application/pdf')
+          .header('content-disposition', `attachment; filename="comprovante-${payment.id}.pdf"`)
+          .send(pdf);
+      });
+
+      const streams = new Map<string, number>();
+      let all = 0;
+      pay.get('/:token/events', async (request, reply) => {
+        const { subject, holder } = await subjectOf(request);
+        const network = callerNetwork(request);
+        const own = streams.get(network) ?? 0;
+        if (subject.kind !== 'charge') throw refuse('route_not_found');
+        // 204 ends an EventSource without an error of its own: the page asks for the state from then on.
+        if (own >= streamsPerNetwork || all >= streamsMost || deps.draining.aborted)
+          return reply.code(204).send();
+        all++;
+        streams.set(network, own + 1);
+        let left = false;
+        const leave = (): void => {
+          if (left) return;
+          left = true;
+          all--;
+          const rest = (streams.get(network) ?? 1) - 1;
+          if (rest === 0) streams.delete(network);
+          else streams.set(network, rest);
+        };
+        const { raw } = reply;
+        raw.once('close', leave);
+        const until = deps.clock.monotonicMs() + streamLastsMs;
+        let stop: (() => void) | null = null;
+        const end = (): void => {
+          leave();
+          stop?.();
+          raw.end();
+        };
+        const lines: string[] = ['retry: 3000\n\n'];
+        let begun = false;
+        const write = (line: string): void => {
+          if (!begun) {
+            lines.push(line);
+            return;
+          }
+          raw.write(line);
+          if (raw.writableLength > unreadMost) {
+            end();
+            raw.destroy();
+          }
+        };
+        try {
+          stop = await watchOf(holder).listen(subject, {
+            changed: (version) => write(`data: ${version}\n\n`),
+            beat: () => (deps.clock.monotonicMs() > until ? end() : write(': \n\n')),
+            end,
+          });
+        } catch (error) {
+          leave();
+          throw error;
+        }
+        if (stop === null) {
+          leave();
+          throw refuse('route_not_found');
+        }
+        if (raw.destroyed) {
+          stop();
+          return reply;
+        }
+        raw.once('close', stop);
+        reply.hijack();
+        raw.writeHead(200, {
+          ...(reply.getHeaders() as Record<string, string>),
+          'content-type': 'text/event-stream',
+          'x-accel-buffering': 'no',
+        });
+        begun = true;
+        raw.write(lines.join(''));
+        return reply;
+      });
+    },
+    { prefix: '/pay' },
+  );
+}

@@ -1,0 +1,63 @@
+import type { PublicPayment, PublicRefund } from './pages.sql.ts';
+
+/** Where a charge stands, for its payer. Pure: what the provider has said, and never a clock of ours. */
+export type ChargeState =
+  | 'creating'
+  | 'pending'
+  | 'paid'
+  | 'paidTwice'
+  | 'refundedPartly'
+  | 'refunded'
+  | 'contested'
+  | 'takenBack'
+  | 'expired'
+  | 'cancelled'
+  | 'failed'
+  | 'review';
+
+export function chargeStateOf(payment: PublicPayment): ChargeState {
+  const { status, notice } = payment;
+  if (status === 'paid') return paidStateOf(payment);
+  // Money arrived for a charge that took none: a person decides.
+  if (notice === 'paid_other_amount' || notice === 'paid_after_failure') return 'review';
+  if (status === 'pending') return 'pending';
+  if (status === 'expired') return 'expired';
+  if (status === 'failed') return payment.reasonCode === 'cancelled_by_merchant' ? 'cancelled' : 'failed';
+  return status === 'cancelled' ? 'cancelled' : 'creating';
+}
+
+function paidStateOf({ contested, notice, amountCents, refundedCents }: PublicPayment): ChargeState {
+  if (contested) return 'contested';
+  if (refundedCents >= amountCents) return 'refunded';
+  if (notice === 'debited') return 'takenBack';
+  if (refundedCents > 0) return 'refundedPartly';
+  return notice === 'paid_again' ? 'paidTwice' : 'paid';
+}
+
+/** What a receipt is worth today. `none`: nothing was settled. */
+export type ProofState =
+  | 'settled'
+  | 'refundedPartly'
+  | 'refunded'
+  | 'returned'
+  | 'contested'
+  | 'takenBack'
+  | 'none';
+
+export function proofStateOf(payment: PublicPayment): ProofState {
+  if (payment.kind === 'transfer') {
+    if (payment.status !== 'completed') return 'none';
+    return payment.notice === 'returned' || payment.returnedCents > 0 ? 'returned' : 'settled';
+  }
+  const state = payment.status === 'paid' ? paidStateOf(payment) : 'none';
+  return state === 'paid' || state === 'paidTwice' ? 'settled' : (state as ProofState);
+}
+
+export const refundProofStateOf = ({ status }: PublicRefund): ProofState =>
+  status === 'completed' ? 'settled' : 'none';
+
+/** Changes with everything that a page shows of the payment. */
+export const versionOf = (payment: PublicPayment): string => `${chargeStateOf(payment)}.${payment.updatedAt}`;
+
+/** Nothing more is expected in the next minutes. */
+export const isAtRest = (state: ChargeState): boolean => state !== 'creating' && state !== 'pending';

@@ -1,0 +1,202 @@
+import type { Language } from '../ground/errors.ts';
+import { proofScans } from '../ground/paper/proof-text.ts';
+import type { ChargeState, ProofState } from './state.ts';
+
+interface Words {
+  pay: string;
+  scan: string;
+  qr: string;
+  code: string;
+  copy: string;
+  copied: string;
+  steps: readonly string[];
+  until: string;
+  left: string;
+  wait: string;
+  receipt: string;
+  verify: string;
+  when: string;
+  endToEnd: string;
+  to: string;
+  amount: string;
+  back: string;
+  test: string;
+  host: string;
+  other: string;
+  brasilia: string;
+  proof: string;
+  proofDay: string;
+  proofHint: string;
+  proofScan: string;
+  notFound: string;
+  notFoundText: string;
+  tooMany: string;
+  tooManyText: string;
+  broken: string;
+  brokenText: string;
+  sent: string;
+  received: string;
+  refund: string;
+  states: Readonly<Record<ChargeState, readonly [title: string, text: string]>>;
+  proofs: Readonly<Record<ProofState, readonly [title: string, text: string]>>;
+}
+
+export const words: Readonly<Record<Language, Words>> = {
+  'pt-BR': {
+    pay: 'Pague com Pix',
+    scan: 'Ou aponte a câmera do app do banco',
+    qr: 'QR Code Pix desta cobrança. O mesmo código está no campo “Pix Copia e Cola”.',
+    code: 'Pix Copia e Cola',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado. Cole no app do seu banco.',
+    steps: [
+      'Copie o código ou aponte a câmera para o QR Code.',
+      'No app do seu banco, escolha Pix, depois Pix Copia e Cola ou Ler QR Code.',
+      'Confira o nome e o valor e confirme. Esta página avisa quando o pagamento chegar.',
+    ],
+    until: 'Pague até',
+    left: 'Tempo restante:',
+    wait: 'Aguardando o pagamento…',
+    receipt: 'Baixar comprovante (PDF)',
+    verify: 'Conferir este pagamento',
+    when: 'Data e hora',
+    endToEnd: 'Id do Pix (endToEnd)',
+    to: 'Recebedor',
+    amount: 'Valor',
+    back: 'Já devolvido',
+    test: 'Conta de teste: nenhum dinheiro se move.',
+    host: 'Página de pagamento de',
+    other: 'English',
+    brasilia: '(horário de Brasília)',
+    proof: 'Conferência de comprovante',
+    proofDay: 'Situação em',
+    proofHint:
+      'Compare valor, data e id com o comprovante que você recebeu. Só esta página mostra a situação de hoje.',
+    proofScan: proofScans['pt-BR'],
+    notFound: 'Página não encontrada',
+    notFoundText:
+      'Este endereço não leva a nenhum pagamento. Confira se ele está completo ou peça outro a quem o enviou.',
+    tooMany: 'Muitas visitas',
+    tooManyText: 'Espere um instante e abra a página de novo.',
+    broken: 'A página não abriu agora',
+    brokenText: 'Nada foi cobrado. Tente de novo em um instante.',
+    sent: 'Pix enviado',
+    received: 'Pix recebido',
+    refund: 'Reembolso de Pix',
+    states: {
+      creating: ['Preparando o código', 'O código Pix aparece aqui em instantes.'],
+      pending: ['Pague com Pix', ''],
+      paid: ['Pagamento recebido', 'Tudo certo. Você já pode fechar esta página.'],
+      paidTwice: [
+        'Pago mais de uma vez',
+        'Este código recebeu mais de um Pix. O valor a mais não conta como compra: combine a devolução com o recebedor.',
+      ],
+      refundedPartly: [
+        'Pago e reembolsado em parte',
+        'Uma parte do valor voltou para a conta de quem pagou.',
+      ],
+      refunded: ['Pagamento reembolsado', 'O valor voltou para a conta de quem pagou.'],
+      contested: [
+        'Pagamento contestado',
+        'O banco de quem pagou está analisando este Pix. Enquanto isso o valor fica bloqueado.',
+      ],
+      takenBack: ['Pagamento desfeito', 'O banco retirou este Pix do recebedor.'],
+      expired: ['Código vencido', 'Este código não pode mais ser pago. Peça um novo ao recebedor.'],
+      cancelled: ['Cobrança cancelada', 'O recebedor cancelou esta cobrança. Não pague este código.'],
+      failed: ['Cobrança indisponível', 'Este código não pode ser pago. Peça um novo ao recebedor.'],
+      review: [
+        'Recebemos um Pix fora do combinado',
+        'Chegou um Pix com outro valor ou fora do prazo. O recebedor decide o que fazer com ele; fale com ele antes de pagar de novo.',
+      ],
+    },
+    proofs: {
+      settled: ['Pix liquidado', 'O dinheiro foi movimentado e não voltou.'],
+      refundedPartly: ['Reembolsado em parte', 'Uma parte do valor voltou para quem pagou.'],
+      refunded: ['Reembolsado', 'O valor voltou para quem pagou. O comprovante não vale como pagamento.'],
+      returned: ['Devolvido', 'O valor voltou, no todo ou em parte, para quem enviou.'],
+      contested: ['Contestado', 'O banco de quem pagou está analisando este Pix.'],
+      takenBack: [
+        'Desfeito',
+        'O banco retirou este Pix do recebedor. O comprovante não vale como pagamento.',
+      ],
+      none: ['Não liquidado', 'Não há dinheiro movimentado. O comprovante não vale como pagamento.'],
+    },
+  },
+  en: {
+    pay: 'Pay with Pix',
+    scan: 'Or point the camera of your bank’s app here',
+    qr: 'Pix QR code of this charge. The same code is in the field “Pix copy and paste”.',
+    code: 'Pix copy and paste',
+    copy: 'Copy the Pix code',
+    copied: 'Code copied. Paste it in your bank’s app.',
+    steps: [
+      'Copy the code, or point your camera at the QR code.',
+      'In your bank’s app choose Pix, then Pix Copia e Cola or Ler QR Code.',
+      'Check name and amount, and confirm. This page says when the payment has arrived.',
+    ],
+    until: 'Pay until',
+    left: 'Time left:',
+    wait: 'Waiting for the payment…',
+    receipt: 'Download the receipt (PDF)',
+    verify: 'Verify this payment',
+    when: 'Date and time',
+    endToEnd: 'Id of the Pix (endToEnd)',
+    to: 'Receiver',
+    amount: 'Amount',
+    back: 'Given back so far',
+    test: 'Test account: no money moves.',
+    host: 'Payment page of',
+    other: 'Português',
+    brasilia: '(Brasília time)',
+    proof: 'Check of a receipt',
+    proofDay: 'State on',
+    proofHint:
+      'Compare amount, date and id with the receipt that you were given. Only this page shows the state of today.',
+    proofScan: proofScans.en,
+    notFound: 'Page not found',
+    notFoundText:
+      'This address leads to no payment. Check that it is complete, or ask the sender for another one.',
+    tooMany: 'Too many visits',
+    tooManyText: 'Wait a moment and open the page again.',
+    broken: 'The page did not open',
+    brokenText: 'Nothing was charged. Try again in a moment.',
+    sent: 'Pix sent',
+    received: 'Pix received',
+    refund: 'Pix refund',
+    states: {
+      creating: ['Preparing the code', 'The Pix code appears here in a moment.'],
+      pending: ['Pay with Pix', ''],
+      paid: ['Payment received', 'All done. You can close this page.'],
+      paidTwice: [
+        'Paid more than once',
+        'More than one Pix arrived for this code. The extra amount buys nothing: agree its return with the receiver.',
+      ],
+      refundedPartly: ['Paid and refunded in part', 'A part of the amount went back to the payer’s account.'],
+      refunded: ['Payment refunded', 'The amount went back to the payer’s account.'],
+      contested: [
+        'Payment contested',
+        'The payer’s bank is examining this Pix. The amount is blocked meanwhile.',
+      ],
+      takenBack: ['Payment undone', 'The bank took this Pix back from the receiver.'],
+      expired: ['Code expired', 'This code cannot be paid any more. Ask the receiver for a new one.'],
+      cancelled: ['Charge cancelled', 'The receiver cancelled this charge. Do not pay this code.'],
+      failed: ['Charge not available', 'This code cannot be paid. Ask the receiver for a new one.'],
+      review: [
+        'A Pix arrived that does not fit',
+        'A Pix of another amount or out of time arrived. The receiver decides about it; talk to them before you pay again.',
+      ],
+    },
+    proofs: {
+      settled: ['Pix settled', 'The money has moved and has not gone back.'],
+      refundedPartly: ['Refunded in part', 'A part of the amount went back to the payer.'],
+      refunded: ['Refunded', 'The amount went back to the payer. The receipt is no proof of payment.'],
+      returned: ['Returned', 'The amount went back, in whole or in part, to the sender.'],
+      contested: ['Contested', 'The payer’s bank is examining this Pix.'],
+      takenBack: [
+        'Undone',
+        'The bank took this Pix back from the receiver. The receipt is no proof of payment.',
+      ],
+      none: ['Not settled', 'No money has moved. The receipt is no proof of payment.'],
+    },
+  },
+};
