@@ -212,7 +212,7 @@ interface Proof {
   endToEnd: string | null;
 }
 
-/** What a receipt is worth today. Nothing of a person: no payer, no receiver's key. */
+/** The worth of a receipt today. Nothing of a person: no payer, no receiver's key. */
 function proofPage(proof: Proof, frame: PageFrame): string {
   const { language, now } = frame;
   const say = words[language];

@@ -34,7 +34,7 @@ function paidStateOf({ contested, notice, amountCents, refundedCents }: PublicPa
   return notice === 'paid_again' ? 'paidTwice' : 'paid';
 }
 
-/** What a receipt is worth today. `none`: nothing was settled. */
+/** The worth of a receipt today. `none`: nothing was settled. */
 export type ProofState =
   | 'settled'
   | 'refundedPartly'
