@@ -189,12 +189,13 @@ function readObject(
   return value;
 }
 
-/** Reads the body of PUT /webhook/{chave}: an http or https address. */
+/** Reads the body of PUT /webhook/{chave}: an https address, as providers demand it, or one of this machine. */
 export function readWebhookUrl(body: unknown): { url: string } | { violations: Violation[] } {
   const violations: Violation[] = [];
   const { webhookUrl } = readObject(body, 'webhook', ['webhookUrl'], violations) ?? {};
   const url = typeof webhookUrl === 'string' ? URL.parse(webhookUrl) : null;
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+  const isOwn = url?.protocol === 'http:' && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  if (url?.protocol !== 'https:' && !isOwn) {
     violations.push({ razao: 'Não respeita o schema', propriedade: 'webhook.webhookUrl' });
   }
   return violations.length > 0 ? { violations } : { url: webhookUrl as string };

@@ -12,16 +12,26 @@ const insert: Statement = {
 const time = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * Keeps what the provider said to an attempt that it did not accept. Nothing rests on it, so a failure to write it is logged and the outcome is
- * applied.
+ * Keeps what the provider said to an attempt that it did not accept, and logs its name: an answer that is in no table ends nothing, and would
+ * otherwise show nowhere before its payment is overdue. Nothing rests on it, so a failure to write it is logged and the outcome is applied.
  */
 export async function keepWords(
   { sql, clock, log }: { sql: Queries; clock: Clock; log: Log },
-  { accountId, paymentId, fence }: { accountId: string; paymentId: string; fence: string },
+  {
+    accountId,
+    paymentId,
+    connection,
+    fence,
+  }: Record<'accountId' | 'paymentId' | 'connection' | 'fence', string>,
   outcome: SendOutcome<unknown>,
 ): Promise<void> {
   const words = 'words' in outcome ? outcome.words : undefined;
   if (words === undefined) return;
+  // The text may name a person or a key in words that no mask knows, so it stays in the database: `vintem payment show`.
+  const said = { connection, paymentId, error: words.name };
+  if (outcome.outcome === 'refused') log.info(said, 'the provider refused an attempt');
+  else
+    log.warn(said, 'the provider did not accept an attempt, and why is in no table: see vintem payment show');
   try {
     await sql.run(insert, [accountId, paymentId, fence, time(clock.now()), words.name, words.message]);
   } catch (error) {

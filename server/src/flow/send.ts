@@ -119,7 +119,7 @@ export async function callProvider<Row extends Sent>(
     outcome = await deps.breakers.counted(countedSend(attempt), () =>
       provider.identity === identity ? call(provider) : anotherAccount(),
     );
-    await keepWords(deps, { accountId, paymentId, fence }, outcome);
+    await keepWords(deps, { accountId, paymentId, connection, fence }, outcome);
   }
   return kind.observed(row, connection, { from: 'send', fence, outcome });
 }

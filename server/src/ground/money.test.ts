@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { centsOf, feeOf, reaisOf, signedCentsOf, wholeCentsOf } from './money.ts';
+import { centsOf, feeOf, reaisOf, signedCentsOf, signedWholeCentsOf, wholeCentsOf } from './money.ts';
 
 const cents = fc.integer({ min: 0, max: 999_999_999_999 });
 
@@ -131,4 +131,16 @@ describe('the fee', () => {
       ),
     );
   });
+});
+
+test.each<[unknown, number | null]>([
+  [-500, -500],
+  ['-500', -500],
+  ['129430', 129_430],
+  [0, 0],
+  ['--5', null],
+  [-1.5, null],
+  [null, null],
+])('A balance of %j whole cents, which may be below zero, is read as %j', (value, expected) => {
+  expect(signedWholeCentsOf(value)).toBe(expected);
 });

@@ -36,6 +36,15 @@ export function wholeCentsOf(value: unknown): number | null {
   return Number.isSafeInteger(cents) && (cents as number) >= 0 ? (cents as number) : null;
 }
 
+/** The same for what may be below zero: a balance. */
+export function signedWholeCentsOf(value: unknown): number | null {
+  let size: unknown = value;
+  if (typeof value === 'number' && value < 0) size = -value;
+  else if (typeof value === 'string' && value.startsWith('-')) size = value.slice(1);
+  const cents = wholeCentsOf(size);
+  return cents === null || size === value ? cents : -cents;
+}
+
 /**
  * Cents as `"12.34"`.
  * @throws RangeError for what is no amount: a fraction, a negative number, more than ten digits of reais.

@@ -170,7 +170,16 @@ export function keyFindings(reply: Reply, webhookUrl: string): Finding[] {
     const registered = (reply.body as { webhookUrl?: unknown } | null | undefined)?.webhookUrl;
     return [own, webhookFinding(typeof registered === 'string' ? registered : null, webhookUrl)];
   }
-  if (saysNotFound(reply.status, reply.body)) return [own, webhookFinding(null, webhookUrl)];
+  // API Pix does not say whether the key is looked at first: this proves nothing of whose it is.
+  if (saysNotFound(reply.status, reply.body))
+    return [
+      {
+        check: 'pix key',
+        ok: true,
+        message: 'no address is registered for the Pix key yet: whether it is of the account shows then',
+      },
+      webhookFinding(null, webhookUrl),
+    ];
   // Anything else speaks of the provider and not of the key.
   if (![400, 403, 422].includes(reply.status)) return [];
   return [

@@ -1,4 +1,5 @@
 import type { Log } from '../../ground/log.ts';
+import { signedWholeCentsOf } from '../../ground/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import type { Adapter } from '../adapter.ts';
@@ -899,13 +900,13 @@ function createOwnAccount({ exchange, clock }: Deps, { accountId: wanted }: Woov
 
 function readBalance(body: unknown): ProviderBalance | null {
   const balance = recordOf(accountIn(body)?.balance);
-  const available = balance?.available;
-  if (balance === null || !Number.isSafeInteger(available)) return null;
+  const availableCents = signedWholeCentsOf(balance?.available);
+  if (balance === null || availableCents === null) return null;
   const totalCents = amountOf(balance.blocked);
   const medCents = amountOf(balance.blockedBySecurity);
   return {
-    availableCents: available as number,
-    totalCents: amountOf(balance.total) ?? (available as number) + (totalCents ?? 0),
+    availableCents,
+    totalCents: signedWholeCentsOf(balance.total) ?? availableCents + (totalCents ?? 0),
     // Woovi does not name blocks by a court.
     blocked: totalCents === null || medCents === null ? null : { judicialCents: 0, medCents, totalCents },
   };
