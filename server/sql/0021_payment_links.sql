@@ -32,4 +32,6 @@ CREATE TABLE payment_link (
 );
 CREATE INDEX payment_link_list ON payment_link (account_id, operation_id, created_at, id);
 CREATE INDEX payment_link_due ON payment_link (expires_at) WHERE status = 'active' AND expires_at IS NOT NULL;
+-- Links for one payment that was made, while codes of other payers can still be paid: these are cancelled.
+CREATE INDEX payment_link_sold ON payment_link (account_id, id) WHERE status = 'completed' AND max_payments = 1 AND open_count > 0;
 GRANT SELECT, INSERT, UPDATE ON payment_link TO vintem_app;

@@ -1,5 +1,5 @@
 import { createUnusedKeys } from '../api/keys/unused.ts';
-import { stepLinks } from '../api/links/links.ts';
+import { stepLinks, stepSoldLinks } from '../api/links/links.ts';
 import { stepTestClocks } from '../api/test-mode/clock.ts';
 import { expireDrafts } from '../api/transfers/draft.ts';
 import { stepConnectionMovements } from '../flow/connection-movements.ts';
@@ -40,6 +40,7 @@ const restMs = {
   unknown: 10_000,
   drafts: 5_000,
   links: 5_000,
+  soldLinks: 2_000,
   retention: 10_000,
   cellRetention: 10_000,
   payerReturns: 10_000,
@@ -184,6 +185,7 @@ function cellLoops(begin: Begin, runtime: Runtime): void {
   begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
   begin('drafts', () => expireDrafts(runtime), { cell });
   begin('links', () => stepLinks(runtime), { cell });
+  begin('soldLinks', () => stepSoldLinks(runtime), { cell });
   begin('payerReturns', () => stepPayerReturns(runtime), { cell });
   begin('alerts', createAlerts(runtime).step, { cell });
   begin('cellRetention', () => stepCellRetention(runtime), { cell });

@@ -5,6 +5,7 @@ import { chargeOfLink } from '../../src/api/links/charge-of-link.ts';
 import { stepLinks } from '../../src/api/links/links.ts';
 import { ApiError } from '../../src/ground/errors.ts';
 import { findLinkPage } from '../../src/kinds/link/link-page.ts';
+import type { Runtime } from '../../src/main/runtime.ts';
 
 /** Links by which payers make charges of their own: what they may cost, sell and bring, at any time and by any payer. */
 
@@ -27,13 +28,16 @@ async function newLink(merchant: Merchant, body: object = {}): Promise<Link> {
 const numberOf = (link: Link): number =>
   service.runtime.pages.read(new URL(link.url).pathname.split('/').at(-1) ?? '')?.accountNumber ?? -1;
 
+const cellOf = async (link: Link): Promise<Runtime> =>
+  (await service.runtime.cells.ofNumbers([numberOf(link)])).get(numberOf(link)) ?? service.runtime;
+
 let networks = 0;
 /** Each payer comes from a network of his own, unless one is named. */
 const newNetwork = (): string => `2001:db8:${(++networks).toString(16)}::/48`;
 
-const open = (link: Link, form: object = {}, network = newNetwork()) =>
+const open = async (link: Link, form: object = {}, network = newNetwork()) =>
   chargeOfLink(
-    service.runtime,
+    await cellOf(link),
     numberOf(link),
     link.id,
     { formKey: crypto.randomUUID(), requestId: 'req_payer', ...form },
@@ -96,10 +100,9 @@ describe('a payment link', () => {
   test('that was read makes nothing, however often', async () => {
     const merchant = await service.newMerchant();
     const link = await newLink(merchant);
+    const { sql } = await cellOf(link);
     const pages = await Promise.all(
-      Array.from({ length: 100 }, () =>
-        findLinkPage(service.runtime.sql, numberOf(link), link.id, Date.now()),
-      ),
+      Array.from({ length: 100 }, () => findLinkPage(sql, numberOf(link), link.id, Date.now())),
     );
     expect(pages[0]).toMatchObject({
       title: 'Curso de cerâmica',
@@ -208,6 +211,20 @@ describe('the limits of a link', () => {
     expect(await codeOf(open(link))).toBe('payment_link_closed');
   });
 
+  test('cancel the code of a slower payer once the only payment of the link was made', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 1 });
+    const [fast, slow] = [await open(link), await open(link)];
+    await act(fast.id, 'pay');
+    await until(async () => (await shown(merchant, link)).status === 'completed');
+    await until(async () => (await merchant.call('GET', `/payments/${slow.id}`)).body.status === 'failed');
+    expect((await merchant.call('GET', `/payments/${slow.id}`)).body.reasonCode).toBe(
+      'cancelled_by_merchant',
+    );
+    expect(await shown(merchant, link)).toMatchObject({ openCount: 0, paidCount: 1 });
+    expect(await eventsOf(merchant, 'payment_link.overpaid')).toEqual([]);
+  });
+
   test('allow twenty open charges, whatever the number of networks that ask', async () => {
     const merchant = await service.newMerchant();
     const link = await newLink(merchant);
@@ -244,12 +261,12 @@ describe('the limits of a link', () => {
     const link = await newLink(merchant, { expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
     const charge = await open(link);
     await service.database.admin(
-      `UPDATE payment_link SET expires_at = now() - interval '1 second' WHERE id = $1`,
+      `UPDATE ${(await cellOf(link)).cell}.payment_link SET expires_at = now() - interval '1 second' WHERE id = $1`,
       [link.id],
     );
     expect(await codeOf(open(link))).toBe('payment_link_closed');
-    while (await stepLinks(service.runtime));
-    await stepLinks(service.runtime);
+    while (await stepLinks(await cellOf(link)));
+    await stepLinks(await cellOf(link));
     expect(await eventsOf(merchant, 'payment_link.expired')).toHaveLength(1);
     await act(charge.id, 'pay');
     await until(async () => (await merchant.balanceCents()) === 2500);
@@ -272,7 +289,10 @@ test('Invariants hold over the books of all links, and a wrong count breaks them
   const merchant = await service.newMerchant();
   const link = await newLink(merchant);
   await open(link);
-  await service.database.admin('UPDATE payment_link SET open_count = 0 WHERE id = $1', [link.id]);
+  await service.database.admin(
+    `UPDATE ${(await cellOf(link)).cell}.payment_link SET open_count = 0 WHERE id = $1`,
+    [link.id],
+  );
   const broken = await violationsOfBooks(service, { accountId: merchant.ownerId });
   expect(broken.map(({ number }) => number)).toEqual([68]);
 });

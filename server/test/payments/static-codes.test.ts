@@ -6,7 +6,7 @@ import decodeQR from 'qr/decode.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookUnmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
-import type { StatementLine } from '../../src/provider/provider.ts';
+import type { Provider, StatementLine } from '../../src/provider/provider.ts';
 
 /** Codes that merchants print: who is paid by them, whatever reports it, how often and in which order. */
 
@@ -231,7 +231,10 @@ describe('a Pix of a static code', () => {
     const merchant = await service.newMerchant();
     const code = await newCode(merchant);
     const endToEnd = newEndToEnd();
+    const providers = service.runtime.providers as Map<string, Provider>;
+    providers.set('elsewhere', { ...(providers.get('simulator') as Provider), connection: 'elsewhere' });
     await bookUnmatched(service.runtime, 'elsewhere', [unmatchedLine(line(code.identifier, endToEnd))], true);
+    providers.delete('elsewhere');
     expect(await paymentsOf(merchant, code.id)).toEqual([]);
     expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: true } }]);
   });
@@ -257,15 +260,18 @@ test('Invariants hold over the books of all merchants with static codes, and a w
   const faults = async () =>
     (await verified(service, { accountId: merchant.ownerId })).checks.filter((one) => !one.ok);
   expect(await faults()).toEqual([]);
-  await service.database.admin('UPDATE static_code SET paid_count = 2 WHERE id = $1', [code.id]);
+  await service.database.admin(
+    `UPDATE ${service.cellOf(merchant).cell}.static_code SET paid_count = 2 WHERE id = $1`,
+    [code.id],
+  );
   expect(await faults()).toHaveLength(1);
-  await service.database.admin('UPDATE static_code SET paid_count = 1, connection = $2 WHERE id = $1', [
-    code.id,
-    'live',
-  ]);
+  await service.database.admin(
+    `UPDATE ${service.cellOf(merchant).cell}.static_code SET paid_count = 1, connection = $2 WHERE id = $1`,
+    [code.id, 'live'],
+  );
   expect(await faults()).toHaveLength(1);
-  await service.database.admin('UPDATE static_code SET connection = $2 WHERE id = $1', [
-    code.id,
-    'simulator',
-  ]);
+  await service.database.admin(
+    `UPDATE ${service.cellOf(merchant).cell}.static_code SET connection = $2 WHERE id = $1`,
+    [code.id, 'simulator'],
+  );
 });

@@ -56,6 +56,24 @@ test('what each cell missed is posted there, once', async () => {
   expect(await faults()).toEqual([]);
 });
 
+test('a Pix of a static code whose delivery was lost is booked in the cell of its merchant, once, and is absent from no list', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const merchant = merchants[1] as Merchant;
+  const code = await merchant.call('POST', '/static-codes', {
+    name: 'Balcão',
+    requestKey: crypto.randomUUID(),
+  });
+  const { identifier } = code.body;
+  const before = await merchant.balanceCents();
+  await service.simulator.control('POST', '/control/static', { identifier, amountCents: 900 });
+  for (let pass = 0; pass < 2; pass++) {
+    expect(await compare()).toMatchObject({ unexpected: 0, different: 0, absent: 0, waitsFor: [] });
+    expect(await merchant.balanceCents()).toBe(before + 900);
+  }
+  expect((await merchant.call('GET', `/static-codes/${code.body.id}`)).body.paidCount).toBe(1);
+  expect(await faults()).toEqual([]);
+});
+
 test('money that matches no payment of any cell is in suspense of the first one, once', async () => {
   const txid = crypto.randomUUID().replaceAll('-', '');
   const provider = service.runtime.providers.get('simulator');

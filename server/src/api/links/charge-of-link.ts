@@ -1,5 +1,6 @@
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
-import { refuse } from '../../ground/errors.ts';
+import type { Caller } from '../../ground/caller.ts';
+import { ApiError, refuse } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { linkCharge } from '../../kinds/charge/by-link.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
@@ -8,6 +9,7 @@ import type { Queries } from '../../ports/sql.ts';
 import { requestKeyFor } from '../../store/rows/idempotency.ts';
 import { findPublicLink, type PublicLink } from '../../store/rows/payment-links.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { cancelCharge } from '../charges/cancel.ts';
 import { takeOfBuckets } from './limits.ts';
 
 /** The fields that a payer sends. Nothing else of a form is read: amount, currency and merchant of a fixed link are those of its row. */
@@ -52,26 +54,23 @@ export async function chargeOfLink(
   if (amountCents === undefined) throw refuse('amount_out_of_limits');
   const earlier = form.replaces === undefined ? undefined : await replaced(deps.sql, link, form.replaces);
   if (earlier && (earlier.status === 'paid' || !hasEnded(earlier, deps.clock.now()))) return earlier;
+  const caller: Caller = {
+    ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },
+    ...{ test: link.test, connection: link.connection, chargeFallback: link.chargeFallback },
+    ...{ keyId: null, permissions: charges, requestId: form.requestId },
+  };
+  if (earlier && (await wasPaid(deps, caller, earlier))) return replaced(deps.sql, link, earlier.id);
   // Two tabs that ask for a new code in the place of the same old one get the same.
   const seed = earlier ? `replaces ${earlier.id}` : `form ${form.formKey}`;
   const asked = JSON.stringify([linkId, seed, amountCents, payerName]);
-  const { row } = await accept(
-    deps,
-    linkCharge,
-    {
-      ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },
-      ...{ test: link.test, connection: link.connection, chargeFallback: link.chargeFallback },
-      ...{ keyId: null, permissions: charges, requestId: form.requestId },
-    },
-    {
-      linkId,
-      amountCents,
-      payerName: link.nameField === 'none' || payerName === '' ? nameless : payerName,
-      description: link.title,
-      requestKey: requestKeyFor(deps.identity, link.accountId, asked),
-      ...(link.metadata && { metadata: link.metadata }),
-    },
-  );
+  const { row } = await accept(deps, linkCharge, caller, {
+    linkId,
+    amountCents,
+    payerName: link.nameField === 'none' || payerName === '' ? nameless : payerName,
+    description: link.title,
+    requestKey: requestKeyFor(deps.identity, link.accountId, asked),
+    ...(link.metadata && { metadata: link.metadata }),
+  });
   return row;
 }
 
@@ -86,6 +85,21 @@ const takePlaces = (
     { id: `link-network ${network}`, most: 10, everyMs: minuteMs },
     { id: `link-account ${accountId}`, most: 300, everyMs: minuteMs },
   ]);
+
+/**
+ * Takes an old charge back whose time is over and whose end is not known yet, so that its payer has one code. A provider that cannot do that, or does not
+ * answer, keeps no payer from a new code: a payment of the old one is booked as well. @returns whether it had been paid
+ */
+async function wasPaid(deps: ChargeOfLinkDeps, caller: Caller, { id, status }: Payment): Promise<boolean> {
+  if (isTerminal(status)) return false;
+  try {
+    await cancelCharge(deps, caller, id);
+    return false;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.code === 'charge_already_paid';
+  }
+}
 
 /** @throws ApiError `payment_not_found` for one that is not of this link */
 async function replaced(sql: Queries, link: PublicLink, id: string): Promise<Payment> {

@@ -1,6 +1,8 @@
+import type { AcceptDeps } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
-import { refuse, refuseFields } from '../../ground/errors.ts';
+import { ApiError, refuse, refuseFields } from '../../ground/errors.ts';
+import type { Permission } from '../../ground/permissions.ts';
 import { linkEvent, statusAt } from '../../kinds/link/link.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -13,6 +15,7 @@ import { lockAccount } from '../../store/rows/lock.sql.ts';
 import {
   type FieldRule,
   findDueLinks,
+  findLeftCharges,
   findLink,
   findLinks,
   linkKey,
@@ -20,6 +23,7 @@ import {
   paymentLinks,
 } from '../../store/rows/payment-links.sql.ts';
 import { findKeyUse, insertKeyUse } from '../../store/rows/used-keys.sql.ts';
+import { cancelCharge } from '../charges/cancel.ts';
 
 export interface LinkDeps {
   sql: Sql;
@@ -204,6 +208,25 @@ export async function listLinks(
 }
 
 const linksPerStep = 50;
+
+const charges: ReadonlySet<Permission> = new Set(['charges']);
+
+/**
+ * Cancels what waits of links for one payment that was made: the codes of payers who were slower. A provider that cannot do that leaves them payable, and what
+ * they bring is booked as overpaid.
+ */
+export async function stepSoldLinks(deps: AcceptDeps): Promise<boolean> {
+  for (const { paymentId, ...account } of await findLeftCharges(deps.sql, linksPerStep)) {
+    const caller: Caller = {
+      ...account,
+      ...{ operationNamed: true, keyId: null, permissions: charges, requestId: `link ${paymentId}` },
+    };
+    await cancelCharge(deps, caller, paymentId).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+    });
+  }
+  return false;
+}
 
 /** Ends links whose time is over, each with its event. @returns whether there may be more at once */
 export async function stepLinks(deps: Pick<LinkDeps, 'sql' | 'clock' | 'ids'>): Promise<boolean> {

@@ -155,3 +155,25 @@ export const findDueLinks = (
   now: number,
   most: number,
 ): Promise<{ accountId: string; id: string; test: boolean }[]> => sql.run(selectDue, [timestamp(now), most]);
+
+/** A charge that still waits for its payer, with what its cancel needs to know of its account. */
+export interface LeftCharge extends Pick<PublicLink, 'accountId' | 'operationId' | 'test' | 'connection'> {
+  accountNumber: number;
+  paymentId: string;
+}
+
+const selectLeft: Statement = {
+  name: 'payment_link_left',
+  text: `SELECT l.account_id AS "accountId", a.number AS "accountNumber", l.operation_id AS "operationId", a.test, a.connection,
+      p.id AS "paymentId"
+    FROM (SELECT account_id, id, operation_id FROM payment_link
+        WHERE status = 'completed' AND max_payments = 1 AND open_count > 0 LIMIT $1) l
+      JOIN account a ON a.id = l.account_id
+      CROSS JOIN LATERAL (SELECT id, status, notice FROM payment WHERE account_id = l.account_id AND payment_link_id = l.id
+        ORDER BY created_at DESC, id DESC LIMIT 100) p
+    WHERE p.status IN ('unknown', 'pending') AND p.notice IS NULL LIMIT $1`,
+};
+
+/** Of links for one payment that was made: charges of other payers whose cancel was not asked for yet. */
+export const findLeftCharges = (sql: Queries, most: number): Promise<LeftCharge[]> =>
+  sql.run<LeftCharge>(selectLeft, [most]);
