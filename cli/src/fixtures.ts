@@ -24,6 +24,7 @@ type Given = any;
 
 const calls: Record<string, (vintem: Vintem, simulator: Simulator, given: Given) => Promise<unknown>> = {
   'charges.create': (vintem, _, given) => vintem.charges.create(given),
+  'charges.cancel': (vintem, _, { id }) => vintem.charges.cancel(id),
   'transfers.create': (vintem, _, given) => vintem.transfers.create(given),
   'operations.create': (vintem, _, given) => vintem.operations.create(given),
   'webhooks.create': (vintem, _, given) => vintem.webhooks.create(given),

@@ -113,6 +113,19 @@ export const paymentCommands: Command[] = [
     },
   },
   {
+    name: 'charges cancel',
+    usage: 'ID',
+    about:
+      'takes back a charge that is not paid; it stays pending until its provider has removed it, and may be repeated',
+    options: {},
+    operands: ['ID'],
+    run: async ({ vintem, operands: [id = ''], out, ending }) => {
+      const charge = await out.progress('asking the service', vintem.charges.cancel(id, { signal: ending }));
+      out.answer(charge, shown(charge));
+      return undefined;
+    },
+  },
+  {
     name: 'transfers create',
     usage: '--amount-cents N --pix-key K --pix-key-type T [--description D] [--request-key UUID] [--wait]',
     about:

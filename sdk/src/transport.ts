@@ -19,6 +19,8 @@ export interface Call extends CallOptions {
   file?: { type: string; contents: Blob | Uint8Array<ArrayBuffer> };
   /** The creation's key: with it a POST may be repeated. */
   requestKey?: string;
+  /** Made twice it is the same as made once, without a key. */
+  repeatable?: true;
   /** Whether a 2xx body is an answer to this call; what is not counts as no answer. */
   fits?: (body: Record<string, unknown>) => boolean;
 }
@@ -69,6 +71,7 @@ async function request<Answer>(connection: Connection, call: Call, read: Read<An
     call.method === 'GET' ||
     call.method === 'DELETE' ||
     call.requestKey !== undefined ||
+    call.repeatable === true ||
     call.file !== undefined;
   let unanswered = false;
   for (let attempt = 0; ; attempt++) {

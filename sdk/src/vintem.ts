@@ -152,7 +152,7 @@ export class Vintem {
       });
       return { ...made, requestKey } as never;
     };
-    this.charges = new Charges(keyed);
+    this.charges = new Charges(transport, keyed);
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
@@ -178,8 +178,10 @@ type Keyed = <Made>(
 ) => Promise<Made>;
 
 class Charges {
+  #transport: Transport;
   #keyed: Keyed;
-  constructor(keyed: Keyed) {
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
     this.#keyed = keyed;
   }
 
@@ -204,6 +206,25 @@ class Charges {
       options,
       isOf('deposit', charge.amountCents),
     );
+  }
+
+  /**
+   * Takes a charge back that is not paid. Needs the permission `charges`. Repeated after a lost answer: a charge is cancelled once.
+   *
+   * The answer is `failed` with the reason `cancelled_by_merchant`, or still `pending` (`unknown`) with a `notice`: the provider decides, and a payer
+   * may be quicker. Follow it with `payments.waitFor` or events.
+   *
+   * @throws VintemError `charge_already_paid`, `charge_already_ended`, `not_offered_by_provider`, `payment_not_found`
+   *
+   * @example
+   * const open = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+   * const charge = await vintem.charges.cancel(open.id);
+   * console.log(charge.status, charge.reasonCode);
+   */
+  cancel(id: string, options: CallOptions = {}): Promise<Payment> {
+    const path = `/payments/${segment(id)}/cancel`;
+    const call = { method: 'POST', path, body: {}, repeatable: true } as const;
+    return this.#transport.request({ ...call, fits: isCalled(id), ...options });
   }
 }
 

@@ -7,6 +7,7 @@ import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
+import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { Icon } from '../ui/icons.tsx';
 import {
@@ -108,6 +109,9 @@ function PaymentHead({ id, record }: { id: string; record: RecordView }) {
         >
           {words.transfers.repeat}
         </Button>
+      )}
+      {charge && (record.status === 'pending' || record.status === 'unknown') && may('charges') && (
+        <CancelCharge charge={record} />
       )}
       {record.status === 'draft' && (
         <Button component={Link} to={`/transferencias/${id}/codigo`}>
@@ -274,6 +278,7 @@ function causeText({ status, cause }: Step, words: Words): string {
           : null;
   if (cause.by === 'operator' && name !== null) return words.detail.byOperator(name);
   if (cause.by === 'api') return who ?? how;
+  if (cause.by === 'cancel') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   const ofProvider = cause.by === 'answer' || cause.by === 'webhook' || cause.by === 'query';
   const refused = status === 'cancelled' || status === 'failed';

@@ -110,6 +110,7 @@ export const en: Words = {
     fraud_suspected: 'The provider refused: it suspects fraud.',
     receiver_key_restricted:
       "The receiver's key is restricted by rules of the Central Bank: ask the receiver for another key or for bank data.",
+    cancelled_by_merchant: 'Cancelled by you. It cannot be paid any more.',
     cancelled_by_operator: 'Cancelled by the operator of the service.',
     draft_expired: 'The draft expired without being confirmed.',
     draft_cancelled: 'The draft was cancelled before it was confirmed.',
@@ -364,6 +365,7 @@ export const en: Words = {
       query: 'a query to the provider',
       operator: 'a decision of the operator of the service',
       route: 'not sent; sent through another account at the provider instead',
+      cancel: 'cancelling was requested',
       clock: 'the deadline passed',
     },
     byKey: (name) => `API key “${name}”`,
@@ -432,6 +434,12 @@ export const en: Words = {
     chooseLogo: 'Choose an image',
     removeLogo: 'Remove the logo',
     noPicture: 'The browser could not read this image.',
+  },
+  cancel: {
+    act: 'Cancel charge',
+    title: 'Cancel this charge?',
+    lead: 'The provider removes the charge, and its code cannot be paid any more. If a payer is quicker, it is paid.',
+    confirm: 'Yes, cancel it',
   },
   refund: {
     title: 'Refunds',

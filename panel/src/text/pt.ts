@@ -108,6 +108,7 @@ export const pt = {
     fraud_suspected: 'O provedor recusou por suspeita de fraude.',
     receiver_key_restricted:
       'A chave do recebedor está restrita por regras do Banco Central: peça ao recebedor outra chave ou os dados bancários.',
+    cancelled_by_merchant: 'Cancelada por você. Ela não pode mais ser paga.',
     cancelled_by_operator: 'Cancelada pelo operador do serviço.',
     draft_expired: 'O rascunho expirou sem ser confirmado.',
     draft_cancelled: 'O rascunho foi cancelado antes de ser confirmado.',
@@ -365,6 +366,7 @@ export const pt = {
       query: 'consulta ao provedor',
       operator: 'decisão do operador do serviço',
       route: 'não enviada; seguiu por outra conta no provedor',
+      cancel: 'cancelamento pedido',
       clock: 'prazo encerrado',
     } as Record<string, string>,
     byKey: (name: string) => `chave de API “${name}”`,
@@ -433,6 +435,12 @@ export const pt = {
     chooseLogo: 'Escolher imagem',
     removeLogo: 'Remover logotipo',
     noPicture: 'O navegador não conseguiu ler esta imagem.',
+  },
+  cancel: {
+    act: 'Cancelar cobrança',
+    title: 'Cancelar esta cobrança?',
+    lead: 'O provedor remove a cobrança, e o código dela não pode mais ser pago. Se um pagador for mais rápido, ela fica paga.',
+    confirm: 'Sim, cancelar',
   },
   refund: {
     title: 'Reembolsos',
