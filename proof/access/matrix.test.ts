@@ -52,6 +52,13 @@ const rows: Record<string, Row> = {
     foreign: 400,
     body: malformed,
   },
+  'POST /payments/{id}/cancel': {
+    held: ['charges'],
+    resolves: true,
+    allowed: 400,
+    foreign: 400,
+    body: malformed,
+  },
   'POST /payments/{id}/refunds': { held: ['refunds'], resolves: true, allowed: 400, body: malformed },
   'GET /payments/{id}/refunds': {
     held: ['read', 'refunds'],

@@ -59,6 +59,7 @@ const right: Record<string, object> = {
 
 const ofAccounts: Record<string, Row> = {
   'POST /pix/charges': { needs: 'charges', ...malformed },
+  'POST /payments/{id}/cancel': { needs: 'charges', ...malformed, foreign: 404, foreignBody: {} },
   'GET /payments/{id}': { ...reads, foreign: 404 },
   'GET /payments': reads,
   'GET /account': reads,
