@@ -231,6 +231,15 @@ test('No refusal, no lost answer and no query without the charge ends a charge t
   );
 });
 
+test('A charge that is paid stays paid when its removal is reported as well, and has the event of its payment alone', () => {
+  const { books, row } = openedBooks();
+  say(books, row, 'charge query', 'paid');
+  say(books, row, 'answer', 'removed');
+  say(books, row, 'charge query', 'removed');
+  const { charge } = stateOf(books);
+  expect([charge.status, books.events, books.credits]).toEqual(['paid', ['charge.paid'], ['credit']]);
+});
+
 test('A cancel is not sent while the creation of its charge is unknown, nor over another connection than its charge is on', async () => {
   const { row, books } = openedBooks();
   const { charge } = stateOf(books);
