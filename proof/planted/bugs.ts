@@ -1515,10 +1515,10 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/static-codes.test.ts',
   },
   {
-    name: 'a Pix below the fee of its account pays more than it brings',
+    name: 'a Pix below the fee of its account leaves its merchant a cent of the fee',
     file: 'server/src/kinds/static-code/paid.ts',
     line: '      feeCents: Math.min(feeCents, amountCents),',
-    with: '      feeCents,',
+    with: '      feeCents: Math.min(feeCents, amountCents - 1),',
     rig: 'suite',
     test: 'server/test/payments/static-codes.test.ts',
   },
