@@ -3,6 +3,7 @@ import { createKey } from '../../server/src/api/keys/keys.ts';
 import { operationDirectory } from '../../server/src/api/operations/operations.ts';
 import { createAddresses } from '../../server/src/events/webhooks/address.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { createPageAddresses } from '../../server/src/ground/page-address.ts';
 import { createPapers } from '../../server/src/ground/paper/papers.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
 import { createSecrets } from '../../server/src/ground/secrets.ts';
@@ -76,6 +77,7 @@ export async function openEdge(
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
     ),
     papers: createPapers(),
+    pages: createPageAddresses(secrets.derive('pages'), 'http://127.0.0.1:3000'),
     providers: new Map(),
     senders: new Map(),
     settings: { transferWaitMs: 6_000, chargeWaitMs: 6_000, chargeExpirySeconds: 3_600 },

@@ -233,6 +233,8 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /pay/:token/state': page,
   'GET /pay/:token/events': page,
   'GET /pay/:token/receipt.pdf': { kind: 'file', policy: null },
+  // Counted by network, account and link before the act (`api/links/limits.ts`).
+  'POST /pay/:token/charge': { kind: 'change', policy: null },
   ...below('/api/v1/public', publicCalls),
   ...below('/api/v1/test', testCalls),
   'GET /api/v1/test/openapi.json': memory,

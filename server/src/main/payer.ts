@@ -7,7 +7,7 @@ import { payerRoutes } from '../payer/routes.ts';
 import type { Runtime } from './runtime.ts';
 import type { Served } from './served.ts';
 
-interface PayerParts extends Pick<Runtime, 'sql' | 'clock' | 'log' | 'draining' | 'pages' | 'cells'> {
+export interface PayerParts extends Pick<Runtime, 'sql' | 'clock' | 'log' | 'draining' | 'pages' | 'cells'> {
   config: Config;
   mayShare(): boolean;
   loadOf?: (cell: string | undefined) => Load;
@@ -27,7 +27,7 @@ export function mountPayer(app: FastifyInstance, parts: PayerParts, servedOf: Ce
     {
       ...parts,
       limit: (request) => limiter.takeVisit(request, 'pages'),
-      shed: () => parts.loadOf?.(undefined).admit({ creates: false, policy: 'reads' }),
+      shed: (creates) => parts.loadOf?.(undefined).admit({ creates, policy: creates ? 'charges' : 'reads' }),
       cellOfNumber: async (accountNumber) => (await cells.ofNumbers([accountNumber])).get(accountNumber),
     },
     servedOf,

@@ -2,11 +2,14 @@ import { cnpjText } from '../ground/cnpj.ts';
 import type { Language } from '../ground/errors.ts';
 import { priceOf } from '../ground/money.ts';
 import { withoutDirection } from '../ground/printable.ts';
+import type { LinkPage } from '../kinds/link/link-page.ts';
 import { qrSvg } from '../provider/qr.ts';
 import type { PublicPayment, PublicRefund, ShownSeller } from './pages.sql.ts';
 import {
   chargeStateOf,
+  closedLinkOf,
   isAtRest,
+  mayRenew,
   type ProofState,
   proofStateOf,
   refundProofStateOf,
@@ -132,14 +135,25 @@ const marks: Readonly<Record<Mark, string>> = {
 const bannerOf = (mark: Mark, title: string, text: string): string =>
   `<div class="banner ${mark}"><svg viewBox="0 0 48 48" width="56" height="56" aria-hidden="true"><circle cx="24" cy="24" r="22"/>${marks[mark]}</svg><h1>${title}</h1><p>${text}</p></div>`;
 
+/** The addresses that a charge's page leads to; paths of this host. */
+export interface ChargeLinks {
+  /** The proof of what its receipt is worth today. */
+  proof: string;
+  /** The link that it was made by; null: none. */
+  link: string | null;
+  /** A new one for each page: a form that is sent twice makes one charge. */
+  formKey: string;
+}
+
 /** A charge to its payer. */
-export function chargePage(payment: PublicPayment, proofUrl: string, frame: PageFrame): string {
+export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageFrame): string {
   const { language, path } = frame;
   const say = words[language];
   const state = chargeStateOf(payment);
   const price = priceOf(payment.amountCents);
   const [title, text] = say.states[state];
-  const showsCode = state === 'pending' && payment.copyPaste !== null;
+  const renews = to.link !== null && mayRenew(payment, frame.now);
+  const showsCode = state === 'pending' && payment.copyPaste !== null && !renews;
   const settled = payment.status === 'paid';
   const facts = rowsOf([
     [say.amount, price],
@@ -147,8 +161,15 @@ export function chargePage(payment: PublicPayment, proofUrl: string, frame: Page
     [say.when, settled ? momentOf(payment.paidAt ?? payment.settledAt ?? payment.updatedAt, language) : null],
     [say.endToEnd, settled ? payment.endToEnd : null],
   ]);
+  const back =
+    payment.successUrl === null
+      ? ''
+      : `<a class="button" href="${escaped(payment.successUrl)}" rel="noreferrer">${say.backToShop}</a>`;
   const links = settled
-    ? `<p class="acts"><a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${proofUrl}">${say.verify}</a></p>`
+    ? `<p class="acts">${back}<a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${to.proof}">${say.verify}</a></p>`
+    : '';
+  const newCode = renews
+    ? `<form method="post" action="${to.link}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey: to.formKey, replaces: payment.id })}<button class="button">${say.newCode}</button></form>`
     : '';
   return documentOf(frame, {
     title: `${price} · ${payment.name}`,
@@ -163,8 +184,71 @@ export function chargePage(payment: PublicPayment, proofUrl: string, frame: Page
           ? ''
           : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
         facts +
-        links,
+        links +
+        newCode,
   });
+}
+
+const hiddenOf = (fields: Readonly<Record<string, string>>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`)
+    .join('');
+
+/** The fields of a form that was refused, and why. */
+export interface Refused {
+  message: string;
+  amount: string;
+  payerName: string;
+}
+
+/** A link to a payer who has no code yet. Nothing is made before the form is sent. */
+export function linkPage(
+  seller: ShownSeller,
+  link: LinkPage,
+  formKey: string,
+  frame: PageFrame,
+  refused: Refused | null = null,
+): string {
+  const { language } = frame;
+  const say = words[language];
+  const closed = closedLinkOf(link);
+  const price = link.amountCents === null ? null : priceOf(link.amountCents);
+  const about = link.description === '' ? '' : `<p class="about"><bdi>${escaped(link.description)}</bdi></p>`;
+  return documentOf(frame, {
+    title: `${link.title} · ${seller.name}`,
+    summary: `${say.pay}: ${price === null ? '' : `${price}, `}${link.title}, ${seller.name}`,
+    seller,
+    version: null,
+    say: '',
+    main:
+      closed === null
+        ? `<h1 class="about"><bdi>${escaped(link.title)}</bdi></h1>${about}${price === null ? '' : `<p class="amount">${price}</p>`}${formOf(link, formKey, frame, refused)}`
+        : bannerOf('off', ...say.links[closed]) + about,
+  });
+}
+
+function formOf(
+  link: LinkPage,
+  formKey: string,
+  { language, path }: PageFrame,
+  refused: Refused | null,
+): string {
+  const say = words[language];
+  const { minimumCents, maximumCents, left, expiresAt } = link;
+  const amount =
+    link.amountCents !== null || minimumCents === null || maximumCents === null
+      ? ''
+      : `<label for="amount">${say.amountField}</label><input id="amount" name="amount" inputmode="decimal" autocomplete="off" required maxlength="14" value="${escaped(refused?.amount ?? '')}" aria-describedby="bounds"><p id="bounds" class="hint">${say.amountHint(priceOf(minimumCents), priceOf(maximumCents))}</p>`;
+  const rule = link.payerFields.name;
+  const name =
+    rule === 'none'
+      ? ''
+      : `<label for="name">${say.name}${rule === 'optional' ? ` (${say.optional})` : ''}</label><input id="name" name="payerName" autocomplete="name" maxlength="100"${rule === 'required' ? ' required' : ''} value="${escaped(refused?.payerName ?? '')}">`;
+  const notes = [
+    left === null || left > 20 ? null : say.stock(left),
+    expiresAt === null ? null : `${say.until} ${momentOf(expiresAt, language)}`,
+  ].filter((note) => note !== null);
+  return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey })}${amount}${name}<button class="button">${say.make}</button></form>${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
 }
 
 function markOf(state: ReturnType<typeof chargeStateOf>): Mark {

@@ -34,6 +34,10 @@ export interface PublicPayment extends ShownSeller {
   returnedCents: number;
   /** A dispute of its Pix is under way. */
   contested: boolean;
+  /** The link that it was made by. */
+  paymentLinkId: string | null;
+  /** Where the merchant's link sends a payer who has paid. */
+  successUrl: string | null;
 }
 
 const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m.cnpj, m.colour, m.logo IS NOT NULL AS "hasLogo", a.test`;
@@ -44,12 +48,13 @@ const contested = `CASE WHEN p.disputed THEN EXISTS (SELECT FROM dispute d
 const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_amount_cents AS "netAmountCents",
       p.fee_cents AS "feeCents", p.description, p.copy_paste AS "copyPaste", p.expires_at AS "expiresAt", p.paid_at AS "paidAt",
       p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
-      p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents"`;
+      p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents", p.payment_link_id AS "paymentLinkId"`;
 
 const ofPayment: Statement = {
   name: 'page_payment',
-  text: `SELECT ${seller}, ${shown}, ${contested}
+  text: `SELECT ${seller}, ${shown}, ${contested}, l.success_url AS "successUrl"
     FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
+      LEFT JOIN payment_link l ON l.account_id = p.account_id AND l.id = p.payment_link_id
       LEFT JOIN merchant_profile m ON m.account_id = a.id
     WHERE a.number = $1`,
 };
@@ -78,6 +83,14 @@ export const findPublicRefund = async (
   sql: Queries,
   { accountNumber, id }: { accountNumber: number; id: string },
 ): Promise<PublicRefund | undefined> => (await sql.run<PublicRefund>(ofRefund, [accountNumber, id]))[0];
+
+const ofAccount: Statement = {
+  name: 'page_seller',
+  text: `SELECT ${seller} FROM account a LEFT JOIN merchant_profile m ON m.account_id = a.id WHERE a.number = $1`,
+};
+
+export const findSeller = async (sql: Queries, accountNumber: number): Promise<ShownSeller | undefined> =>
+  (await sql.run<ShownSeller>(ofAccount, [accountNumber]))[0];
 
 const logo: Statement = {
   name: 'page_logo',

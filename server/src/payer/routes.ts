@@ -1,19 +1,33 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ChargeOfLinkDeps, chargeOfLink } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
-import { ApiError, type Language, languageOf, refuse } from '../ground/errors.ts';
+import { ApiError, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { PageAddresses, PageSubject } from '../ground/page-address.ts';
 import type { Papers } from '../ground/paper/papers.ts';
+import { findLinkPage } from '../kinds/link/link-page.ts';
+import type { Payment } from '../money/payment.ts';
 import type { Clock } from '../ports/clock.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
+import { qrPngDataUrl } from '../provider/qr.ts';
 import { findLetterhead } from '../store/rows/profile.sql.ts';
-import { chargePage, emptyPage, type PageFrame, receiptProofPage, refundProofPage } from './html.ts';
-import { findLogo, findPublicPayment, findPublicRefund } from './pages.sql.ts';
+import { formOfJson, formOfPage } from './form.ts';
+import {
+  chargePage,
+  emptyPage,
+  linkPage,
+  type PageFrame,
+  type Refused,
+  receiptProofPage,
+  refundProofPage,
+} from './html.ts';
+import { findLogo, findPublicPayment, findPublicRefund, findSeller } from './pages.sql.ts';
 import { payerReceipt } from './receipt.ts';
 import { createPageWatch } from './watch.ts';
+import { words } from './words.ts';
 
 /** The parts of a cell that public pages need. */
 export interface PayerCell {
@@ -29,13 +43,19 @@ export interface PayerDeps {
   clock: Clock;
   /** @throws ApiError `rate_limited`; by the caller's address, before a token is looked at */
   limit(request: FastifyRequest): void;
-  /** @throws ApiError `overloaded` */
-  shed(): void;
+  /**
+   * @param creates whether a charge is made
+   * @throws ApiError `overloaded`
+   */
+  shed(creates: boolean): void;
   /** The cell of an account; undefined: no account has this number. */
   cellOfNumber(accountNumber: number): Promise<{ cell: string } | undefined>;
   draining: AbortSignal;
   log: Log;
 }
+
+/** A form of a page has no more than a name, an amount and two keys. */
+const formBytesMost = 4 * 1024;
 
 /** Nothing from elsewhere, nothing inline, no frame around it. */
 const policy = [
@@ -74,10 +94,14 @@ const unreadMost = 4 * 1024;
 type Query = { lang?: string; v?: string; colour?: string };
 
 /**
- * The public pages below `/pay`: a charge to its payer, and what a receipt is worth today. A GET creates nothing, whatever opens it: previews of
- * links and scanners of mail do. No cookie is set or read.
+ * The public pages below `/pay`: a charge to its payer, a payment link, and what a receipt is worth today. A GET creates nothing, whatever opens it: previews
+ * of links and scanners of mail do. The form of a link makes its charge. No cookie is set or read.
  */
-export function payerRoutes(app: FastifyInstance, deps: PayerDeps, cellOf: CellOf<PayerCell>): void {
+export function payerRoutes(
+  app: FastifyInstance,
+  deps: PayerDeps,
+  cellOf: CellOf<PayerCell & ChargeOfLinkDeps>,
+): void {
   const watchOf = onceForCell(cellOf, createPageWatch);
   const css = withFallbacks(fileOf('page.css'));
   const script = fileOf('page.js');
@@ -112,6 +136,35 @@ export function payerRoutes(app: FastifyInstance, deps: PayerDeps, cellOf: CellO
     return { subject, holder };
   }
 
+  const pathOf = (kind: PageSubject['kind'], accountNumber: number, id: string): string =>
+    deps.pages.of(kind, accountNumber, id).slice(deps.pages.base.length);
+
+  /** @throws ApiError `route_not_found` */
+  async function linkPageOf(
+    { sql, ids }: ChargeOfLinkDeps,
+    { accountNumber, id }: PageSubject,
+    frame: PageFrame,
+    refused: Refused | null = null,
+  ): Promise<string> {
+    const [seller, link] = await Promise.all([
+      findSeller(sql, accountNumber),
+      findLinkPage(sql, accountNumber, id, deps.clock.now()),
+    ]);
+    if (!seller || !link) throw refuse('route_not_found');
+    return linkPage(seller, link, ids.uuid(), frame, refused);
+  }
+
+  /** The charge of a link, as the answer to a program: nothing of the account's books. */
+  const chargeView = async (
+    { id, status, amountCents, copyPaste, expiresAt }: Payment,
+    accountNumber: number,
+  ) => ({
+    ...{ id, status, amountCents, copyPaste },
+    qrCodeBase64: copyPaste === null ? null : await qrPngDataUrl(copyPaste),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    payerUrl: deps.pages.of('charge', accountNumber, id),
+  });
+
   async function chargeOf(request: FastifyRequest) {
     const { subject, holder } = await subjectOf(request);
     const payment =
@@ -129,7 +182,7 @@ export function payerRoutes(app: FastifyInstance, deps: PayerDeps, cellOf: CellO
           vary: 'accept-language',
         });
         deps.limit(request);
-        deps.shed();
+        deps.shed(request.method === 'POST');
         done();
       });
       pay.setErrorHandler((error, request, reply) => {
@@ -168,20 +221,68 @@ export function payerRoutes(app: FastifyInstance, deps: PayerDeps, cellOf: CellO
       pay.get('/:token', async (request, reply) => {
         const frame = frameOf(request);
         const { subject, holder } = await subjectOf(request);
-        const { sql } = cellOf(holder);
+        const cell = cellOf(holder);
+        const { sql } = cell;
         if (subject.kind === 'refundReceipt') {
           const refund = await findPublicRefund(sql, subject);
           if (!refund) throw refuse('route_not_found');
           return html(reply, frame, refundProofPage(refund, frame));
         }
+        if (subject.kind === 'link') return html(reply, frame, await linkPageOf(cell, subject, frame));
         const payment = await findPublicPayment(sql, subject);
         if (payment && subject.kind === 'receipt')
           return html(reply, frame, receiptProofPage(payment, frame));
         if (payment?.kind !== 'deposit' || subject.kind !== 'charge') throw refuse('route_not_found');
-        const proof = deps.pages
-          .of('receipt', subject.accountNumber, subject.id)
-          .slice(deps.pages.base.length);
-        return html(reply, frame, chargePage(payment, proof, frame));
+        const { accountNumber, id } = subject;
+        const { paymentLinkId } = payment;
+        const to = {
+          proof: pathOf('receipt', accountNumber, id),
+          link: paymentLinkId === null ? null : pathOf('link', accountNumber, paymentLinkId),
+          formKey: cell.ids.uuid(),
+        };
+        return html(reply, frame, chargePage(payment, to, frame));
+      });
+
+      pay.addContentTypeParser<Buffer>(
+        'application/x-www-form-urlencoded',
+        { parseAs: 'buffer', bodyLimit: formBytesMost },
+        (_request, body, done) => done(null, new URLSearchParams(body.toString())),
+      );
+
+      pay.post('/:token/charge', async (request, reply) => {
+        const { subject, holder } = await subjectOf(request);
+        if (subject.kind !== 'link') throw refuse('route_not_found');
+        const cell = cellOf(holder);
+        const { accountNumber } = subject;
+        const fields = request.body instanceof URLSearchParams ? request.body : null;
+        try {
+          const { formKey, ...form } = fields === null ? formOfJson(request.body) : formOfPage(fields);
+          const given = Object.fromEntries(Object.entries(form).filter(([, value]) => value !== null));
+          const payment = await chargeOfLink(
+            cell,
+            accountNumber,
+            subject.id,
+            { formKey: formKey ?? cell.ids.uuid(), requestId: request.id, ...given },
+            callerNetwork(request),
+          );
+          if (fields === null) return reply.code(201).send(await chargeView(payment, accountNumber));
+          return reply.redirect(
+            `${pathOf('charge', accountNumber, payment.id)}?lang=${languageFor(request)}`,
+            303,
+          );
+        } catch (error) {
+          if (fields === null || !(error instanceof ApiError)) throw error;
+          const frame = { ...frameOf(request), path: pathOf('link', accountNumber, subject.id) };
+          const { message } = errorBody(error, frame.language, request.id);
+          const refused = {
+            message: typeof message === 'string' ? message : words[frame.language].badForm,
+            amount: fields.get('amount') ?? '',
+            payerName: fields.get('payerName') ?? '',
+          };
+          const seconds = error.options.retryAfterSeconds;
+          if (seconds !== undefined) reply.header('retry-after', seconds);
+          return html(reply.code(error.status), frame, await linkPageOf(cell, subject, frame, refused));
+        }
       });
 
       pay.get('/:token/logo.png', async (request, reply) => {

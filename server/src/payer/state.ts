@@ -1,3 +1,4 @@
+import type { LinkPage } from '../kinds/link/link-page.ts';
 import type { PublicPayment, PublicRefund } from './pages.sql.ts';
 
 /** Where a charge stands, for its payer. Pure: what the provider has said, and never a clock of ours. */
@@ -55,6 +56,30 @@ export function proofStateOf(payment: PublicPayment): ProofState {
 
 export const refundProofStateOf = ({ status }: PublicRefund): ProofState =>
   status === 'completed' ? 'settled' : 'none';
+
+/** The reasons why a link makes no charge. */
+export type ClosedLink = 'sold' | 'full' | 'expired' | 'disabled';
+
+/** @returns null: it makes charges */
+export function closedLinkOf({ status, left }: Pick<LinkPage, 'status' | 'left'>): ClosedLink | null {
+  if (status === 'completed') return 'sold';
+  if (status !== 'active') return status;
+  // Codes of other payers hold what is left of the stock.
+  return left === 0 ? 'full' : null;
+}
+
+/**
+ * Whether the payer of a link may ask for another code in the place of this one: it took no payment, by the provider's word or since its deadline there
+ * has passed. A merchant who cancelled it wants no payment.
+ */
+export function mayRenew(payment: PublicPayment, now: number): boolean {
+  const state = chargeStateOf(payment);
+  const isOver = payment.expiresAt !== null && payment.expiresAt <= now;
+  return (
+    payment.paymentLinkId !== null &&
+    (state === 'expired' || state === 'failed' || (state === 'pending' && isOver))
+  );
+}
 
 /** Changes with everything that a page shows of the payment. */
 export const versionOf = (payment: PublicPayment): string => `${chargeStateOf(payment)}.${payment.updatedAt}`;

@@ -1,6 +1,6 @@
 import type { Language } from '../ground/errors.ts';
 import { proofScans } from '../ground/paper/proof-text.ts';
-import type { ChargeState, ProofState } from './state.ts';
+import type { ChargeState, ClosedLink, ProofState } from './state.ts';
 
 interface Words {
   pay: string;
@@ -37,6 +37,16 @@ interface Words {
   sent: string;
   received: string;
   refund: string;
+  newCode: string;
+  backToShop: string;
+  name: string;
+  optional: string;
+  amountField: string;
+  amountHint(least: string, most: string): string;
+  badForm: string;
+  make: string;
+  stock(count: number): string;
+  links: Readonly<Record<ClosedLink, readonly [title: string, text: string]>>;
   states: Readonly<Record<ChargeState, readonly [title: string, text: string]>>;
   proofs: Readonly<Record<ProofState, readonly [title: string, text: string]>>;
 }
@@ -83,6 +93,27 @@ export const words: Readonly<Record<Language, Words>> = {
     sent: 'Pix enviado',
     received: 'Pix recebido',
     refund: 'Reembolso de Pix',
+    newCode: 'Gerar novo código',
+    backToShop: 'Voltar ao site',
+    name: 'Seu nome',
+    optional: 'opcional',
+    amountField: 'Valor (R$)',
+    amountHint: (least, most) => `De ${least} a ${most}, por exemplo 25,00`,
+    badForm: 'Confira o nome e o valor, em reais como 25,00.',
+    make: 'Pagar com Pix',
+    stock: (count) => (count === 1 ? 'Resta 1' : `Restam ${count}`),
+    links: {
+      sold: [
+        'Link já pago',
+        'Este link não aceita mais pagamentos. Fale com o recebedor se você ainda precisa pagar.',
+      ],
+      full: [
+        'Aguarde um pouco',
+        'Outras pessoas estão com os últimos códigos deste link. Tente de novo em alguns minutos.',
+      ],
+      expired: ['Link vencido', 'O prazo deste link acabou. Peça outro ao recebedor.'],
+      disabled: ['Link desativado', 'O recebedor desativou este link. Peça outro a ele.'],
+    },
     states: {
       creating: ['Preparando o código', 'O código Pix aparece aqui em instantes.'],
       pending: ['Pague com Pix', ''],
@@ -163,6 +194,24 @@ export const words: Readonly<Record<Language, Words>> = {
     sent: 'Pix sent',
     received: 'Pix received',
     refund: 'Pix refund',
+    newCode: 'Get a new code',
+    backToShop: 'Back to the site',
+    name: 'Your name',
+    optional: 'optional',
+    amountField: 'Amount (R$)',
+    amountHint: (least, most) => `From ${least} to ${most}, for example 25,00`,
+    badForm: 'Check the name and the amount, in reais as 25,00.',
+    make: 'Pay with Pix',
+    stock: (count) => `${count} left`,
+    links: {
+      sold: [
+        'Link already paid',
+        'This link takes no further payment. Talk to the receiver if you still need to pay.',
+      ],
+      full: ['Wait a little', 'Other people hold the last codes of this link. Try again in some minutes.'],
+      expired: ['Link expired', 'The time of this link is over. Ask the receiver for another one.'],
+      disabled: ['Link disabled', 'The receiver disabled this link. Ask them for another one.'],
+    },
     states: {
       creating: ['Preparing the code', 'The Pix code appears here in a moment.'],
       pending: ['Pay with Pix', ''],

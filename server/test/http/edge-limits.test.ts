@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
 import { type CostKind, costs, searchUnits } from '../../src/edge/costs.ts';
 import { mountPanel, type PanelParts } from '../../src/main/panel.ts';
+import { mountPayer, type PayerParts } from '../../src/main/payer.ts';
 import type { Served } from '../../src/main/served.ts';
 import { buildServer, type EdgeParts } from '../../src/main/server.ts';
 import { setRates } from '../../src/operate/accounts/rates.ts';
@@ -46,9 +47,10 @@ const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true
 
 describe('The cost of every route', () => {
   test('is in the table, and every row of the table is a route of the program', async () => {
-    const parts = { ...service.runtime } as unknown as EdgeParts & PanelParts;
+    const parts = { ...service.runtime } as unknown as EdgeParts & PanelParts & PayerParts;
     const app = buildServer(parts);
     mountPanel(app, parts, () => service.runtime as Served);
+    mountPayer(app, parts, () => service.runtime as Served);
     await app.ready();
     const missing = Object.keys(costs).filter((call) => {
       const [method, url] = call.split(' ') as ['GET', string];

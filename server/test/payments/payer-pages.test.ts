@@ -191,6 +191,160 @@ describe('a payer’s page', () => {
   });
 });
 
+describe('a payment link', () => {
+  const newLink = async (fields: object = {}): Promise<{ id: string; url: string; path: string }> => {
+    const order = {
+      title: 'Curso de cerâmica',
+      amountCents: 2500,
+      requestKey: crypto.randomUUID(),
+      ...fields,
+    };
+    const { id, url } = (await merchant.call('POST', '/payment-links', order)).body;
+    return { id, url, path: new URL(url).pathname };
+  };
+  const send = async (path: string, fields: Record<string, string>) => {
+    const answer = await fetch(`${service.url}${path}/charge`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'accept-language': 'pt-BR' },
+      body: new URLSearchParams({ method: 'pix', ...fields }),
+    });
+    return { status: answer.status, to: answer.headers.get('location') ?? '', text: await answer.text() };
+  };
+  const sendJson = async (path: string, body: object) => {
+    const answer = await fetch(`${service.url}${path}/charge`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+    return { status: answer.status, body: (await answer.json()) as any };
+  };
+  const formKeyOf = (text: string): string => /name="formKey" value="([0-9a-f-]{36})"/.exec(text)?.[1] ?? '';
+  const chargesOf = async ({ id }: { id: string }) =>
+    (await merchant.call('GET', `/payment-links/${id}/payments`)).body.payments;
+
+  test('A link’s page makes nothing until its form is sent, and a form that is sent twice makes one charge', async () => {
+    const link = await newLink({ description: 'Turma de março', payerFields: { name: 'required' } });
+    const before = await rowsOfTables();
+    const pages = await Promise.all(Array.from({ length: 100 }, () => open(link.path)));
+    expect(await rowsOfTables()).toEqual(before);
+    const [page] = pages;
+    expect(page?.status).toBe(200);
+    expect(page?.text).toContain('R$ 25,00');
+    expect(page?.text).toContain('Turma de março');
+    expect(page?.text).not.toContain('name="amount"');
+    const formKey = formKeyOf(page?.text ?? '');
+    expect(new Set(pages.map(({ text }) => formKeyOf(text))).size).toBe(100);
+
+    const nameless = await send(link.path, { formKey });
+    expect(nameless.status).toBe(400);
+    expect(nameless.text).toContain('O nome do pagador é obrigatório.');
+    expect(nameless.text).toContain('<form method="post"');
+
+    // Amount and merchant are those of the link's row, whatever a form says.
+    const fields = { formKey, payerName: 'Ana Prado', amountCents: '1', amount: '0,01' };
+    const [made, again] = [await send(link.path, fields), await send(link.path, fields)];
+    expect(made.status).toBe(303);
+    expect(again.to).toBe(made.to);
+    const charge = await open(made.to);
+    expect(charge.text).toContain('</textarea>');
+    expect(charge.text).toContain('R$ 25,00');
+    expect(charge.text).not.toContain('Ana Prado');
+    expect(await chargesOf(link)).toMatchObject([
+      { amountCents: 2500, paymentLinkId: link.id, status: 'pending' },
+    ]);
+  });
+
+  test('A program makes the charge of a link by JSON, and bad input makes none', async () => {
+    const link = await newLink({ amountCents: undefined, minimumCents: 500, maximumCents: 10_000 });
+    const made = await sendJson(link.path, { method: 'pix', amountCents: 1234, payerName: 'Bruno' });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      status: 'pending',
+      amountCents: 1234,
+      copyPaste: expect.stringMatching(/^000201/),
+    });
+    expect((await open(new URL(made.body.payerUrl).pathname)).text).toContain(made.body.copyPaste);
+    const refusals = await Promise.all([
+      sendJson(link.path, { method: 'card', amountCents: 1234 }),
+      sendJson(link.path, { method: 'pix', amountCents: 1234, feeCents: 0 }),
+      sendJson(link.path, { method: 'pix', amountCents: 10_001 }),
+      sendJson(link.path, { method: 'pix' }),
+      sendJson(pathOf('charge', made.body.id), { method: 'pix', amountCents: 1234 }),
+    ]);
+    expect(refusals.map(({ status, body }) => [status, body.code])).toEqual([
+      [400, 'validation_failed'],
+      [400, 'validation_failed'],
+      [400, 'amount_out_of_limits'],
+      [400, 'amount_out_of_limits'],
+      [404, 'route_not_found'],
+    ]);
+    expect((await open(`${link.path}/charge`)).status).toBe(404);
+    const page = await open(link.path);
+    expect(page.text).toContain('De R$ 5,00 a R$ 100,00');
+    expect((await send(link.path, { formKey: formKeyOf(page.text), amount: 'dez reais' })).status).toBe(400);
+    expect((await send(link.path, { formKey: formKeyOf(page.text), amount: '12,34' })).status).toBe(303);
+    expect((await chargesOf(link)).map(({ amountCents }: { amountCents: number }) => amountCents)).toEqual([
+      1234, 1234,
+    ]);
+  });
+
+  test('A payer of a link gets a new code in the place of one that ended, of the same amount, and two tabs get the same', async () => {
+    const link = await newLink({ amountCents: undefined, minimumCents: 500, maximumCents: 10_000 });
+    const { body } = await sendJson(link.path, { method: 'pix', amountCents: 4321, payerName: 'Clara' });
+    await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/remove`, {});
+    const path = new URL(body.payerUrl).pathname;
+    const stream = listen(path);
+    while (!(await stream.next()).startsWith('failed.'));
+    stream.close();
+    const { text } = await open(path);
+    expect(text).toContain('Gerar novo código');
+    expect(text).toContain(`action="${link.path}/charge?lang=pt-BR"`);
+    expect(text).toContain(`name="replaces" value="${body.id}"`);
+    const [one, other] = [
+      await send(link.path, { formKey: crypto.randomUUID(), replaces: body.id }),
+      await send(link.path, { formKey: crypto.randomUUID(), replaces: body.id }),
+    ];
+    expect(one.status).toBe(303);
+    expect(other.to).toBe(one.to);
+    expect(await chargesOf(link)).toMatchObject([
+      { amountCents: 4321, status: 'pending' },
+      { amountCents: 4321, status: 'failed' },
+    ]);
+    // A charge that no link made has no form: its payer asks the receiver.
+    const own = await newCharge();
+    await service.simulator.control('POST', `/control/charges/${own.replaceAll('-', '')}/remove`, {});
+    expect((await open(pathOf('charge', own))).text).not.toContain('<form');
+  });
+
+  test('A link that is disabled or paid says so and has no form', async () => {
+    const link = await newLink({ maxPayments: 1, successUrl: 'https://loja.example/obrigado?a=1&b=2' });
+    const { body } = await sendJson(link.path, { method: 'pix' });
+    await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`, {});
+    const path = new URL(body.payerUrl).pathname;
+    const stream = listen(path);
+    while (!(await stream.next()).startsWith('paid.'));
+    stream.close();
+    expect((await open(path)).text).toContain('href="https://loja.example/obrigado?a=1&amp;b=2"');
+    const paid = await open(link.path);
+    expect(paid.text).toContain('Link já pago');
+    expect(paid.text).not.toContain('<form');
+    const other = await newLink();
+    await merchant.call('PATCH', `/payment-links/${other.id}`, { status: 'disabled' });
+    expect((await open(other.path)).text).toContain('Link desativado');
+  });
+});
+
+test('A charge names its public page when it is made and read, and no other payment does', async () => {
+  const made = (await merchant.charge({})).body;
+  expect(new URL(made.payerUrl).pathname).toBe(pathOf('charge', made.id));
+  expect((await open(new URL(made.payerUrl).pathname)).status).toBe(200);
+  expect((await merchant.call('GET', `/payments/${made.id}`)).body.payerUrl).toBe(made.payerUrl);
+  const listed = (await merchant.call('GET', '/payments')).body.payments;
+  expect(listed.some((one: object) => 'payerUrl' in one)).toBe(false);
+});
+
 /** Lines of data of an event stream, one after the other. */
 function listen(path: string) {
   const lines: string[] = [];

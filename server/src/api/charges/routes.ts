@@ -1,5 +1,6 @@
 import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import type { PageAddresses } from '../../ground/page-address.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { charge } from '../../kinds/charge/charge.ts';
 import { cancelExamples, chargeExamples } from '../../kinds/payment/examples.ts';
@@ -11,7 +12,7 @@ import { ChargeBody } from './schema.ts';
 
 export function chargeRoutes(
   api: ApiScope,
-  cellOf: CellOf<AcceptDeps & { directory: OperationDirectory }>,
+  cellOf: CellOf<AcceptDeps & { directory: OperationDirectory; pages: PageAddresses }>,
 ): void {
   api.post(
     '/pix/charges',
@@ -44,7 +45,7 @@ export function chargeRoutes(
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(201).send(await viewWithCode(payment, request.language));
+      return reply.code(201).send(await viewWithCode(payment, cellOf(request).pages, request.language));
     },
   );
 
@@ -66,7 +67,7 @@ export function chargeRoutes(
       const charge = await onCurrentOperation(cellOf, request, (cell, caller) =>
         cancelCharge(cell, caller, request.params.id),
       );
-      return viewWithCode(charge, request.language);
+      return viewWithCode(charge, cellOf(request).pages, request.language);
     },
   );
 }

@@ -19,7 +19,7 @@ export interface PayerForm {
   /** For a link without an amount. */
   amountCents?: number;
   payerName?: string;
-  /** For "new code": the charge that ended without a payment. */
+  /** For "new code": the charge that ended without a payment. Its name and amount count where the form has none. */
   replaces?: string;
   /** Of the HTTP request. */
   requestId: string;
@@ -48,11 +48,11 @@ export async function chargeOfLink(
   const link = await findPublicLink(deps.sql, accountNumber, linkId);
   if (!link) throw refuse('payment_link_not_found');
   await takePlaces(deps, link, network);
-  const payerName = form.payerName?.trim() ?? '';
-  if (link.nameField === 'required' && payerName === '') throw refuse('payer_name_required');
-  const amountCents = link.amountCents ?? form.amountCents;
-  if (amountCents === undefined) throw refuse('amount_out_of_limits');
   const earlier = form.replaces === undefined ? undefined : await replaced(deps.sql, link, form.replaces);
+  const payerName = form.payerName?.trim() || earlier?.payerName || '';
+  if (link.nameField === 'required' && payerName === '') throw refuse('payer_name_required');
+  const amountCents = link.amountCents ?? form.amountCents ?? earlier?.amountCents;
+  if (amountCents === undefined) throw refuse('amount_out_of_limits');
   if (earlier && (earlier.status === 'paid' || !hasEnded(earlier, deps.clock.now()))) return earlier;
   const caller: Caller = {
     ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },

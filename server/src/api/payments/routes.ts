@@ -1,4 +1,5 @@
 import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
+import type { PageAddresses } from '../../ground/page-address.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { gatherLookups } from '../../kinds/payment/batch-lookups.ts';
 import { lookupExamples } from '../../kinds/payment/examples.ts';
@@ -14,7 +15,7 @@ const facts: RouteFacts = {
   operation: 'resolve',
 };
 
-export function paymentRoutes(api: ApiScope, cellOf: CellOf<LookupDeps>): void {
+export function paymentRoutes(api: ApiScope, cellOf: CellOf<LookupDeps & { pages: PageAddresses }>): void {
   const lookUpOf = onceForCell(cellOf, gatherLookups);
   api.get(
     '/payments/:id',
@@ -30,6 +31,7 @@ export function paymentRoutes(api: ApiScope, cellOf: CellOf<LookupDeps>): void {
     async (request) =>
       viewWithCode(
         await getPayment(cellOf(request), lookUpOf(request), request.caller, request.params.id),
+        cellOf(request).pages,
         request.language,
       ),
   );

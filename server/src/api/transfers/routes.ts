@@ -1,6 +1,7 @@
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { AcceptDeps } from '../../flow/accept.ts';
 import { type ErrorCode, refuse, refuseFields } from '../../ground/errors.ts';
+import type { PageAddresses } from '../../ground/page-address.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { draftCancelledExamples, transferExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
@@ -20,7 +21,9 @@ const draftFacts: RouteFacts = {
   deprecatedAt: 1_795_132_800,
 };
 
-type TransferCell = AcceptDeps & DraftDeps & TransferGuards & { directory: OperationDirectory };
+type TransferCell = AcceptDeps &
+  DraftDeps &
+  TransferGuards & { directory: OperationDirectory; pages: PageAddresses };
 
 export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixKeys: PixKeyRules): void {
   api.post(
@@ -58,7 +61,7 @@ export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixK
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       requireSent(payment);
-      return reply.code(201).send(await viewWithCode(payment, request.language));
+      return reply.code(201).send(await viewWithCode(payment, cellOf(request).pages, request.language));
     },
   );
 
@@ -80,7 +83,7 @@ export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixK
         sendDraft(cell, caller, id, request.body.code),
       );
       requireSent(payment);
-      return viewWithCode(payment, request.language);
+      return viewWithCode(payment, cellOf(request).pages, request.language);
     },
   );
 
@@ -100,7 +103,7 @@ export function transferRoutes(api: ApiScope, cellOf: CellOf<TransferCell>, pixK
       const payment = await onCurrentOperation(cellOf, request, (cell, caller) =>
         cancelDraft(cell, caller, request.params.id),
       );
-      return viewWithCode(payment, request.language);
+      return viewWithCode(payment, cellOf(request).pages, request.language);
     },
   );
 }

@@ -84,6 +84,9 @@ export const PaymentSchema = Type.Object(
     card: Type.Optional(Card),
     requestKey: Type.Optional(Uuid('Key of the request that created it; not in lists')),
     metadata: Type.Optional(MetadataShown),
+    payerUrl: Type.Optional(
+      Type.String({ description: 'Public page of the charge for its payer; not in lists', format: 'uri' }),
+    ),
     staticCodeId: Type.Optional(Uuid('Static code that was paid')),
     paymentLinkId: Type.Optional(Uuid('Payment link that it was made by')),
   },

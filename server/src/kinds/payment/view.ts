@@ -1,7 +1,9 @@
 import type { Static } from 'typebox';
 import type { Language } from '../../ground/errors.ts';
+import type { PageAddresses } from '../../ground/page-address.ts';
 import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
 import { qrPngDataUrl } from '../../provider/qr.ts';
+import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import type { PaymentSchema } from './schema.ts';
 
 export type PaymentView = Static<typeof PaymentSchema>;
@@ -123,13 +125,20 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
 }
 
 /**
- * A payment as its creation, a repeat and `GET /payments/{id}` show it: with the request key that made it and, while it is
- * pending, with the code to pay it. Not later, since a code past its state misleads, and not in lists, where a hundred images
+ * A payment as its creation, a repeat and `GET /payments/{id}` show it: with the request key that made it, the address of a charge's public page and,
+ * while it is pending, with the code to pay it. Not later, since a code past its state misleads, and not in lists, where a hundred images
  * are megabytes.
  */
-export async function viewWithCode(payment: ShownPayment, language: Language): Promise<PaymentView> {
+export async function viewWithCode(
+  payment: ShownPayment,
+  pages: PageAddresses,
+  language: Language,
+): Promise<PaymentView> {
   const view = viewOf(payment, language);
   view.requestKey = payment.requestKey;
+  // A payment of a static code had no payer who waits at a page.
+  if (payment.kind === 'deposit' && payment.staticCodeId === null)
+    view.payerUrl = pages.of('charge', accountNumberOf(payment.id), payment.id);
   if (payment.status === 'pending' && payment.copyPaste !== null) {
     view.copyPaste = payment.copyPaste;
     view.qrCodeBase64 = await qrPngDataUrl(payment.copyPaste);

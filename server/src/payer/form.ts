@@ -1,0 +1,87 @@
+import { type FieldProblem, refuseFields } from '../ground/errors.ts';
+import { isPrintable } from '../ground/printable.ts';
+
+/** What a payer sends to a link: the form of its page, or JSON with the same names and `amountCents`. */
+export interface SentForm {
+  formKey: string | null;
+  amountCents: number | null;
+  payerName: string | null;
+  replaces: string | null;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const nameLeast = 2;
+const nameMost = 100;
+
+/**
+ * The members of a JSON body: `{method: 'pix', amountCents?, payerName?, formKey?, replaces?}`. Pure.
+ * @throws ApiError `validation_failed`
+ */
+export function formOfJson(body: unknown): SentForm {
+  const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  const problems: FieldProblem[] = [];
+  for (const field of Object.keys(given))
+    if (!['method', 'amountCents', 'payerName', 'formKey', 'replaces'].includes(field))
+      problems.push({ field, code: 'unknown_property' });
+  if (given.method === undefined) problems.push({ field: 'method', code: 'required' });
+  else if (given.method !== 'pix') problems.push({ field: 'method', code: 'not_one_of', allowed: ['pix'] });
+  const { amountCents, payerName } = given;
+  if (amountCents !== undefined && !Number.isSafeInteger(amountCents))
+    problems.push({ field: 'amountCents', code: 'not_an_integer' });
+  if (payerName !== undefined && typeof payerName !== 'string')
+    problems.push({ field: 'payerName', code: 'not_a_string' });
+  problems.push(...problemsOfName(payerName));
+  for (const field of ['formKey', 'replaces'] as const) {
+    const value = given[field];
+    if (value !== undefined && !(typeof value === 'string' && uuid.test(value)))
+      problems.push({ field, code: 'not_a_uuid' });
+  }
+  if (problems.length > 0) throw refuseFields(problems);
+  return {
+    formKey: (given.formKey as string | undefined) ?? null,
+    amountCents: (amountCents as number | undefined) ?? null,
+    payerName: (payerName as string | undefined) ?? null,
+    replaces: (given.replaces as string | undefined) ?? null,
+  };
+}
+
+/**
+ * The fields of the page's form. Names that it does not have are not read: browsers' extensions add some. Pure.
+ * @throws ApiError `validation_failed`
+ */
+export function formOfPage(fields: URLSearchParams): SentForm {
+  const text = (name: string): string | null => fields.get(name) || null;
+  const key = (name: string): string | null => {
+    const value = text(name);
+    return value !== null && uuid.test(value) ? value : null;
+  };
+  const typed = text('amount');
+  const payerName = text('payerName');
+  const amountCents = typed === null ? null : typedCents(typed);
+  const problems: FieldProblem[] = problemsOfName(payerName);
+  if (typed !== null && amountCents === null) problems.push({ field: 'amount', code: 'not_an_integer' });
+  if (problems.length > 0) throw refuseFields(problems);
+  return { formKey: key('formKey'), amountCents, payerName, replaces: key('replaces') };
+}
+
+const problemsOfName = (name: unknown): FieldProblem[] => {
+  if (typeof name !== 'string') return [];
+  const { length } = name.trim();
+  if (length > nameMost || (length > 0 && length < nameLeast))
+    return [{ field: 'payerName', code: 'out_of_length', min: nameLeast, max: nameMost }];
+  return isPrintable(name) ? [] : [{ field: 'payerName', code: 'invalid_characters' }];
+};
+
+/**
+ * Reais as a person in Brazil types them, in cents: `25`, `25,9`, `25,90`, `1.250,90`, and `25.90` of a keypad without a comma. Null: not to be
+ * read without a guess; `1.250` could be either.
+ */
+export function typedCents(text: string): number | null {
+  const plain = text.replace(/^\s*R\$/, '').trim();
+  const [, whole, cents = ''] =
+    /^(\d{1,3}(?:\.\d{3})+|\d{1,8}),(\d{1,2})$/.exec(plain) ??
+    /^(\d{1,8})\.(\d{1,2})$/.exec(plain) ??
+    /^(\d{1,8})$/.exec(plain) ??
+    [];
+  return whole === undefined ? null : Number(whole.replaceAll('.', '')) * 100 + Number(cents.padEnd(2, '0'));
+}
