@@ -254,6 +254,9 @@ export const en: Words = {
     expires: 'Expires',
     qrAlt: 'QR code of the Pix copy-and-paste code',
     copyCode: 'Copy the Pix code',
+    copyPage: 'Copy the address of the payment page',
+    whatsapp: 'Send by WhatsApp',
+    shareText: (url: string) => `Pay with Pix on this page: ${url}`,
     code: 'Pix copy-and-paste code',
     live: 'This page updates by itself when the payment arrives.',
     unknown:

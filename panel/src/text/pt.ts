@@ -253,6 +253,9 @@ export const pt = {
     expires: 'Expira em',
     qrAlt: 'QR code do Pix copia e cola',
     copyCode: 'Copiar o Pix copia e cola',
+    copyPage: 'Copiar o endereço da página de pagamento',
+    whatsapp: 'Enviar por WhatsApp',
+    shareText: (url: string) => `Pague com Pix nesta página: ${url}`,
     code: 'Pix copia e cola',
     live: 'Esta página se atualiza sozinha quando o pagamento chega.',
     unknown:

@@ -26,6 +26,7 @@ export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: bo
       ) : (
         <Code copyPaste={data.copyPaste} picture={data.qrCodeBase64} />
       )}
+      {!forPayer && data.payerUrl && <Share url={data.payerUrl} />}
       {!forPayer && data.copyPaste && (
         <Button component={Link} to={`/pagamentos/${id}/pagador`} variant="default">
           {words.charges.payerView}
@@ -33,6 +34,26 @@ export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: bo
       )}
       {!forPayer && <SimulatorLink />}
     </div>
+  );
+}
+
+/** The charge's public page, to send to its payer. */
+function Share({ url }: { url: string }) {
+  const words = useWords();
+  const text = encodeURIComponent(words.charges.shareText(url));
+  return (
+    <>
+      <Copy value={url} label={words.charges.copyPage} />
+      <Button
+        component="a"
+        href={`https://wa.me/?text=${text}`}
+        target="_blank"
+        rel="noreferrer"
+        variant="default"
+      >
+        {words.charges.whatsapp}
+      </Button>
+    </>
   );
 }
 

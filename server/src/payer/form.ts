@@ -1,7 +1,7 @@
 import { type FieldProblem, refuseFields } from '../ground/errors.ts';
 import { isPrintable } from '../ground/printable.ts';
 
-/** What a payer sends to a link: the form of its page, or JSON with the same names and `amountCents`. */
+/** The fields that a payer sends to a link: by the form of its page, or as JSON with `amountCents`. */
 export interface SentForm {
   formKey: string | null;
   amountCents: number | null;
