@@ -68,6 +68,7 @@ const changing = [
   /^000201/,
   /^data:image\/png;base64,/,
   /^AQ[A-Za-z0-9_-]+$/,
+  /^https?:\/\/[^/]+\/pay\/A[A-Za-z0-9_-]+…?$/,
 ];
 
 /** The page's ids, each standing for the real one that came in its place first. */
