@@ -83,6 +83,7 @@ test('a pending charge is shown with its code and a PNG of it, and with every fi
     expiresAt: '2026-11-21T12:00:00.500Z',
     copyPaste: '00020126CODE',
     requestKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    payerUrl: expect.stringMatching(/^http:\/\/[^/]+\/pay\/[A-Za-z0-9_-]{51}$/),
   });
   expect(qrCodeBase64).toMatch(/^data:image\/png;base64,/);
   expect(PNG.sync.read(Buffer.from(qrCodeBase64.slice(22), 'base64')).width).toBeGreaterThan(20);
@@ -196,7 +197,8 @@ test.each(shownFields)(
     const { get, list, store } = await newShop();
     const id = await store({ kind, status, ...stored });
     const one = (await get(`/payments/${id}`)).body;
-    expect(Object.keys(one).sort()).toEqual([...always, 'requestKey', ...alone].sort());
+    const ofCharge = kind === 'deposit' ? ['payerUrl'] : [];
+    expect(Object.keys(one).sort()).toEqual([...always, 'requestKey', ...ofCharge, ...alone].sort());
     const [inList] = (await list()).body.payments;
     expect(Object.keys(inList).sort()).toEqual([...always, ...listed].sort());
     expect(one).toMatchObject({ kind, status, paymentMethod: 'pix', feeCents: 25 });
