@@ -51,14 +51,25 @@ afterAll(async () => {
   await service?.close();
 });
 
+/** The example takes its charge back: its payer pays nothing meanwhile. */
+let isAway = false;
+let round = Promise.resolve();
+
 /** A payer who pays every open charge, so that an example can wait for it. */
 async function payEverything(): Promise<void> {
   while (!paying.signal.aborted) {
-    const { body } = await service.simulator.control('GET', '/control/state');
-    for (const { txid, status } of body.charges as { txid: string; status: string }[])
-      if (status === 'open') await service.simulator.control('POST', `/control/charges/${txid}/pay`);
+    if (!isAway) {
+      round = payOpen();
+      await round;
+    }
     await new Promise((later) => setTimeout(later, 100));
   }
+}
+
+async function payOpen(): Promise<void> {
+  const { body } = await service.simulator.control('GET', '/control/state');
+  for (const { txid, status } of body.charges as { txid: string; status: string }[])
+    if (status === 'open') await service.simulator.control('POST', `/control/charges/${txid}/pay`);
 }
 
 /** The variables that the examples take from their surroundings. */
@@ -158,8 +169,14 @@ test.each(examples)('$where', async ({ code }) => {
   );
   const names = Object.keys(known).filter((name) => !declared.has(name));
   const body = code.replaceAll(/^import .*$/gm, '');
-  await new AsyncFunction(...names, body)(...names.map((name) => (known as Record<string, unknown>)[name]));
-  await Promise.all(known.running);
+  isAway = code.includes('charges.cancel(');
+  await round;
+  try {
+    await new AsyncFunction(...names, body)(...names.map((name) => (known as Record<string, unknown>)[name]));
+    await Promise.all(known.running);
+  } finally {
+    isAway = false;
+  }
 });
 
 interface OpenApi {
