@@ -71,17 +71,25 @@ const policy = [
 
 const fileOf = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-/** Of browsers that know no variables, the light colours: each declaration that names one stands twice. */
+/**
+ * Of browsers that know no variables, the light colours: each declaration that names one stands twice. The style sheet has one declaration a line, and the
+ * light colours in its first block.
+ */
 function withFallbacks(css: string): string {
-  const light = new Map(
-    [...(/:root\s*{([^}]*)}/.exec(css)?.[1] ?? '').matchAll(/--([a-z]+):\s*([^;]+);/g)].map(
-      ([, name, value]) => [name, value] as const,
-    ),
-  );
-  return css.replaceAll(
-    /([a-z-]+): ([^;{}]*)var\(--([a-z]+)\);/g,
-    (whole, property, before, name) => `${property}: ${before}${light.get(name) ?? 'inherit'};${whole}`,
-  );
+  const lines = css.split('\n');
+  const light = new Map<string, string>();
+  for (const line of lines.slice(1, lines.indexOf('}'))) {
+    const colon = line.indexOf(': ');
+    light.set(line.slice(line.indexOf('--'), colon), line.slice(colon + 2, -1));
+  }
+  return lines
+    .map((line) => {
+      const at = line.indexOf('var(');
+      if (at < 0 || !line.endsWith(');')) return line;
+      const value = light.get(line.slice(at + 'var('.length, -2)) ?? 'inherit';
+      return `${line.slice(0, at)}${value};${line.trimStart()}`;
+    })
+    .join('\n');
 }
 
 /** Streams of one address at once: a telephone network shows many payers as one. The page of one more asks every four seconds. */
