@@ -11,7 +11,7 @@ import { callerNetwork } from '../edge/caller-address.ts';
 import { costOf, unitsOf } from '../edge/costs.ts';
 import { type ApiScope, type CellOf, onceForCell } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
-import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
+import type { RateLimiter } from '../edge/rate-limit.ts';
 import type { Config } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import type { Mail } from '../ground/mail.ts';
@@ -57,6 +57,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { Served } from './served.ts';
+import { limiterOf } from './server.ts';
 
 export const panelPath = '/panel/api';
 
@@ -192,14 +193,6 @@ function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
   });
   return described;
 }
-
-const limiterOf = (deps: Panel): RateLimiter =>
-  rateLimiter({
-    ...deps,
-    enabled: deps.config.rateLimits,
-    quotas: deps.config.rateQuotas,
-    behindProxy: deps.config.trustedProxies.length > 0,
-  });
 
 function admitMembers(account: ApiScope, deps: Panel, sessions: Sessions, limiter: RateLimiter): void {
   account.addHook('onRoute', (route) => {

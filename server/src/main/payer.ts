@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { CellOf } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
-import { rateLimiter } from '../edge/rate-limit.ts';
 import type { Config } from '../ground/config.ts';
 import { payerRoutes } from '../payer/routes.ts';
 import type { Runtime } from './runtime.ts';
 import type { Served } from './served.ts';
+import { limiterOf } from './server.ts';
 
 export interface PayerParts extends Pick<Runtime, 'sql' | 'clock' | 'log' | 'draining' | 'pages' | 'cells'> {
   config: Config;
@@ -15,13 +15,8 @@ export interface PayerParts extends Pick<Runtime, 'sql' | 'clock' | 'log' | 'dra
 
 /** The payer's pages, at `/pay`. */
 export function mountPayer(app: FastifyInstance, parts: PayerParts, servedOf: CellOf<Served>): void {
-  const { config, cells } = parts;
-  const limiter = rateLimiter({
-    ...parts,
-    enabled: config.rateLimits,
-    quotas: config.rateQuotas,
-    behindProxy: config.trustedProxies.length > 0,
-  });
+  const { cells } = parts;
+  const limiter = limiterOf(parts);
   payerRoutes(
     app,
     {

@@ -244,7 +244,12 @@ function observe(app: ReturnType<typeof openApp>, parts: EdgeParts): void {
 const routeOf = ({ method, routeOptions }: FastifyRequest): string =>
   `${method} ${routeOptions.url ?? 'none'}`;
 
-const limiterOf = (parts: EdgeParts): RateLimiter =>
+/** The limits of calls, by the settings: of the API, the panel and the payer's pages each. */
+export const limiterOf = (
+  parts: Pick<EdgeParts, 'clock' | 'sql' | 'log' | 'mayShare' | 'draining'> & {
+    config: Pick<EdgeParts['config'], 'rateLimits' | 'rateQuotas' | 'trustedProxies'>;
+  },
+): RateLimiter =>
   rateLimiter({
     ...parts,
     enabled: parts.config.rateLimits,

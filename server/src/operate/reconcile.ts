@@ -554,32 +554,14 @@ async function compareLines(
   compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
   result: Reconciled,
 ): Promise<void> {
+  const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
   // A line that names a static code has no charge to query: it is all that there is to know.
   const ofCodes = lines.filter(namesStaticCode);
   if (accountId === null && ofCodes.length > 0)
     await postEach(deps, provider.connection, ofCodes.map(unmatchedLine));
-  await compareOthers(
-    deps,
-    provider,
-    accountId,
-    lines.filter((line) => !namesStaticCode(line)),
-    seen,
-    compare,
-    result,
+  const listed = lines.filter(
+    (line) => !namesStaticCode(line) && (line.providerId === null || !there.has(line.providerId)),
   );
-}
-
-async function compareOthers(
-  deps: TrackingDeps,
-  provider: Provider,
-  accountId: string | null,
-  lines: readonly StatementLine[],
-  seen: Seen,
-  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
-  result: Reconciled,
-): Promise<void> {
-  const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
-  const listed = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
   const unseen = provider.capabilities.canListPayouts
     ? listed
     : await withNews(deps, provider, listed, result);

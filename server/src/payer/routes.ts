@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ChargeOfLinkDeps, chargeOfLink } from '../api/links/charge-of-link.ts';
+import { chargeOfLink } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
+import type { AcceptDeps } from '../flow/accept.ts';
 import { ApiError, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { PageAddresses, PageSubject } from '../ground/page-address.ts';
@@ -99,6 +100,21 @@ const streamsMost = 12_000;
 const streamLastsMs = 15 * 60_000;
 const unreadMost = 4 * 1024;
 
+/** The form as it was sent, with the reason in words for a person. */
+function refusedForm(
+  error: ApiError,
+  fields: URLSearchParams,
+  language: Language,
+  requestId: string,
+): Refused {
+  const { message } = errorBody(error, language, requestId);
+  return {
+    message: typeof message === 'string' ? message : words[language].badForm,
+    amount: fields.get('amount') ?? '',
+    payerName: fields.get('payerName') ?? '',
+  };
+}
+
 type Query = { lang?: string; v?: string; colour?: string };
 
 /**
@@ -108,7 +124,7 @@ type Query = { lang?: string; v?: string; colour?: string };
 export function payerRoutes(
   app: FastifyInstance,
   deps: PayerDeps,
-  cellOf: CellOf<PayerCell & ChargeOfLinkDeps>,
+  cellOf: CellOf<PayerCell & AcceptDeps>,
 ): void {
   const watchOf = onceForCell(cellOf, createPageWatch);
   const css = withFallbacks(fileOf('page.css'));
@@ -149,7 +165,7 @@ export function payerRoutes(
 
   /** @throws ApiError `route_not_found` */
   async function linkPageOf(
-    { sql, ids }: ChargeOfLinkDeps,
+    { sql, ids }: AcceptDeps,
     { accountNumber, id }: PageSubject,
     frame: PageFrame,
     refused: Refused | null = null,
@@ -281,12 +297,7 @@ export function payerRoutes(
         } catch (error) {
           if (fields === null || !(error instanceof ApiError)) throw error;
           const frame = { ...frameOf(request), path: pathOf('link', accountNumber, subject.id) };
-          const { message } = errorBody(error, frame.language, request.id);
-          const refused = {
-            message: typeof message === 'string' ? message : words[frame.language].badForm,
-            amount: fields.get('amount') ?? '',
-            payerName: fields.get('payerName') ?? '',
-          };
+          const refused = refusedForm(error, fields, frame.language, request.id);
           const seconds = error.options.retryAfterSeconds;
           if (seconds !== undefined) reply.header('retry-after', seconds);
           return html(reply.code(error.status), frame, await linkPageOf(cell, subject, frame, refused));

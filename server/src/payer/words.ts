@@ -17,7 +17,6 @@ interface Words {
   verify: string;
   when: string;
   endToEnd: string;
-  to: string;
   amount: string;
   back: string;
   test: string;
@@ -71,7 +70,6 @@ export const words: Readonly<Record<Language, Words>> = {
     verify: 'Conferir este pagamento',
     when: 'Data e hora',
     endToEnd: 'Id do Pix (endToEnd)',
-    to: 'Recebedor',
     amount: 'Valor',
     back: 'Já devolvido',
     test: 'Conta de teste: nenhum dinheiro se move.',
@@ -172,7 +170,6 @@ export const words: Readonly<Record<Language, Words>> = {
     verify: 'Verify this payment',
     when: 'Date and time',
     endToEnd: 'Id of the Pix (endToEnd)',
-    to: 'Receiver',
     amount: 'Amount',
     back: 'Given back so far',
     test: 'Test account: no money moves.',

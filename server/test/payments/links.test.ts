@@ -225,6 +225,23 @@ describe('the limits of a link', () => {
     expect(await eventsOf(merchant, 'payment_link.overpaid')).toEqual([]);
   });
 
+  test('cancel a slower code behind many links whose codes no provider cancels', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 1 });
+    const [fast, slow] = [await open(link), await open(link)];
+    await service.database.admin(
+      `INSERT INTO payment_link SELECT (jsonb_populate_record(l, jsonb_build_object('id', '00000000-0000-8000-8000-' || lpad(n::text, 12, '0'),
+          'status', 'completed', 'open_count', 1, 'paid_count', 1))).*
+        FROM payment_link l, generate_series(1, 120) n WHERE l.id = $1`,
+      [link.id],
+    );
+    await act(fast.id, 'pay');
+    await until(async () => (await merchant.call('GET', `/payments/${slow.id}`)).body.status === 'failed');
+    await service.database.admin(
+      `DELETE FROM payment_link WHERE id < '00000000-0000-8000-8000-999999999999'`,
+    );
+  });
+
   test('allow twenty open charges, whatever the number of networks that ask', async () => {
     const merchant = await service.newMerchant();
     const link = await newLink(merchant);

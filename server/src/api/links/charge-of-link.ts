@@ -25,8 +25,6 @@ export interface PayerForm {
   requestId: string;
 }
 
-export type ChargeOfLinkDeps = AcceptDeps & { identity: Buffer };
-
 const charges: ReadonlySet<Permission> = new Set(['charges']);
 /** Where the page asks for no name, or the payer gives none: a charge has one. */
 const nameless = 'Pagador';
@@ -39,7 +37,7 @@ const nameless = 'Pagador';
  * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `rate_limited`, and those of a charge
  */
 export async function chargeOfLink(
-  deps: ChargeOfLinkDeps,
+  deps: AcceptDeps,
   accountNumber: number,
   linkId: string,
   form: PayerForm,
@@ -90,7 +88,7 @@ const takePlaces = (
  * Takes an old charge back whose time is over and whose end is not known yet, so that its payer has one code. A provider that cannot do that, or does not
  * answer, keeps no payer from a new code: a payment of the old one is booked as well. @returns whether it had been paid
  */
-async function wasPaid(deps: ChargeOfLinkDeps, caller: Caller, { id, status }: Payment): Promise<boolean> {
+async function wasPaid(deps: AcceptDeps, caller: Caller, { id, status }: Payment): Promise<boolean> {
   if (isTerminal(status)) return false;
   try {
     await cancelCharge(deps, caller, id);

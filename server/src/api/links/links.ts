@@ -211,12 +211,23 @@ const linksPerStep = 50;
 
 const charges: ReadonlySet<Permission> = new Set(['charges']);
 
+const lowest = '00000000-0000-0000-0000-000000000000';
+/** Where this process has come to among the links that were sold, by the database that it looks at. */
+const lookedTo = new WeakMap<Sql, { accountId: string; linkId: string }>();
+
 /**
  * Cancels what waits of links for one payment that was made: the codes of payers who were slower. A provider that cannot do that leaves them payable, and what
- * they bring is booked as overpaid.
+ * they bring is booked as overpaid. In the order of the key: codes that no provider cancels keep no others waiting.
+ * @returns whether there is more to look at at once
  */
 export async function stepSoldLinks(deps: AcceptDeps): Promise<boolean> {
-  for (const { paymentId, ...account } of await findLeftCharges(deps.sql, linksPerStep)) {
+  const place = lookedTo.get(deps.sql) ?? { accountId: lowest, linkId: lowest };
+  const found = await findLeftCharges(deps.sql, place, linksPerStep);
+  const last = new Set(found.map(({ linkId }) => linkId)).size < linksPerStep ? undefined : found.at(-1);
+  if (last) lookedTo.set(deps.sql, last);
+  else lookedTo.delete(deps.sql);
+  for (const { paymentId, linkId: _, ...account } of found) {
+    if (paymentId === null) continue;
     const caller: Caller = {
       ...account,
       ...{ operationNamed: true, keyId: null, permissions: charges, requestId: `link ${paymentId}` },
@@ -225,7 +236,7 @@ export async function stepSoldLinks(deps: AcceptDeps): Promise<boolean> {
       if (!(error instanceof ApiError)) throw error;
     });
   }
-  return false;
+  return last !== undefined;
 }
 
 /** Ends links whose time is over, each with its event. @returns whether there may be more at once */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sent } from '../kind.ts';
 
 /**
- * That a merchant asked to cancel a charge. It is open as long as its charge is, and ends with it in one commit (`end.ts`): what became of it
+ * That a merchant asked to cancel a charge. It is open as long as its charge is, and ends with it in one commit (`end.ts`): its result
  * stands in the charge.
  */
 export interface ChargeCancel extends Omit<Sent, 'expiresAt'> {

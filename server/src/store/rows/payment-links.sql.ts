@@ -156,24 +156,30 @@ export const findDueLinks = (
   most: number,
 ): Promise<{ accountId: string; id: string; test: boolean }[]> => sql.run(selectDue, [timestamp(now), most]);
 
-/** A charge that still waits for its payer, with what its cancel needs to know of its account. */
+/** A link that was looked at, with a charge of it that still waits for its payer and what its cancel needs to know of the account. */
 export interface LeftCharge extends Pick<PublicLink, 'accountId' | 'operationId' | 'test' | 'connection'> {
   accountNumber: number;
-  paymentId: string;
+  linkId: string;
+  /** Null: none of it is to be cancelled. */
+  paymentId: string | null;
 }
 
 const selectLeft: Statement = {
   name: 'payment_link_left',
   text: `SELECT l.account_id AS "accountId", a.number AS "accountNumber", l.operation_id AS "operationId", a.test, a.connection,
-      p.id AS "paymentId"
+      l.id AS "linkId", p.id AS "paymentId"
     FROM (SELECT account_id, id, operation_id FROM payment_link
-        WHERE status = 'completed' AND max_payments = 1 AND open_count > 0 LIMIT $1) l
+        WHERE status = 'completed' AND max_payments = 1 AND open_count > 0 AND (account_id, id) > ($2::uuid, $3::uuid)
+        ORDER BY account_id, id LIMIT $1) l
       JOIN account a ON a.id = l.account_id
-      CROSS JOIN LATERAL (SELECT id, status, notice FROM payment WHERE account_id = l.account_id AND payment_link_id = l.id
-        ORDER BY created_at DESC, id DESC LIMIT 100) p
-    WHERE p.status IN ('unknown', 'pending') AND p.notice IS NULL LIMIT $1`,
+      LEFT JOIN LATERAL (SELECT id FROM (SELECT id, status, notice FROM payment WHERE account_id = l.account_id AND payment_link_id = l.id
+          ORDER BY created_at DESC, id DESC LIMIT 100) last WHERE status IN ('unknown', 'pending') AND notice IS NULL) p ON true
+    ORDER BY l.account_id, l.id`,
 };
 
-/** Of links for one payment that was made: charges of other payers whose cancel was not asked for yet. */
-export const findLeftCharges = (sql: Queries, most: number): Promise<LeftCharge[]> =>
-  sql.run<LeftCharge>(selectLeft, [most]);
+/** Of links for one payment that was made, `most` of them behind a place: charges of other payers whose cancel was not asked for yet. */
+export const findLeftCharges = (
+  sql: Queries,
+  { accountId, linkId }: Pick<LeftCharge, 'accountId' | 'linkId'>,
+  most: number,
+): Promise<LeftCharge[]> => sql.run<LeftCharge>(selectLeft, [most, accountId, linkId]);
