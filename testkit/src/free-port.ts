@@ -2,9 +2,10 @@ import { connect, createServer } from 'node:net';
 
 /**
  * Ports below those that systems give to connections and to servers that take any port (from 32768 on Linux, from 49152 elsewhere): what is
- * free now is still free when a program takes it in a moment. Each process begins at another one.
+ * free now is still free when a program takes it in a moment. Each process begins at another one. They lie above 10080, the highest port that
+ * `fetch` refuses to call (https://fetch.spec.whatwg.org/#port-blocking).
  */
-const [lowest, count] = [10_000, 20_000];
+const [lowest, count] = [10_100, 20_000];
 let next = Math.floor(Math.random() * count);
 
 export async function freePort(): Promise<number> {
