@@ -1562,4 +1562,20 @@ export const bugs: Bug[] = [
     rig: 'suite',
     test: 'server/test/payments/links.test.ts',
   },
+  {
+    name: 'a receiver that becomes slower with more deliveries at once keeps them',
+    file: 'server/src/events/webhooks/pace.ts',
+    line: 'return meanMs > 2 *',
+    with: 'return meanMs > 2_000 *',
+    rig: 'suite',
+    test: 'server/src/events/webhooks/pace.test.ts',
+  },
+  {
+    name: 'the first five places of an endpoint are taken by others',
+    file: 'server/src/events/webhooks/extra-places.ts',
+    line: 'running < placesAtFirst || (taken',
+    with: 'running < 1 || (taken',
+    rig: 'suite',
+    test: 'server/src/events/webhooks/extra-places.test.ts',
+  },
 ];

@@ -145,10 +145,18 @@ const databaseGauges: readonly DatabaseGauge[] = [
   {
     name: 'webhook_oldest_due_seconds',
     of: 'cells: most',
-    help: 'How long the endpoint that has waited longest for its next delivery has been due',
+    help: 'How long the delivery that has waited longest for an attempt has been due',
     labels: [],
-    text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::double precision AS value
-      FROM webhook_lane WHERE due_at IS NOT NULL`,
+    // Of an endpoint that is served without a break its queue is due since that began: its first deliveries say how late it is.
+    text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(least(f.created_at, r.due_at))), 0), 0)::double precision AS value
+      FROM webhook_lane l
+        LEFT JOIN LATERAL (SELECT d.created_at FROM webhook_delivery d
+          WHERE d.account_id = l.account_id AND d.endpoint_id = l.endpoint_id AND d.status = 'pending' AND d.due_at IS NULL
+          ORDER BY d.seq LIMIT 1) f ON true
+        LEFT JOIN LATERAL (SELECT d.due_at FROM webhook_delivery d
+          WHERE d.account_id = l.account_id AND d.endpoint_id = l.endpoint_id AND d.status = 'pending' AND d.due_at IS NOT NULL
+          ORDER BY d.due_at LIMIT 1) r ON true
+      WHERE l.due_at <= clock_timestamp()`,
   },
   {
     name: 'verify_ok',

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -83,4 +84,32 @@ test('committed events go out at once: each is announced, and none waits until a
   await until(async () => receiver.got.length >= written.length);
   expect(receiver.got.map(({ body }) => body.id).sort()).toEqual(written.sort());
   await outgoing.stop();
+});
+
+test('A receiver that answers well gets more than five deliveries at once while events wait, and never more than 64', async () => {
+  const merchant = await service.newMerchant();
+  const busy = await openReceiver();
+  const url = `${busy.url}/busy`;
+  await merchant.call('POST', '/webhooks', { url, events: ['*'], requestKey: crypto.randomUUID() });
+  // Each crowd is answered when it is complete. It is complete only with more places than before.
+  const crowds = [5, 6, 12, 24, 40];
+  const held: ServerResponse[] = [];
+  let most = 0;
+  busy.answer((response) => {
+    most = Math.max(most, held.push(response));
+    if (held.length < (crowds[0] ?? 1)) return;
+    crowds.shift();
+    for (const one of held.splice(0)) one.writeHead(200).end();
+  });
+  const { runtime } = service;
+  const written = await commit([merchant], 300);
+  // A receiver that takes more than a second keeps five places: on this clock a slow machine is a quick receiver.
+  const monotonicMs = () => runtime.clock.monotonicMs() / 100;
+  const outgoing = runDeliveries({ ...runtime, clock: { ...runtime.clock, monotonicMs } }, () => true);
+  await until(async () => crowds.length === 0 && busy.got.length >= written.length);
+  expect(new Set(busy.got.map(({ body }) => body.id))).toEqual(new Set(written));
+  expect(most).toBeGreaterThanOrEqual(40);
+  expect(most).toBeLessThanOrEqual(64);
+  await outgoing.stop();
+  await busy.stop();
 });

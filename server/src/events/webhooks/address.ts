@@ -154,7 +154,7 @@ export function createAddresses(rules: AddressRules, net: Pick<Net, 'lookup' | '
     resolve: (hostname) => resolve(hostname, account),
     connectTimeoutMs: 5_000,
     proxy: rules.proxy,
-    // An endpoint has five deliveries under way at most: this bound is for a host that many merchants share.
+    // An endpoint has 64 deliveries under way at most: this bound is for a host that many merchants share.
     connectionsPerOrigin: 1_000,
     connectionLifeMs: 5 * 60_000,
   });

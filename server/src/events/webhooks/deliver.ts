@@ -24,17 +24,20 @@ import {
   put,
   queueLeaseMs,
   takeNext,
+  waiting,
   waitingMost,
 } from './endpoint-queue.ts';
-import { paceAfter, type Result, succeeded } from './schedule.ts';
+import { createExtraPlaces } from './extra-places.ts';
+import { paceAfter } from './pace.ts';
+import { type Result, succeeded } from './schedule.ts';
 
 /**
  * Delivers. At least once: an attempt is recorded after it was made, so a process that dies in between leaves a repeat behind
  * and never a gap.
  *
- * **Queues.** Each endpoint has a queue, and one process at a time holds its lease. So "five at once" is exact whatever the number of
+ * **Queues.** Each endpoint has a queue, and one process at a time holds its lease. So the number at once (`pace.ts`) is exact whatever the number of
  * processes, first attempts start in the order of the log, connections stay where they are, and a delivery costs two writes in its
- * life (made, recorded) and not three. A queue waits for no other: a dead endpoint holds its own five places and nothing else.
+ * life (made, recorded) and not three. A queue waits for no other: a dead endpoint holds its own places and nothing else.
  * A process that dies loses its queues when their leases end. Rejected: a lease per delivery, which needs all of this once more
  * in the database.
  *
@@ -248,6 +251,7 @@ async function read(
 function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomAgain: () => void) {
   const { clock, traces } = deps;
   const underWay = new Set<Promise<void>>();
+  const extra = createExtraPlaces();
   let closed = false;
 
   /** Begins what the queue's places allow. */
@@ -259,7 +263,7 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
     }
     // They wait without an attempt: a receiver is not at fault when we cannot sign.
     if (!canSign(deps, queue, endpoint)) return;
-    while (!closed && queue.running < queue.pace.most && clock.monotonicMs() < queue.heldUntil) {
+    while (!closed && extra.hasPlace(queue) && clock.monotonicMs() < queue.heldUntil) {
       const delivery = takeNext(queue);
       if (!delivery) return;
       const work = begin(queue, endpoint, delivery);
@@ -271,13 +275,13 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
   async function begin(queue: EndpointQueue, endpoint: QueueEndpoint, delivery: DueDelivery): Promise<void> {
     const first = delivery.made === 0 && delivery.paymentId !== null ? delivery.paymentId : null;
     if (first !== null) queue.payments.add(first);
-    queue.running++;
+    extra.take(queue);
     const make = () => attempt(deps, queue, endpoint, delivery);
     const attempted = await (traces ? traces.around('delivery', {}, make, outcomeOf) : make());
-    queue.running--;
+    extra.give(queue);
     queue.workedAt = clock.monotonicMs();
     if (first !== null) queue.payments.delete(first);
-    queue.pace = paceAfter(queue.pace, attempted.result);
+    queue.pace = paceAfter(queue.pace, attempted.result, waiting(queue) > 0);
     done(endedOf(deps, queue, endpoint, delivery, attempted));
     if (hasRoom(queue)) hasRoomAgain();
     fill(queue);

@@ -1,5 +1,5 @@
 import type { DueDelivery, QueueEndpoint, QueueKey } from './deliveries.sql.ts';
-import { concurrencyMost, type Pace } from './schedule.ts';
+import { type Pace, paceAtFirst } from './pace.ts';
 
 /** How long a queue belongs to a process that is not heard of any more. */
 export const queueLeaseMs = 10_000;
@@ -42,7 +42,7 @@ export const newQueue = ({ accountId, endpointId }: QueueKey, claimedAt: number)
   busy: new Set(),
   payments: new Set(),
   running: 0,
-  pace: { most: concurrencyMost, successes: 0 },
+  pace: paceAtFirst,
   after: 0,
   repeatsNext: false,
   heldUntil: claimedAt + queueLeaseMs,
@@ -51,12 +51,12 @@ export const newQueue = ({ accountId, endpointId }: QueueKey, claimedAt: number)
 
 export const keyOf = ({ accountId, endpointId }: QueueKey): QueueKey => ({ accountId, endpointId });
 
-const waiting = ({ firsts, repeats }: EndpointQueue): number => firsts.length + repeats.length;
+export const waiting = ({ firsts, repeats }: EndpointQueue): number => firsts.length + repeats.length;
 
 /** Half of what it may hold has gone. */
 export const hasRoom = (queue: EndpointQueue): boolean => waiting(queue) < waitingMost / 2;
 
-export const isHungry = (queue: EndpointQueue): boolean => hasRoom(queue) && queue.running < concurrencyMost;
+export const isHungry = (queue: EndpointQueue): boolean => hasRoom(queue) && queue.running < queue.pace.most;
 
 export const isIdle = (queue: EndpointQueue, now: number): boolean =>
   queue.busy.size === 0 && queue.running === 0 && now - queue.workedAt > lingerMs;

@@ -5,7 +5,6 @@ import {
   isFailing,
   isHopeless,
   mailFor,
-  paceAfter,
   type Result,
   retryAfterMsOf,
   waitAfterMs,
@@ -68,19 +67,6 @@ test('Retry-After is seconds or a date', () => {
   expect(retryAfterMsOf('Fri, 20 Nov 2026 20:01:00 GMT', now)).toBe(60_000);
   expect(retryAfterMsOf('Fri, 20 Nov 2026 19:01:00 GMT', now)).toBe(0);
   expect([retryAfterMsOf(undefined, now), retryAfterMsOf('soon', now)]).toEqual([null, null]);
-});
-
-test('strained answers halve the places, ten successes give one back', () => {
-  let pace = { most: 5, successes: 0 };
-  pace = paceAfter(pace, answered(429));
-  expect(pace.most).toBe(2);
-  pace = paceAfter(paceAfter(pace, answered(502)), answered(504));
-  expect(pace.most).toBe(1);
-  expect(paceAfter(pace, answered(500)).most).toBe(1);
-  for (let times = 0; times < 10; times++) pace = paceAfter(pace, answered(200));
-  expect(pace.most).toBe(2);
-  for (let times = 0; times < 100; times++) pace = paceAfter(pace, answered(200));
-  expect(pace.most).toBe(5);
 });
 
 test('failing: 5 deliveries given up or 20 failed attempts in a row', () => {

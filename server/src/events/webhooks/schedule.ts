@@ -110,20 +110,3 @@ export function mailFor(health: Health, disabledReason: string | null, nowMs: nu
   if (forMs >= dayMs) return 2;
   return isFailing(health) ? 1 : 0;
 }
-
-/** Deliveries under way at once. */
-export const concurrencyMost = 5;
-const successesPerStep = 10;
-
-/** Halved by every strained answer, and one more again after ten successes in a row. */
-export interface Pace {
-  most: number;
-  successes: number;
-}
-
-export function paceAfter(pace: Pace, result: Result): Pace {
-  if (isStrained(result)) return { most: Math.max(1, Math.floor(pace.most / 2)), successes: 0 };
-  if (!succeeded(result) || pace.most === concurrencyMost) return { ...pace, successes: 0 };
-  const successes = pace.successes + 1;
-  return successes < successesPerStep ? { ...pace, successes } : { most: pace.most + 1, successes: 0 };
-}
