@@ -1578,4 +1578,20 @@ export const bugs: Bug[] = [
     rig: 'suite',
     test: 'server/src/events/webhooks/extra-places.test.ts',
   },
+  {
+    name: 'an endpoint that keeps failing never rests',
+    file: 'server/src/events/webhooks/endpoint-queue.ts',
+    line: '!rests(queue) ||',
+    with: 'true ||',
+    rig: 'suite',
+    test: 'server/test/webhooks/webhooks-at-once.test.ts',
+  },
+  {
+    name: 'an endpoint rests on after its success',
+    file: 'server/src/events/webhooks/deliver.ts',
+    line: 'succeeded(attempted.result) ? 0 :',
+    with: 'succeeded(attempted.result) ? queue.failedInARow :',
+    rig: 'suite',
+    test: 'server/test/webhooks/webhooks-at-once.test.ts',
+  },
 ];

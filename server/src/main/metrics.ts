@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
+import { restsAfter } from '../events/webhooks/schedule.ts';
 import type { Histogram } from '../ground/histogram.ts';
 import type { Log } from '../ground/log.ts';
 import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
@@ -145,11 +146,12 @@ const databaseGauges: readonly DatabaseGauge[] = [
   {
     name: 'webhook_oldest_due_seconds',
     of: 'cells: most',
-    help: 'How long the delivery that has waited longest for an attempt has been due',
+    help: 'How long the delivery that has waited longest for an attempt has been due, of endpoints that do not rest',
     labels: [],
     // Of an endpoint that is served without a break its queue is due since that began: its first deliveries say how late it is.
     text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(least(f.created_at, r.due_at))), 0), 0)::double precision AS value
       FROM webhook_lane l
+        JOIN webhook_endpoint w ON w.account_id = l.account_id AND w.id = l.endpoint_id AND w.failed_attempts < ${restsAfter}
         LEFT JOIN LATERAL (SELECT d.created_at FROM webhook_delivery d
           WHERE d.account_id = l.account_id AND d.endpoint_id = l.endpoint_id AND d.status = 'pending' AND d.due_at IS NULL
           ORDER BY d.seq LIMIT 1) f ON true

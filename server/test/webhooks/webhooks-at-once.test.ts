@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPublisher } from '../../src/events/publish.ts';
 import { runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Sql } from '../../src/ports/sql.ts';
+import type { Sql, Statement } from '../../src/ports/sql.ts';
 import { eventRow, events } from '../../src/store/events/event.ts';
 
 let service: Service;
@@ -112,4 +112,41 @@ test('A receiver that answers well gets more than five deliveries at once while 
   expect(most).toBeLessThanOrEqual(64);
   await outgoing.stop();
   await busy.stop();
+});
+
+test('An endpoint that keeps failing rests: it gets one attempt a second until its next success, which sends what has waited', async () => {
+  const merchant = await service.newMerchant();
+  const { clock, sql, ...runtime } = service.runtime;
+  const down = await openReceiver();
+  const { url } = down;
+  await merchant.call('POST', '/webhooks', { url, events: ['*'], requestKey: crypto.randomUUID() });
+  let works = false;
+  down.answer((response) => response.writeHead(works ? 200 : 500).end());
+  const written = await commit([merchant], 120);
+  // A second passes when the test says so.
+  let skippedMs = 0;
+  const monotonicMs = () => skippedMs + clock.monotonicMs() / 1_000;
+  const outgoing = runDeliveries({ ...runtime, sql, clock: { ...clock, monotonicMs } }, () => true);
+  const attempts: Statement = {
+    name: 'test_attempts',
+    text: 'SELECT sum(made)::int AS made FROM webhook_delivery WHERE account_id = $1',
+  };
+  const made = async () => (await sql.run<{ made: number }>(attempts, [merchant.ownerId]))[0]?.made ?? 0;
+  await until(async () => (await made()) >= 50);
+  for (let probes = 1; probes <= 3; probes++) {
+    const before = await made();
+    skippedMs += 1_000;
+    await until(async () => (await made()) > before);
+  }
+  // Four more were under way when the fiftieth failed.
+  expect(await made()).toBeLessThanOrEqual(50 + 4 + 3);
+  const first = down.got.length;
+  works = true;
+  skippedMs += 1_000;
+  await until(async () => new Set(down.got.map(({ body }) => body.id)).size === written.length);
+  const tried = new Set(down.got.slice(0, first).map(({ body }) => body.id));
+  const sent = down.got.slice(first).map(({ body }) => body.id as string);
+  expect(sent.filter((id) => !tried.has(id)).sort()).toEqual(written.filter((id) => !tried.has(id)).sort());
+  await outgoing.stop();
+  await down.stop();
 });

@@ -20,12 +20,14 @@ import {
   isHungry,
   isIdle,
   keyOf,
+  mayBegin,
   newQueue,
   put,
   queueLeaseMs,
   takeNext,
   waiting,
   waitingMost,
+  wantsProbe,
 } from './endpoint-queue.ts';
 import { createExtraPlaces } from './extra-places.ts';
 import { paceAfter } from './pace.ts';
@@ -97,7 +99,9 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
     await held.renew();
     const now = clock.now();
     await held.claim(now);
-    const hungry = held.all().filter(isHungry);
+    const nowMs = clock.monotonicMs();
+    for (const queue of held.all()) if (wantsProbe(queue, nowMs)) places.fill(queue);
+    const hungry = held.all().filter((queue) => isHungry(queue, nowMs));
     const stale = clock.monotonicMs() - refreshedAt >= refreshMs;
     if (hungry.length === 0 && !(stale && held.all().length > 0)) return false;
     if (stale) refreshedAt = clock.monotonicMs();
@@ -231,7 +235,9 @@ async function read(
   for (const queue of known) queue.endpoint = null;
   for (const endpoint of endpoints) {
     const queue = held.get(endpoint.endpointId);
-    if (queue) queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
+    if (!queue) continue;
+    queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
+    queue.failedInARow ??= endpoint.failedAttempts;
   }
   let found = false;
   const putAll = (as: 'firsts' | 'repeats', deliveries: readonly DueDelivery[]) => {
@@ -263,7 +269,9 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
     }
     // They wait without an attempt: a receiver is not at fault when we cannot sign.
     if (!canSign(deps, queue, endpoint)) return;
-    while (!closed && extra.hasPlace(queue) && clock.monotonicMs() < queue.heldUntil) {
+    for (;;) {
+      const now = clock.monotonicMs();
+      if (closed || now >= queue.heldUntil || !mayBegin(queue, now) || !extra.hasPlace(queue)) return;
       const delivery = takeNext(queue);
       if (!delivery) return;
       const work = begin(queue, endpoint, delivery);
@@ -276,11 +284,13 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
     const first = delivery.made === 0 && delivery.paymentId !== null ? delivery.paymentId : null;
     if (first !== null) queue.payments.add(first);
     extra.take(queue);
+    queue.attemptedAt = clock.monotonicMs();
     const make = () => attempt(deps, queue, endpoint, delivery);
     const attempted = await (traces ? traces.around('delivery', {}, make, outcomeOf) : make());
     extra.give(queue);
     queue.workedAt = clock.monotonicMs();
     if (first !== null) queue.payments.delete(first);
+    queue.failedInARow = succeeded(attempted.result) ? 0 : (queue.failedInARow ?? 0) + 1;
     queue.pace = paceAfter(queue.pace, attempted.result, waiting(queue) > 0);
     done(endedOf(deps, queue, endpoint, delivery, attempted));
     if (hasRoom(queue)) hasRoomAgain();

@@ -167,6 +167,7 @@ export interface QueueEndpoint extends QueueKey {
   previousSecret: Buffer | null;
   previousSecretUntil: number | null;
   failingSince: number | null;
+  failedAttempts: number;
   test: boolean;
   /** Of the account's test clock; null: it has none. */
   aheadMs: number | null;
@@ -177,7 +178,7 @@ const selectEndpoints: Statement = {
   name: 'lane_endpoints',
   text: `SELECT w.account_id AS "accountId", w.id AS "endpointId", w.url, w.enabled AND w.deleted_at IS NULL AS enabled, w.secret,
       w.previous_secret AS "previousSecret", w.previous_secret_until AS "previousSecretUntil",
-      w.failing_since AS "failingSince", a.test, l.wakes
+      w.failing_since AS "failingSince", w.failed_attempts AS "failedAttempts", a.test, l.wakes
     FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, endpoint_id)
       JOIN webhook_lane l ON l.account_id = k.account_id AND l.endpoint_id = k.endpoint_id
       JOIN webhook_endpoint w ON w.account_id = k.account_id AND w.id = k.endpoint_id

@@ -1,5 +1,6 @@
 import type { DueDelivery, QueueEndpoint, QueueKey } from './deliveries.sql.ts';
 import { type Pace, paceAtFirst } from './pace.ts';
+import { isResting, probeEveryMs } from './schedule.ts';
 
 /** How long a queue belongs to a process that is not heard of any more. */
 export const queueLeaseMs = 10_000;
@@ -23,11 +24,14 @@ export interface EndpointQueue extends QueueKey {
   payments: Set<string>;
   running: number;
   pace: Pace;
+  /** Failed attempts since its last success; null: not read yet. */
+  failedInARow: number | null;
   /** The place in the log up to which first attempts were read. */
   after: number;
   repeatsNext: boolean;
-  /** Monotonic: until then the lease holds, and since when there is nothing to do. */
+  /** Monotonic: until then the lease holds, when the last attempt began, and since when there is nothing to do. */
   heldUntil: number;
+  attemptedAt: number;
   workedAt: number;
 }
 
@@ -43,9 +47,11 @@ export const newQueue = ({ accountId, endpointId }: QueueKey, claimedAt: number)
   payments: new Set(),
   running: 0,
   pace: paceAtFirst,
+  failedInARow: null,
   after: 0,
   repeatsNext: false,
   heldUntil: claimedAt + queueLeaseMs,
+  attemptedAt: Number.NEGATIVE_INFINITY,
   workedAt: claimedAt,
 });
 
@@ -56,7 +62,18 @@ export const waiting = ({ firsts, repeats }: EndpointQueue): number => firsts.le
 /** Half of what it may hold has gone. */
 export const hasRoom = (queue: EndpointQueue): boolean => waiting(queue) < waitingMost / 2;
 
-export const isHungry = (queue: EndpointQueue): boolean => hasRoom(queue) && queue.running < queue.pace.most;
+const rests = ({ failedInARow }: EndpointQueue): boolean => isResting(failedInARow ?? 0);
+
+/** An endpoint that rests waits for its next probe. @param now monotonic */
+export const mayBegin = (queue: EndpointQueue, now: number): boolean =>
+  !rests(queue) || (queue.running === 0 && now - queue.attemptedAt >= probeEveryMs);
+
+export const isHungry = (queue: EndpointQueue, now: number): boolean =>
+  hasRoom(queue) && queue.running < queue.pace.most && mayBegin(queue, now);
+
+/** It holds enough deliveries and waits for its probe alone. */
+export const wantsProbe = (queue: EndpointQueue, now: number): boolean =>
+  rests(queue) && waiting(queue) > 0 && mayBegin(queue, now);
 
 export const isIdle = (queue: EndpointQueue, now: number): boolean =>
   queue.busy.size === 0 && queue.running === 0 && now - queue.workedAt > lingerMs;
@@ -76,9 +93,9 @@ export function empty(queue: EndpointQueue): void {
   queue.after = 0;
 }
 
-/** New events and repeats take turns, so that neither starves the other. */
+/** New events and repeats take turns, so that neither starves the other. A probe is a repeat where there is one: the oldest. */
 export function takeNext(queue: EndpointQueue): DueDelivery | undefined {
-  queue.repeatsNext = !queue.repeatsNext;
+  queue.repeatsNext = rests(queue) || !queue.repeatsNext;
   if (queue.repeatsNext && queue.repeats.length > 0) return queue.repeats.shift();
   const at = queue.firsts.findIndex(({ paymentId }) => paymentId === null || !queue.payments.has(paymentId));
   if (at === -1) return queue.repeats.shift();

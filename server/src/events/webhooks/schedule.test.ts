@@ -84,6 +84,11 @@ test('hopeless: five days without a success and ten deliveries given up', () => 
   expect(isHopeless(since(10), 5 * dayMs - 1)).toBe(false);
 });
 
+test('An endpoint that rests is hopeless by its failed attempts: it may give no delivery up', () => {
+  const since = (failedAttempts: number) => ({ failedAttempts, failedDeliveries: 0, failingSince: 0 });
+  expect([isHopeless(since(199), 9 * dayMs), isHopeless(since(200), 5 * dayMs)]).toEqual([false, true]);
+});
+
 test('mails: when it fails, after one day, after three, and when we disabled it', () => {
   const health = { failedAttempts: 20, failedDeliveries: 0, failingSince: 0 };
   expect([1, dayMs, 3 * dayMs].map((now) => mailFor(health, null, now))).toEqual([1, 2, 3]);

@@ -97,9 +97,26 @@ export interface Health {
 export const isFailing = ({ failedAttempts, failedDeliveries }: Health): boolean =>
   failedAttempts >= 20 || failedDeliveries >= 5;
 
+/**
+ * After so many failed attempts in a row an endpoint rests until its next success: one attempt at a time, and one a second. What else is due waits,
+ * unwritten, and loses none of its tries. Rejected: longer pauses as time goes by. A probe costs little, and a server that works again gets its events
+ * within a second.
+ */
+export const restsAfter = 50;
+export const isResting = (failedInARow: number): boolean => failedInARow >= restsAfter;
+export const probeEveryMs = 1_000;
+
+/** Ten deliveries have twelve tries each at most: an endpoint that rests may fail so often without giving one up. */
+const hopelessAttempts = 200;
+
 /** Five days without one success, and not because of a single delivery. */
-export const isHopeless = ({ failingSince, failedDeliveries }: Health, nowMs: number): boolean =>
-  failingSince !== null && nowMs - failingSince >= 5 * dayMs && failedDeliveries >= 10;
+export const isHopeless = (
+  { failingSince, failedAttempts, failedDeliveries }: Health,
+  nowMs: number,
+): boolean =>
+  failingSince !== null &&
+  nowMs - failingSince >= 5 * dayMs &&
+  (failedDeliveries >= 10 || failedAttempts >= hopelessAttempts);
 
 /** The mail that an endpoint's state calls for: 0 none, 1 failing, 2 for a day, 3 for three days, 4 disabled by us. */
 export function mailFor(health: Health, disabledReason: string | null, nowMs: number): number {
