@@ -92,6 +92,7 @@ const breaks: Record<string, string> = {
   operation_slot_check: 'slot = 11',
   payment_amount_cents_check: 'amount_cents = 0',
   payment_metadata_check: "metadata = '[]'",
+  payment_fiscal_documents_check: "fiscal_documents = '{}'",
   payment_check: "updated_at = created_at - interval '1 ms'",
   payment_check1: "status = 'completed'",
   payment_check2: 'settled_at = NULL',

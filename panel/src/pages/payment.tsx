@@ -220,6 +220,11 @@ function Facts({ data }: { data: Detail }) {
         </Fact>
       )}
       {record.description && <Fact name={words.common.description}>{record.description}</Fact>}
+      {record.fiscalDocuments?.map(({ kind, key }) => (
+        <Fact key={kind + key} name={words.detail.fiscalDocuments}>
+          {words.detail.fiscalKinds[kind]} <span className="mono">{key}</span> <Copy value={key} />
+        </Fact>
+      ))}
       <Fact name={words.common.operation}>{data.operationName}</Fact>
       {!endedWithoutMoney(record.status) && (
         <Fact name={words.common.fee}>

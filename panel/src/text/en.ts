@@ -355,6 +355,8 @@ export const en: Words = {
     id: 'Id',
     requestKey: 'requestKey',
     endToEnd: 'endToEnd',
+    fiscalDocuments: 'Fiscal documents',
+    fiscalKinds: { nfe: 'NF-e', nfse: 'NFS-e', cte: 'CT-e', other: 'Other' },
     recipient: 'Receiver',
     recipientKey: "Receiver's key",
     receiver: 'Receiver',

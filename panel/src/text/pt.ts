@@ -356,6 +356,8 @@ export const pt = {
     id: 'Id',
     requestKey: 'requestKey',
     endToEnd: 'endToEnd',
+    fiscalDocuments: 'Documentos fiscais',
+    fiscalKinds: { nfe: 'NF-e', nfse: 'NFS-e', cte: 'CT-e', other: 'Outro' },
     recipient: 'Recebedor',
     recipientKey: 'Chave do recebedor',
     receiver: 'Recebedor',

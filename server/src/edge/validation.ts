@@ -22,6 +22,9 @@ interface FieldSchema {
   minItems?: number;
   maxItems?: number;
   items?: FieldSchema;
+  /** Of an item that is an object. */
+  properties?: Record<string, FieldSchema>;
+  required?: readonly string[];
   /** Of an object with names of the caller's own. */
   maxProperties?: number;
   propertyNames?: { pattern: string; maxLength: number };
@@ -124,12 +127,24 @@ function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part:
     const problem = problemOf(value, field);
     if (problem) problems.push({ field: name, ...problem });
     else if (field.propertyNames) problems.push(...problemsOfMap(name, value as object, field));
+    else if (Array.isArray(value)) problems.push(...problemsOfItems(name, value, field));
   }
   for (const name of Object.keys(record)) {
     if (Object.hasOwn(schema.properties, name)) continue;
     problems.push({ field: name, code: part === 'body' ? 'unknown_property' : 'unknown_parameter' });
   }
   return problems;
+}
+
+/** Of a list of objects: `fiscalDocuments.0.key`. */
+function problemsOfItems(list: string, value: readonly unknown[], { items }: FieldSchema): FieldProblem[] {
+  const { properties } = items ?? {};
+  if (!items || !properties) return [];
+  return value.flatMap((item, at) => {
+    if (!isObject(item)) return [{ field: `${list}.${at}`, ...wrongType(items) }];
+    const problems = problemsOf(item, { ...items, type: 'object', properties }, 'body');
+    return problems.map((problem) => ({ ...problem, field: `${list}.${at}.${problem.field}` }));
+  });
 }
 
 /** Names of the caller's own are not repeated where they may be anything. */
@@ -167,7 +182,8 @@ function problemOf(value: unknown, field: FieldSchema): Problem | null {
     if (!Array.isArray(value)) return wrongType(field);
     const { minItems: min = 0, maxItems: max = value.length } = field;
     if (value.length < min || value.length > max) return { code: 'out_of_count', min, max };
-    for (const item of value) {
+    // Those of an object have names of their own (`problemsOfItems`).
+    for (const item of field.items?.properties ? [] : value) {
       const problem = problemOf(item, field.items ?? {});
       if (problem) return problem;
     }

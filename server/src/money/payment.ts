@@ -1,4 +1,5 @@
 import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
+import type { FiscalDocument } from './fiscal-documents.ts';
 import type { Metadata } from './metadata.ts';
 
 export const paymentKinds = ['deposit', 'transfer'] as const;
@@ -75,6 +76,8 @@ export interface Payment {
   description: string;
   /** Null: none. */
   metadata: Metadata | null;
+  /** Of a charge; null: none. */
+  fiscalDocuments: readonly FiscalDocument[] | null;
   payerName: string | null;
   /** Encrypted at rest: `secrets.ts` opens it right before a send. */
   pixKey: Buffer | null;
@@ -126,7 +129,7 @@ type Begun = Pick<
   | 'command'
   | 'connection'
 > &
-  Partial<Pick<Payment, 'metadata' | 'staticCodeId' | 'paymentLinkId'>>;
+  Partial<Pick<Payment, 'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId'>>;
 
 /** A payment in its first state; nothing is known from the provider yet. */
 export const newPayment = (
@@ -139,6 +142,7 @@ export const newPayment = (
   metadata: begun.metadata ?? null,
   staticCodeId: begun.staticCodeId ?? null,
   paymentLinkId: begun.paymentLinkId ?? null,
+  fiscalDocuments: begun.fiscalDocuments ?? null,
   receiver: null,
   status,
   createdAt: now,

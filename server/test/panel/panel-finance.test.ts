@@ -109,6 +109,15 @@ describe("the receiver's key", () => {
     expect(file.body).toContain('{""orderId"":""Pedido-77""}');
   });
 
+  test('A fiscal document is found by its key and stands in the file', async () => {
+    const key = '35261112ABCD78000195550010000010421123456780';
+    const { body } = await merchant.charge({ fiscalDocuments: [{ kind: 'nfe', key }] });
+    const { records } = (await account(viewer, `/records?search=${key.toLowerCase()}`)).body;
+    expect(records).toMatchObject([{ id: body.id, fiscalDocuments: [{ kind: 'nfe', key }] }]);
+    const file = await account(finance, `/records.csv?language=pt-BR&search=${key}`);
+    expect(file.body).toContain(`nfe:${key}`);
+  });
+
   test('the journal names payer or receiver and description on each line', async () => {
     const { lines } = (await account(finance, `/journal?operationId=${merchant.operationId}&limit=100`)).body;
     const paid = lines.filter((line: { payment: { pixKey: string } }) => line.payment.pixKey === cpf);

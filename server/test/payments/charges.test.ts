@@ -108,6 +108,32 @@ describe('a charge', () => {
     expect(lines[0]).toMatchObject({ paymentId: body.id, metadata: body.metadata });
   });
 
+  test('keeps its fiscal documents, shows them everywhere, and is another request with other ones', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const invoice = { kind: 'nfe', key: '35261112ABCD78000195550010000010421123456780' };
+    const waybill = { kind: 'cte', key: '35261112345678000195570010000000071123456789' };
+    const asked = { requestKey, fiscalDocuments: [invoice, waybill] };
+    const { body } = await merchant.charge(asked);
+    expect(body.fiscalDocuments).toEqual([waybill, invoice]);
+    const again = await merchant.charge({ requestKey, fiscalDocuments: [waybill, invoice, invoice] });
+    expect([again.status, again.body.id]).toEqual([201, body.id]);
+    for (const fiscalDocuments of [undefined, [], [invoice]])
+      expect((await merchant.charge({ requestKey, fiscalDocuments })).body.code).toBe('idempotency_conflict');
+    expect((await merchant.charge({ fiscalDocuments: [] })).body).not.toHaveProperty('fiscalDocuments');
+
+    await pay(body.id);
+    await until(async () => (await statusOf(merchant, body.id)) === 'paid');
+    const paid = async () =>
+      (await merchant.call('GET', `/events?paymentId=${body.id}&type=charge.paid`)).body.events;
+    await until(async () => (await paid()).length === 1);
+    const shown = { fiscalDocuments: [waybill, invoice] };
+    expect((await paid())[0].data).toMatchObject(shown);
+    expect((await merchant.call('GET', `/payments/${body.id}`)).body).toMatchObject(shown);
+    expect((await merchant.call('GET', '/payments?status=paid')).body.payments).toMatchObject([shown]);
+    expect((await merchant.call('GET', '/statement')).body.lines[0]).toMatchObject(shown);
+  });
+
   test('paid with another amount stays open, and the money waits in suspense for a person', async () => {
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge({ amountCents: 2500 });

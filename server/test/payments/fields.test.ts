@@ -182,6 +182,49 @@ const metadata: Row[] = [
   ['metadata', 1, { code: 'not_an_object' }],
 ];
 
+const documentKey = '35261112ABCD78000195550010000010421123456780';
+const documents: Row[] = [
+  ['fiscalDocuments', undefined, taken_],
+  ['fiscalDocuments', [{ kind: 'nfe', key: documentKey }], taken_],
+  [
+    'fiscalDocuments',
+    [{ kind: 'nfse', key: `123456789${documentKey.slice(6, 18)}${'1'.repeat(29)}` }],
+    taken_,
+  ],
+  ['fiscalDocuments', [{ kind: 'other', key: '2026/0001-A' }], taken_],
+  [
+    'fiscalDocuments',
+    Array.from({ length: 21 }, () => ({ kind: 'other', key: '1' })),
+    { code: 'out_of_count' },
+  ],
+  ['fiscalDocuments', null, { code: 'not_a_list' }],
+  ['fiscalDocuments', { kind: 'nfe', key: documentKey }, { code: 'not_a_list' }],
+];
+
+/** The field of a wrong document is named with its place. */
+const wrongDocuments: [item: unknown, field: string, code: string][] = [
+  ['x', 'fiscalDocuments.0', 'not_an_object'],
+  [null, 'fiscalDocuments.0', 'not_an_object'],
+  [{ kind: 'nfe' }, 'fiscalDocuments.0.key', 'required'],
+  [{ kind: 'nfe', key: documentKey, amountCents: 1 }, 'fiscalDocuments.0.amountCents', 'unknown_property'],
+  [{ kind: 'NFE', key: documentKey }, 'fiscalDocuments.0.kind', 'not_one_of'],
+  [{ kind: 'nfe', key: 1 }, 'fiscalDocuments.0.key', 'not_a_string'],
+  [{ kind: 'other', key: '' }, 'fiscalDocuments.0.key', 'out_of_length'],
+  [{ kind: 'nfe', key: documentKey.slice(1) }, 'fiscalDocuments.0.key', 'out_of_length'],
+  [{ kind: 'nfse', key: documentKey }, 'fiscalDocuments.0.key', 'out_of_length'],
+  [{ kind: 'cte', key: documentKey.toLowerCase() }, 'fiscalDocuments.0.key', 'invalid_format'],
+  [{ kind: 'other', key: 'a b' }, 'fiscalDocuments.0.key', 'invalid_format'],
+  [{ kind: 'other', key: 'a\u0000' }, 'fiscalDocuments.0.key', 'invalid_format'],
+];
+
+describe('a fiscal document', () => {
+  test.each(wrongDocuments)('that is %j is refused under its place', async (item, field, code) => {
+    const { body } = await post('/pix/charges', { ...charge, fiscalDocuments: [item] });
+    expect(taken).toBeNull();
+    expect(body.details).toEqual([expect.objectContaining({ field, code })]);
+  });
+});
+
 const wrongPairs: [value: unknown, code: string][] = [
   ['', 'out_of_length'],
   [a(201), 'out_of_length'],
@@ -219,6 +262,7 @@ describe('a charge', () => {
       ['description', null, { code: 'not_a_string' }],
       ...uuids('requestKey'),
       ...metadata,
+      ...documents,
       ['operationId', uuid, { code: 'unknown_property' }],
       ['AmountCents', 1000, { code: 'unknown_property' }],
     ]),

@@ -353,11 +353,11 @@ test('the table has every line, numbers as numbers and no formula', async () => 
   const plain = await download(merchant, '/statement.csv');
   expect([plain.status, plain.type]).toEqual([200, 'text/csv; charset=utf-8']);
   expect(plain.bytes.toString()).toBe(
-    'id,seq,at,kind,paymentId,payerName,description,endToEnd,requestKey,amount,balance,metadata,cause\r\n' +
-      `1,1,${at},charge,${charge.id},'=cmd|calc,"""a""; b,c",${line?.endToEnd},${charge.requestKey},10.00,10.00,,\r\n`,
+    'id,seq,at,kind,paymentId,payerName,description,endToEnd,requestKey,amount,balance,metadata,cause,fiscalDocuments\r\n' +
+      `1,1,${at},charge,${charge.id},'=cmd|calc,"""a""; b,c",${line?.endToEnd},${charge.requestKey},10.00,10.00,,,\r\n`,
   );
   const brazilian = await download(merchant, '/statement.csv?separator=semicolon&bom=yes');
-  expect(brazilian.bytes.toString()).toContain(';10,00;10,00;;\r\n');
+  expect(brazilian.bytes.toString()).toContain(';10,00;10,00;;;\r\n');
   expect(brazilian.bytes.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
 });
 

@@ -44,6 +44,7 @@ async function paidCharge(payerName: string): Promise<string> {
     payerName,
     description: `livro de ${payerName}`,
     metadata: { cpf: '1' },
+    fiscalDocuments: [{ kind: 'other', key: '7' }],
   });
   await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
   await ends(body.id, 'paid');
@@ -61,6 +62,7 @@ test('an export holds what payments of this account say about the person, and no
       payerName: 'Joana Prado',
       description: 'livro de Joana Prado',
       metadata: { cpf: '1' },
+      fiscalDocuments: [{ kind: 'other', key: '7' }],
       status: 'paid',
     },
   ]);
@@ -115,7 +117,7 @@ test('data older than its time names no person any more; journals, hashes and am
   for (const id of payments) {
     const [row] = await service.database.admin(`SELECT * FROM payment WHERE id = $1`, [id]);
     const payer_name = expect.stringMatching(/^anonymised-/);
-    expect(row).toMatchObject({ payer_name, description: '', metadata: null });
+    expect(row).toMatchObject({ payer_name, description: '', metadata: null, fiscal_documents: null });
     expect(JSON.stringify(row)).not.toContain('Bia');
   }
   expect(await shown()).toMatchObject({ amountCents: 1, description: '' });

@@ -6,6 +6,7 @@ import { charge } from '../../kinds/charge/charge.ts';
 import { cancelExamples, chargeExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
+import { fiscalDocumentsOf } from '../../money/fiscal-documents.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { cancelCharge } from './cancel.ts';
 import { ChargeBody } from './schema.ts';
@@ -35,6 +36,7 @@ export function chargeRoutes(
     },
     async (request, reply) => {
       const { amountCents, payerName, description = '', requestKey, metadata } = request.body;
+      const fiscalDocuments = fiscalDocumentsOf(request.body.fiscalDocuments);
       const { row: payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
         accept(cell, charge, caller, {
           amountCents,
@@ -42,6 +44,7 @@ export function chargeRoutes(
           description,
           requestKey,
           ...(metadata && { metadata }),
+          ...(fiscalDocuments && { fiscalDocuments }),
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, Text, Uuid } from '../../ground/schema.ts';
+import { FiscalDocumentsBody } from '../../money/fiscal-documents.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 
 export const ChargeBody = Body(
@@ -9,6 +10,7 @@ export const ChargeBody = Body(
     description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
     requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
     metadata: Type.Optional(MetadataBody),
+    fiscalDocuments: Type.Optional(FiscalDocumentsBody),
   },
   {
     examples: [

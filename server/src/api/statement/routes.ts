@@ -183,4 +183,5 @@ const viewOf = ({ id, seq, at, kind, payment, cause, amountCents, balanceCents }
   requestKey: payment?.requestKey ?? null,
   cause,
   ...(payment?.metadata && { metadata: payment.metadata }),
+  ...(payment?.fiscalDocuments && { fiscalDocuments: [...payment.fiscalDocuments] }),
 });

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, OneOf, Time } from '../../ground/schema.ts';
+import { FiscalDocumentsShown } from '../../money/fiscal-documents.ts';
 import { MetadataShown } from '../../money/metadata.ts';
 import { lineKinds } from '../../operate/statement/line.ts';
 
@@ -46,6 +47,7 @@ export const StatementLineSchema = Type.Object(
       'x-extensible-enum': ['dispute', 'operator'],
     }),
     metadata: Type.Optional(MetadataShown),
+    fiscalDocuments: Type.Optional(FiscalDocumentsShown),
   },
   { title: 'StatementLine', examples: [example] },
 );

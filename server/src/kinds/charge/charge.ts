@@ -1,5 +1,6 @@
 import { refuse } from '../../ground/errors.ts';
 import { feeOf } from '../../ground/money.ts';
+import { askedFiscalDocuments, type FiscalDocument } from '../../money/fiscal-documents.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
@@ -14,6 +15,8 @@ export interface ChargeOrder {
   description: string;
   requestKey: string;
   metadata?: Metadata;
+  /** As `fiscalDocumentsOf` gives them. */
+  fiscalDocuments?: readonly FiscalDocument[];
 }
 
 /** A Pix charge is created at the provider, and its caller waits for the code. */
@@ -28,11 +31,12 @@ export const charge: Kind<Payment, ChargeOrder, ChargeReport | PayoutReport, Pay
   isAwaited: true,
   createdEvent: 'charge.created',
   offers: (can) => can.charges,
-  asked: ({ amountCents, payerName, description, metadata }) => ({
+  asked: ({ amountCents, payerName, description, metadata, fiscalDocuments }) => ({
     amountCents,
     payerName,
     description,
     ...askedMetadata(metadataOf(metadata)),
+    ...askedFiscalDocuments(fiscalDocuments ?? null),
   }),
   waitMs: ({ chargeWaitMs }) => chargeWaitMs,
   admit: admitCharge,
@@ -67,6 +71,7 @@ function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: num
       fingerprint,
       description,
       metadata: metadataOf(order.metadata),
+      fiscalDocuments: order.fiscalDocuments ?? null,
       payerName,
       pixKey: null,
       pixKeyType: null,

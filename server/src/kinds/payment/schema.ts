@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, NullableTime, OneOf, Text, Time, Uuid } from '../../ground/schema.ts';
+import { FiscalDocumentsShown } from '../../money/fiscal-documents.ts';
 import { MetadataShown } from '../../money/metadata.ts';
 import { paymentKinds, paymentStatuses, reasonCodes } from '../../money/payment.ts';
 
@@ -89,6 +90,7 @@ export const PaymentSchema = Type.Object(
     ),
     staticCodeId: Type.Optional(Uuid('Static code that was paid')),
     paymentLinkId: Type.Optional(Uuid('Payment link that it was made by')),
+    fiscalDocuments: Type.Optional(FiscalDocumentsShown),
   },
   { title: 'Payment', examples: [paymentExample] },
 );

@@ -1,3 +1,4 @@
+import type { FiscalDocument } from '../../money/fiscal-documents.ts';
 import type { PaymentKind, PaymentStatus } from '../../money/payment.ts';
 import type { Statement } from '../../ports/sql.ts';
 import type { Receiver } from '../../provider/provider.ts';
@@ -18,6 +19,7 @@ export interface SubjectRow {
   receiver: Receiver | null;
   description: string;
   metadata: Record<string, string> | null;
+  fiscalDocuments: readonly FiscalDocument[] | null;
   endToEnd: string | null;
   /** The merchant's descriptions of its refunds. */
   refunds: { id: string; description: string }[];
@@ -41,6 +43,7 @@ export const pageOfPayments: Statement = {
   name: 'subject_page',
   text: `SELECT id, operation_id AS "operationId", kind, status, amount_cents AS "amountCents", created_at AS "createdAt",
       updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", receiver, description, metadata,
+      fiscal_documents AS "fiscalDocuments",
       end_to_end AS "endToEnd",
       ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
         WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds,
@@ -62,7 +65,7 @@ export const anonymisePayments: Statement = {
   name: 'subject_anonymise',
   text: `UPDATE payment p SET payer_name = CASE WHEN p.payer_name IS NULL THEN NULL ELSE $3 END,
       pix_key = CASE WHEN p.pix_key IS NULL THEN NULL ELSE k.pix_key END, receiver = NULL,
-      description = '', metadata = NULL
+      description = '', metadata = NULL, fiscal_documents = NULL
     FROM (SELECT unnest($2::uuid[]) AS id, unnest($4::bytea[]) AS pix_key) AS k
     WHERE p.account_id = $1 AND p.id = k.id AND p.updated_at < $5
       AND p.status IN ('paid', 'completed', 'failed', 'expired', 'cancelled')

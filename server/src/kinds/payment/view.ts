@@ -86,6 +86,7 @@ export type ShownPayment = Pick<
   | 'paidAt'
   | 'requestKey'
   | 'metadata'
+  | 'fiscalDocuments'
   | 'refundedCents'
   | 'staticCodeId'
   | 'paymentLinkId'
@@ -121,6 +122,7 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   if (payment.metadata !== null) view.metadata = payment.metadata;
   if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
   if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
+  if (payment.fiscalDocuments !== null) view.fiscalDocuments = [...payment.fiscalDocuments];
   return view;
 }
 

@@ -48,7 +48,7 @@ export const subjectCommands: Command[] = [
   {
     name: 'subject anonymise',
     usage: `--account OWNER_ID (--name NAME | --pix-key KEY) --reason R [--years N]`,
-    about: `takes name, Pix key, description, metadata, the texts of refunds and defences and the files of these out of a person's ended payments that are older than N years (${leastYears} at least); money, journals and hashes stay`,
+    about: `takes name, Pix key, description, metadata, fiscal documents, the texts of refunds and defences and the files of these out of a person's ended payments that are older than N years (${leastYears} at least); money, journals and hashes stay`,
     options: {
       account: { type: 'string' },
       name: { type: 'string' },

@@ -1,4 +1,5 @@
 import { type Cell, type CsvForm, csvLine } from '../../ground/csv.ts';
+import { textOfDocuments } from '../../money/fiscal-documents.ts';
 import type { Line } from './line.ts';
 import { localTimeOf } from './period.ts';
 import type { Stretch } from './statement.ts';
@@ -17,6 +18,7 @@ const columns = [
   'balance',
   'metadata',
   'cause',
+  'fiscalDocuments',
 ];
 
 const rowOf = ({ id, seq, at, kind, payment, cause, amountCents, balanceCents }: Line): Cell[] => [
@@ -33,6 +35,7 @@ const rowOf = ({ id, seq, at, kind, payment, cause, amountCents, balanceCents }:
   { cents: balanceCents },
   payment?.metadata ? JSON.stringify(payment.metadata) : null,
   cause,
+  textOfDocuments(payment?.fiscalDocuments),
 ];
 
 /** Amounts in reais with two decimals, times in São Paulo with their offset. */

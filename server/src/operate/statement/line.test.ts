@@ -10,6 +10,7 @@ const payment = (feeCents: number) => ({
   feeCents,
   description: '',
   metadata: null,
+  fiscalDocuments: null,
   payerName: null,
   pixKey: null,
   pixKeyType: null,

@@ -1,4 +1,5 @@
 import type { Movement } from '../../money/decide.ts';
+import type { FiscalDocument } from '../../money/fiscal-documents.ts';
 import type { Metadata } from '../../money/metadata.ts';
 import type { PaymentKind } from '../../money/payment.ts';
 import type { PixKeyType, Receiver } from '../../provider/provider.ts';
@@ -49,6 +50,7 @@ export interface LinePayment {
   endToEnd: string | null;
   requestKey: string;
   metadata: Metadata | null;
+  fiscalDocuments: readonly FiscalDocument[] | null;
 }
 
 export const lineKinds = [

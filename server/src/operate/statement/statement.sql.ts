@@ -74,6 +74,7 @@ const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
       j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
       p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
       p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata,
+      p.fiscal_documents AS "fiscalDocuments",
       h.reason AS "holdReason", h.payment_id IS NOT NULL AS disputed
     FROM journal j LEFT JOIN hold h ON h.account_id = $1 AND h.id = j.subject AND j.template IN ('hold', 'releaseHold') LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
       ON p.operation_id = $2
@@ -126,6 +127,7 @@ function entryOf(row: Row): Entry {
     endToEnd,
     requestKey,
     metadata,
+    fiscalDocuments,
     holdReason,
     disputed,
     ...journal
@@ -144,6 +146,7 @@ function entryOf(row: Row): Entry {
     endToEnd,
     requestKey: requestKey ?? '',
     metadata,
+    fiscalDocuments,
   };
   return { ...journal, hold, payment };
 }

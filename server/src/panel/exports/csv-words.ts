@@ -34,6 +34,7 @@ export const headers = {
   eventId: 'Id do evento',
   expiresAt: 'Válido até',
   fee: 'Tarifa (R$)',
+  fiscalDocuments: 'Documentos fiscais',
   held: 'Bloqueado (R$)',
   id: 'Id',
   ip: 'Endereço IP',

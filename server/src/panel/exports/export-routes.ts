@@ -12,6 +12,7 @@ import { listEvents } from '../../events/log.ts';
 import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
+import { textOfDocuments } from '../../money/fiscal-documents.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -306,6 +307,7 @@ const recordColumns = [
   'endToEnd',
   'requestKey',
   'metadata',
+  'fiscalDocuments',
 ] as const;
 
 const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap<string, string>): Row => [
@@ -326,6 +328,7 @@ const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap
   record.endToEnd ?? null,
   record.requestKey,
   record.metadata ? JSON.stringify(record.metadata) : null,
+  textOfDocuments(record.fiscalDocuments),
 ];
 
 const lineColumns = [

@@ -258,7 +258,7 @@ const recordFilters = {
   to: Type.Optional(Time('Created before')),
   search: Type.Optional(
     Text(
-      'An id, requestKey, end-to-end id or whole Pix key; else part of description, payer or a metadata value',
+      'An id, requestKey, end-to-end id or whole Pix key; else part of description, payer, a metadata value or the key of a fiscal document',
       {
         minLength: 1,
         maxLength: 100,

@@ -19,7 +19,7 @@ export interface RecordSearch {
   fromMs: number | null;
   toMs: number | null;
   below: Place | null;
-  /** In description, the name of payer or receiver or a value of the metadata, in any case; null: everything. */
+  /** In description, the name of payer or receiver, a value of the metadata or the key of a fiscal document, in any case; null: everything. */
   text: string | null;
   minimumCents: number | null;
   maximumCents: number | null;
@@ -56,7 +56,8 @@ const selectRecords: Statement = {
       ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
     WHERE p.status = ANY ($10::text[])
       AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
-        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0))
+        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0)
+        OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($11 IN lower(f->>'key')) > 0))
       AND p.amount_cents >= $12 AND p.amount_cents <= $13
     ORDER BY p.created_at DESC, p.id DESC LIMIT $14`,
 };

@@ -51,6 +51,7 @@ export const payments = defineTable<Payment>({
     history: jsonb.changes,
     command: uuid,
     metadata: jsonb.orNull,
+    fiscalDocuments: jsonb.orNull,
     connection: text.orNull.changes,
     refundedCents: cents.later,
     receiver: jsonb.orNull.later,
