@@ -105,6 +105,8 @@ interface Asked {
   pixKey: string;
   id: string | null;
   status: string | null;
+  /** The code of the last answer that was an error. */
+  refused: string | null;
 }
 
 interface Merchant {
@@ -134,6 +136,8 @@ interface Town {
 }
 
 const environment = 'live';
+/** The highest amount of a charge. */
+const chargeMost = 200_000;
 /** How old the lists of the banks are, until the end. */
 const listLagMs = 15_000;
 /** How old the program takes them to be at most; the difference is the time that a send may be on its way. */
@@ -403,7 +407,16 @@ async function ask(
   pixKey: string,
 ): Promise<Asked> {
   const requestKey = crypto.randomUUID();
-  const one: Asked = { merchant, kind, requestKey, amountCents, pixKey, id: null, status: null };
+  const one: Asked = {
+    merchant,
+    kind,
+    requestKey,
+    amountCents,
+    pixKey,
+    id: null,
+    status: null,
+    refused: null,
+  };
   town.asked.push(one);
   town.figures.requests++;
   await send(town, one);
@@ -429,7 +442,8 @@ async function send(town: Town, one: Asked): Promise<string | null> {
   one.id = id ?? one.id;
   if (id !== undefined) await look(one);
   if (answer.status === 500) town.fault(`${path} was answered 500: ${JSON.stringify(answer.body)}`);
-  return (answer.body?.code as string | undefined) ?? null;
+  one.refused = (answer.body?.code as string | undefined) ?? null;
+  return one.refused;
 }
 
 /** The service's current state of it. */
@@ -464,14 +478,15 @@ async function withdrawAll(town: Town): Promise<void> {
     if (amountCents < 1_000) continue;
     const one: Asked = {
       ...{ merchant, kind: 'transfer', requestKey: crypto.randomUUID(), amountCents },
-      ...{ pixKey: 'complete@simulator.example', id: null, status: null },
+      ...{ pixKey: 'complete@simulator.example', id: null, status: null, refused: null },
     };
     const code = await send(town, one);
     if (code !== null && notTaken.has(code)) continue;
     town.asked.push(one);
     town.figures.requests++;
     town.figures.withdrawnWhole++;
-    await pay(town, await ask(town, merchant, 'charge', amountCents, ''));
+    for (let left = amountCents; left >= 1_000; left -= chargeMost)
+      await pay(town, await ask(town, merchant, 'charge', Math.min(left, chargeMost), ''));
   }
 }
 
@@ -747,8 +762,11 @@ async function judge(town: Town): Promise<void> {
   const banksCents = states.reduce((sum, { truth }) => sum + truth.balanceCents, 0);
   if (booksCents !== banksCents)
     town.fault(`the banks have ${banksCents} and the books ${booksCents}, ${feesCents} of them fees`);
-  const verified = await run(town, ['verify', '--full']);
-  if (verified.code !== 0) town.fault(`verify ended with ${verified.code}: ${verified.text.slice(0, 2_000)}`);
+  const verified = await run<{ checks: { ok: boolean }[] }>(town, ['verify', '--full']);
+  if (verified.code === 0) return;
+  const failed = verified.json?.checks.filter(({ ok }) => !ok);
+  const said = failed ? JSON.stringify(failed) : verified.text;
+  town.fault(`verify ended with ${verified.code}: ${said.slice(0, 2_000)}`);
 }
 
 if (import.meta.main) {
