@@ -16,7 +16,12 @@ import type { BalanceRow, EventRef } from '../../server/src/store/ledger.sql.ts'
 import type { Conditions } from '../../server/src/store/rows/conditions.sql.ts';
 import type { PaymentDisputes } from '../../server/src/store/rows/disputes.sql.ts';
 import type { Hold } from '../../server/src/store/rows/holds.sql.ts';
-import type { CreditedPix, Incident, IncidentCase } from '../../server/src/store/rows/incidents.sql.ts';
+import {
+  type CreditedPix,
+  type Incident,
+  type IncidentCase,
+  isOddMoney,
+} from '../../server/src/store/rows/incidents.sql.ts';
 import type { RefundSum } from '../../server/src/store/rows/refunds.sql.ts';
 import type { KnownReturns } from '../../server/src/store/rows/returns.sql.ts';
 import type { Command, Till, View } from '../../server/src/store/till.ts';
@@ -210,6 +215,12 @@ export class Memory {
             return { accountId, paymentId: payment?.id, refunds } as Row;
           case 'incident_reported_gone':
             return { accountId, paymentId: payment?.id, ids: reportedGone(incidents, resolved) } as Row;
+          case 'incident_odd':
+            return {
+              accountId,
+              paymentId: payment?.id,
+              ids: incidents.filter((one) => isOddMoney(one.kind) && isOpen(one)).map(({ id }) => id),
+            } as Row;
           case 'incident_credited':
             return { accountId, paymentId: payment?.id, pix: credited(this.stored) } as Row;
           case 'incident':

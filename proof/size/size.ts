@@ -434,7 +434,7 @@ async function followed({ runtime }: Stage): Promise<string> {
     return row?.due ?? 0;
   };
   const before = await due();
-  const worker = runWorker(runtime);
+  const worker = runWorker(runtime, 'http://127.0.0.1:3000');
   const outgoing = runDeliveries(runtime, () => true);
   runtime.eventsWritten.listen(outgoing.written);
   const began = performance.now();

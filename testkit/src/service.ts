@@ -142,7 +142,7 @@ export async function openService({
     openPool({ url: database.url, log, name: 'vintem test', size: 3, cell, ...shared });
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log, openCell };
   const runtime = await openRuntime(ground, draining.signal, providersIn(dialect, ground));
-  const working: Worker | null = worker ? runWorker(runtime) : null;
+  const working: Worker | null = worker ? runWorker(runtime, config.publicUrl) : null;
   const outgoing: Outgoing[] = [];
   if (worker)
     runtime.cells.each((cell) => {

@@ -3,17 +3,17 @@ import { plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
-import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
+import { useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead } from '../ui/parts.tsx';
 
 /** The closed days of an operation: each leads from its opening to its closing, and never changes. */
 export function Closes() {
   const words = useWords();
   const { api } = useScope();
-  const { pages } = useOperationPages(
+  const { names, pages } = useOperationPages(
     'closes',
-    (operationId, before: string | null) =>
-      ask(() => api.GET('/closes', { params: { query: { operationId, ...(before && { before }) } } })),
+    (operation, before: string | null) =>
+      ask(() => api.GET('/closes', { params: { query: { ...operation, ...(before && { before }) } } })),
     (last) => last.nextBefore,
   );
   const closes = pages.data?.pages.flatMap((page) => page.closes) ?? [];
@@ -23,9 +23,7 @@ export function Closes() {
         title={words.closes.title}
         lead={words.closes.lead}
         back={{ to: '/extrato', label: words.statement.title }}
-      >
-        <ShownOperation />
-      </PageHead>
+      />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="card scroll" tabIndex={0} aria-label={words.closes.title}>
         <Listed
@@ -38,6 +36,7 @@ export function Closes() {
             <thead>
               <tr>
                 <th scope="col">{words.closes.day}</th>
+                {names && <th scope="col">{words.common.operation}</th>}
                 {columns.map(({ name }) => (
                   <th key={name} scope="col" className="right">
                     {words.closes[name]}
@@ -47,7 +46,7 @@ export function Closes() {
             </thead>
             <tbody>
               {closes.map((close) => (
-                <tr key={close.day}>
+                <tr key={`${close.operationId}${close.day}`}>
                   <td>
                     <strong className="num">{plainDay(close.day)}</strong>
                     <div className="soft" title={`${words.closes.seal}: ${close.head}`}>
@@ -55,6 +54,7 @@ export function Closes() {
                       <span className="mono">{close.head.slice(0, 8)}</span>
                     </div>
                   </td>
+                  {names && <td data-label={words.common.operation}>{names.get(close.operationId)}</td>}
                   {columns.map(({ name, cents }) => (
                     <td key={name} className="right" data-label={words.closes[name]}>
                       <Money cents={cents(close)} />

@@ -6,7 +6,7 @@ import { useWords } from '../text/text.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { partyOf } from '../ui/names.tsx';
-import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
+import { useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, moodOf, PageHead, When } from '../ui/parts.tsx';
 import { DisputeTestMode } from '../ui/test-mode.tsx';
 
@@ -14,20 +14,18 @@ import { DisputeTestMode } from '../ui/test-mode.tsx';
 export function Disputes() {
   const words = useWords();
   const { api } = useScope();
-  const { operationId, pages } = useOperationPages(
+  const { names, pages } = useOperationPages(
     'disputes',
-    (id, below: string | null) =>
+    (operation, below: string | null) =>
       ask(() =>
-        api.GET('/operation-disputes', { params: { query: { operationId: id, ...(below && { below }) } } }),
+        api.GET('/operation-disputes', { params: { query: { ...operation, ...(below && { below }) } } }),
       ),
     (last) => last.nextBelow,
   );
   const disputes = pages.data?.pages.flatMap((page) => page.disputes) ?? [];
   return (
     <>
-      <PageHead title={words.disputes.title} lead={words.disputes.lead}>
-        <ShownOperation />
-      </PageHead>
+      <PageHead title={words.disputes.title} lead={words.disputes.lead} />
       <section className="card" aria-label={words.disputes.title}>
         <Listed
           pages={pages}
@@ -35,7 +33,7 @@ export function Disputes() {
           noMatch={null}
           empty={<Empty icon="warning" title={words.disputes.empty} lead={words.disputes.emptyHint} />}
         >
-          <DisputeTable disputes={disputes} operationId={operationId} />
+          <DisputeTable disputes={disputes} names={names} />
           <MoreFoot pages={pages} />
         </Listed>
       </section>
@@ -44,13 +42,14 @@ export function Disputes() {
 }
 
 /** Each dispute, and below it what test mode does to it. */
-function DisputeTable({ disputes, operationId }: { disputes: Dispute[]; operationId: string | undefined }) {
+function DisputeTable({ disputes, names }: { disputes: Dispute[]; names: Map<string, string> | null }) {
   const words = useWords();
   return (
     <table className="table folding">
       <thead>
         <tr>
           <th scope="col">{words.disputes.payment}</th>
+          {names && <th scope="col">{words.common.operation}</th>}
           <th scope="col">{words.disputes.state}</th>
           <th scope="col">{words.disputes.deadline}</th>
           <th scope="col" className="right">
@@ -70,14 +69,12 @@ function DisputeTable({ disputes, operationId }: { disputes: Dispute[]; operatio
       <tbody>
         {disputes.map((one) => (
           <Fragment key={one.id}>
-            <DisputeRow dispute={one} />
-            {operationId && (
-              <DisputeTestMode
-                dispute={one}
-                operationId={operationId}
-                name={(one.payment && partyOf(one.payment)) || one.endToEnd}
-              />
-            )}
+            <DisputeRow dispute={one} operation={names?.get(one.operationId)} />
+            <DisputeTestMode
+              dispute={one}
+              operationId={one.operationId}
+              name={(one.payment && partyOf(one.payment)) || one.endToEnd}
+            />
           </Fragment>
         ))}
       </tbody>
@@ -85,7 +82,7 @@ function DisputeTable({ disputes, operationId }: { disputes: Dispute[]; operatio
   );
 }
 
-function DisputeRow({ dispute }: { dispute: Dispute }) {
+function DisputeRow({ dispute, operation }: { dispute: Dispute; operation: string | undefined }) {
   const words = useWords();
   const { payment } = dispute;
   return (
@@ -100,6 +97,7 @@ function DisputeRow({ dispute }: { dispute: Dispute }) {
           </div>
         )}
       </td>
+      {operation !== undefined && <td className="off">{operation}</td>}
       <td>
         <span className={`status ${moodOf(dispute.status)}`}>{words.disputes.states[dispute.status]}</span>
       </td>
@@ -127,7 +125,7 @@ function DisputeRow({ dispute }: { dispute: Dispute }) {
 
 const dayMs = 86_400_000;
 
-function Deadline({ at, ended }: { at: string | null; ended: boolean }) {
+export function Deadline({ at, ended }: { at: string | null; ended: boolean }) {
   const words = useWords();
   if (at === null) return <span className="soft">{words.disputes.noDeadline}</span>;
   const leftMs = Date.parse(at) - Date.now();

@@ -7,9 +7,11 @@ import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
+import { DefenceOf } from '../ui/defence.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import { Deadline } from './disputes.tsx';
 
 /** Days that the address asks for. */
 const dayCount = (dias: string | undefined): number => periods.find((one) => String(one) === dias) ?? 30;
@@ -34,7 +36,12 @@ export function Home() {
   const shown = data?.operations.filter((one) => operationId === null || one.id === operationId) ?? [];
   return (
     <>
-      <PageHead title={words.home.title} {...(account.name ? { lead: account.name } : {})}>
+      <PageHead
+        title={words.home.title}
+        lead={[account.name, data && words.common.updatedAt(time(data.at, language))]
+          .filter(Boolean)
+          .join(' · ')}
+      >
         {may('transfers') && (
           <Button variant="default" component={Link} to="/transferencias/nova">
             {words.transfers.new}
@@ -56,12 +63,10 @@ export function Home() {
       ) : (
         <div className="stack">
           <Warnings data={data} />
+          <Deadlines disputes={data.disputes} />
           <FirstSteps data={data} />
           <Balances operations={shown} />
           <Holds data={data} operations={shown} />
-          <div className="soft" style={{ fontSize: 13, marginTop: -8 }}>
-            {words.common.updatedAt(time(data.at, language))}. {words.home.stale}
-          </div>
           <Attention data={data} />
           <DayChart
             days={data.days}
@@ -204,10 +209,44 @@ function HoldReason({ reason }: { reason: string }) {
   );
 }
 
+/** Acts that end by a date, the next one first: home begins with them. */
+function Deadlines({ disputes }: Pick<Overview, 'disputes'>) {
+  const words = useWords();
+  if (disputes.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="deadlines">
+      <div className="cardhead">
+        <h2 id="deadlines">{words.home.deadlines}</h2>
+        <span className="soft">{words.home.disputesTitle(disputes.length)}</span>
+      </div>
+      <p className="soft" style={{ margin: '2px 0 6px' }}>
+        {words.home.disputesAbout}
+      </p>
+      <ul className="moves">
+        {disputes.map((one) => (
+          <li key={one.id} className="keyrow">
+            <span style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
+              <PaymentName id={one.paymentId} names={one.payment} />
+              <span className="soft" style={{ display: 'block', fontSize: 13 }}>
+                <Deadline at={one.deadlineAt} ended={false} />
+              </span>
+            </span>
+            <span className="due">
+              <Money cents={one.amountCents} />
+              <DefenceOf dispute={one} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Attention({ data }: { data: Overview }) {
   const words = useWords();
-  const { unknown, incidents } = data;
+  const { unknown, incidents, disputes } = data;
   if (unknown.length === 0 && incidents.length === 0) {
+    if (disputes.length > 0) return null;
     return (
       <p className="soft" style={{ display: 'flex', gap: 8, alignItems: 'center', margin: 0 }}>
         <span className="plus">

@@ -5,18 +5,18 @@ import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
 import { PaymentLines } from '../ui/names.tsx';
-import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
+import { useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 
 /** The ledger of an operation, entry by entry: what stands behind the statement. */
 export function Journal() {
   const words = useWords();
   const { api } = useScope();
-  const { operationId, pages } = useOperationPages(
+  const { operationId, names, pages } = useOperationPages(
     'journal',
-    (id, below: number | null) =>
+    (operation, below: string | null) =>
       ask(() =>
-        api.GET('/journal', { params: { query: { operationId: id, limit: 50, ...(below && { below }) } } }),
+        api.GET('/journal', { params: { query: { ...operation, limit: 50, ...(below && { below }) } } }),
       ),
     (last) => last.nextBelow,
   );
@@ -27,9 +27,7 @@ export function Journal() {
         title={words.statement.journal}
         lead={words.statement.journalLead}
         back={{ to: '/extrato', label: words.statement.title }}
-      >
-        <ShownOperation />
-      </PageHead>
+      />
       <section className="card">
         <Listed
           pages={pages}
@@ -37,15 +35,15 @@ export function Journal() {
           noMatch={null}
           empty={<Empty icon="statement" title={words.statement.journalEmpty} />}
         >
-          <JournalTable lines={lines} />
-          {operationId && <ListFoot file="journal.csv" filters={{ operationId }} pages={pages} />}
+          <JournalTable lines={lines} names={names} />
+          <ListFoot file="journal.csv" filters={{ operationId: operationId ?? undefined }} pages={pages} />
         </Listed>
       </section>
     </>
   );
 }
 
-function JournalTable({ lines }: { lines: JournalLine[] }) {
+function JournalTable({ lines, names }: { lines: JournalLine[]; names: Map<string, string> | null }) {
   const words = useWords();
   return (
     <table className="table folding journal">
@@ -53,6 +51,7 @@ function JournalTable({ lines }: { lines: JournalLine[] }) {
         <tr>
           <th scope="col">{words.detail.line}</th>
           <th scope="col">{words.statement.party}</th>
+          {names && <th scope="col">{words.common.operation}</th>}
           <th scope="col" className="right">
             {words.detail.available}
           </th>
@@ -72,14 +71,18 @@ function JournalTable({ lines }: { lines: JournalLine[] }) {
       </thead>
       <tbody>
         {lines.map((line) => (
-          <JournalRow key={line.seq} line={line} />
+          <JournalRow
+            key={`${line.operationId}${line.seq}`}
+            line={line}
+            operation={names?.get(line.operationId)}
+          />
         ))}
       </tbody>
     </table>
   );
 }
 
-function JournalRow({ line }: { line: JournalLine }) {
+function JournalRow({ line, operation }: { line: JournalLine; operation: string | undefined }) {
   const words = useWords();
   const name = words.detail.lines[line.template] ?? line.template;
   return (
@@ -96,6 +99,7 @@ function JournalRow({ line }: { line: JournalLine }) {
       <td className="wide">
         <PaymentLines names={line.payment} />
       </td>
+      {operation !== undefined && <td className="off">{operation}</td>}
       <td className="right">
         <SignedMoney cents={line.availableCents} />
       </td>

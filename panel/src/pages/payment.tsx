@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
-import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
+import { money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -14,6 +14,7 @@ import {
   Copy,
   endedWithoutMoney,
   Money,
+  moodOf,
   PageHead,
   Rows,
   Status,
@@ -24,6 +25,7 @@ import {
 import { ReceiverLines } from '../ui/receivers.tsx';
 import { lastFiltersOf } from '../ui/records.tsx';
 import { RefundsOf } from '../ui/refunds.tsx';
+import { DisputesOf, Marks, NetEffect, StorySteps, useStory } from '../ui/story.tsx';
 import { TestMode } from '../ui/test-mode.tsx';
 import { NotFound } from './not-found.tsx';
 
@@ -67,6 +69,7 @@ export function PaymentPage() {
               <ChargeCode id={id} />
             </section>
           )}
+          <DisputesOf disputes={data.disputes} />
           {charge && <RefundsOf charge={record} />}
           <TestMode payment={record} />
           <Ledger data={data} />
@@ -127,10 +130,14 @@ function PaymentCard({ data }: { data: Detail }) {
   const { record } = data;
   return (
     <section className="card">
-      <Status status={record.status} kind={record.kind} />
+      <div className="marks">
+        <Status status={record.status} kind={record.kind} />
+        <Marks data={data} />
+      </div>
       <p className="big num" style={{ margin: '2px 0 14px' }}>
         {money(record.amountCents)}
       </p>
+      <NetEffect data={data} />
       {record.status === 'unknown' && record.kind !== 'deposit' && (
         <p className="soft">{words.transfers.unknownLead}</p>
       )}
@@ -281,7 +288,6 @@ function causeText({ status, cause }: Step, words: Words): string {
         : actor === 'person'
           ? words.detail.byPerson(name)
           : null;
-  if (cause.by === 'operator' && name !== null) return words.detail.byOperator(name);
   if (cause.by === 'api') return who ?? how;
   if (cause.by === 'cancel') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
@@ -291,22 +297,21 @@ function causeText({ status, cause }: Step, words: Words): string {
 }
 
 function Timeline({ data }: { data: Detail }) {
-  const { words, language } = useText();
-  return (
-    <ol className="timeline">
-      {data.history.map((step) => (
-        <li key={`${step.status}${step.at}`}>
-          <Status status={step.status} kind={data.record.kind} />
-          <div className="soft" style={{ fontSize: 14 }}>
-            <time dateTime={step.at} className="num">
-              {dateTimeSeconds(step.at, language)}
-            </time>{' '}
-            · {causeText(step, words)}
-          </div>
-        </li>
-      ))}
-    </ol>
-  );
+  const words = useWords();
+  const { kind } = data.record;
+  const states = data.history.map((step, at) => ({
+    at: step.at,
+    key: `${step.status}${step.at}`,
+    mood: moodOf(step.status),
+    title:
+      at === 0 && step.status === 'unknown' ? (
+        <span className="status rest">{words.story.created}</span>
+      ) : (
+        <Status status={step.status} kind={kind} />
+      ),
+    about: causeText(step, words),
+  }));
+  return <StorySteps steps={useStory(data, states)} />;
 }
 
 function Ledger({ data }: { data: Detail }) {
@@ -332,13 +337,13 @@ function Ledger({ data }: { data: Detail }) {
                   {words.detail.reserved}
                 </th>
                 <th scope="col" className="right">
-                  {words.detail.balanceAfter}
+                  {words.detail.held}
                 </th>
               </tr>
             </thead>
             <tbody>
               {data.lines.map((line) => (
-                <tr key={line.seq}>
+                <tr key={`${line.seq}${line.template}`}>
                   <td>{words.detail.lines[line.template] ?? line.template}</td>
                   <td className="right" data-label={words.detail.available}>
                     <Money cents={line.availableCents} />
@@ -346,8 +351,8 @@ function Ledger({ data }: { data: Detail }) {
                   <td className="right" data-label={words.detail.reserved}>
                     <Money cents={line.reservedCents} />
                   </td>
-                  <td className="right" data-label={words.detail.balanceAfter}>
-                    <Money cents={line.balanceAfterCents} />
+                  <td className="right" data-label={words.detail.held}>
+                    <Money cents={line.heldCents} />
                   </td>
                 </tr>
               ))}

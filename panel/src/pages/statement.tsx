@@ -2,22 +2,22 @@ import { Button } from '@mantine/core';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
-import { money, plainDay } from '../format.ts';
+import { money, plainDay, shortDateTime } from '../format.ts';
 import { queries } from '../queries.ts';
-import { overviewQuery, useScope, type View } from '../session.tsx';
+import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
-import { type Names, PaymentLines } from '../ui/names.tsx';
-import { ShownOperation, shownAmong, useShownOperation } from '../ui/operation-field.tsx';
-import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
+import { type Names, partyOf } from '../ui/names.tsx';
+import { useOperationNames, useShownOperation } from '../ui/operation-field.tsx';
+import { Empty, Money, PageHead, SignedMoney } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
-function filterOf(operationId: string, search: PeriodSearch) {
+function filterOf(operationId: string | null, search: PeriodSearch) {
   const { de, ate } = daysOf(search, 'mes');
-  return { operationId, ...(de && { from: de }), ...(ate && { to: ate }) };
+  return { ...(operationId && { operationId }), ...(de && { from: de }), ...(ate && { to: ate }) };
 }
 
-function statementQuery({ api, account }: View, operationId: string, search: PeriodSearch) {
+function statementQuery({ api, account }: View, operationId: string | null, search: PeriodSearch) {
   const query = filterOf(operationId, search);
   return infiniteQueryOptions({
     queryKey: [account.id, 'statement', query],
@@ -27,18 +27,18 @@ function statementQuery({ api, account }: View, operationId: string, search: Per
           params: { query: { ...query, limit: 50, ...(pageParam && { below: pageParam }) } },
         }),
       ),
-    initialPageParam: null as number | null,
+    initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextBelow,
   });
 }
 
 /** The queries of the statement. */
 export async function readStatement(view: View, search: PeriodSearch & { operacao?: string }): Promise<void> {
-  const overview = overviewQuery(view, true);
-  await queries.prefetchQuery(overview);
-  const operations = queries.getQueryData(overview.queryKey)?.operations ?? [];
-  const operation = shownAmong(operations, view.operationId, search.operacao);
-  if (operation) await queries.prefetchInfiniteQuery(statementQuery(view, operation.id, search));
+  const operationId = search.operacao ?? view.operationId;
+  await Promise.all([
+    queries.prefetchQuery(overviewQuery(view, true)),
+    queries.prefetchInfiniteQuery(statementQuery(view, operationId, search)),
+  ]);
 }
 
 /** The changes of the balance in a period, in the form that bookkeepers read. */
@@ -47,19 +47,19 @@ export function Statement() {
   const scope = useScope();
   const search = useSearch({ strict: false }) as PeriodSearch;
   const navigate = useNavigate();
-  const operation = useShownOperation();
+  const operationId = useShownOperation();
+  const names = useOperationNames(operationId);
   const { de, ate } = daysOf(search, 'mes');
-  const query = filterOf(operation?.id ?? '', search);
-  const pages = useInfiniteQuery({
-    ...statementQuery(scope, operation?.id ?? '', search),
-    enabled: operation !== undefined,
-  });
+  const query = filterOf(operationId, search);
+  const pages = useInfiniteQuery(statementQuery(scope, operationId, search));
+  // A file for programs or on paper is of one operation, as an account of a bank.
+  const operations = useOverview(true).data?.operations ?? [];
+  const only = operationId ?? operations[0]?.id;
   const first = pages.data?.pages[0];
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
   return (
     <>
       <PageHead title={words.statement.title} lead={words.statement.lead}>
-        <ShownOperation />
         <Button component={Link} to="/extrato/fechamentos" variant="default">
           {words.closes.title}
         </Button>
@@ -76,12 +76,18 @@ export function Statement() {
               onSearch={(period) => void navigate({ to: '/extrato', search: period, replace: true })}
             />
             <div className="files wide">
-              <FileLink file="statement.pdf" filters={query}>
-                PDF
-              </FileLink>
-              <FileLink file="statement.ofx" filters={query}>
-                OFX
-              </FileLink>
+              {operationId === null && names ? (
+                <span className="soft">{words.statement.filesOfOne}</span>
+              ) : (
+                <>
+                  <FileLink file="statement.pdf" filters={{ ...query, operationId: only }}>
+                    PDF
+                  </FileLink>
+                  <FileLink file="statement.ofx" filters={{ ...query, operationId: only }}>
+                    OFX
+                  </FileLink>
+                </>
+              )}
               <FileLink file="statement.csv" filters={query}>
                 {words.common.exportCsv}
               </FileLink>
@@ -102,7 +108,7 @@ export function Statement() {
               )
             }
           >
-            <Lines lines={lines} />
+            <Lines lines={folded(lines)} names={names} />
             <MoreFoot pages={pages} />
           </Listed>
         </section>
@@ -174,6 +180,7 @@ function Sums({
 
 interface Line {
   id: string;
+  operationId: string;
   at: string;
   kind: string;
   cause: string | null;
@@ -184,45 +191,75 @@ interface Line {
   payment: Names | null;
 }
 
-function Lines({ lines }: { lines: readonly Line[] }) {
+interface Row extends Line {
+  /** Of the movement; null: the line has none, or is one. */
+  feeCents: number | null;
+}
+
+/** A fee stands on the line of its Pix; the balance is the one after both. */
+function folded(lines: readonly Line[]): Row[] {
+  const rows: Row[] = [];
+  for (const line of lines) {
+    const fee = rows.at(-1);
+    if (fee && fee.id === `${line.id}-fee` && fee.operationId === line.operationId) {
+      rows.pop();
+      rows.push({ ...line, balanceCents: fee.balanceCents, feeCents: fee.amountCents });
+    } else rows.push({ ...line, feeCents: null });
+  }
+  return rows;
+}
+
+function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, string> | null }) {
   const words = useWords();
   return (
-    <table className="table folding statement">
+    <table className="table folding dense statement">
       <thead>
         <tr>
+          <th scope="col">{words.common.date}</th>
           <th scope="col">{words.detail.line}</th>
           <th scope="col">{words.statement.party}</th>
+          {names && <th scope="col">{words.common.operation}</th>}
           <th scope="col" className="right">
-            {words.common.amount}
+            {words.statement.debit}
+          </th>
+          <th scope="col" className="right">
+            {words.statement.credit}
           </th>
           <th scope="col" className="right">
             {words.detail.balanceAfter}
-          </th>
-          <th scope="col" className="right">
-            {words.common.date}
           </th>
         </tr>
       </thead>
       <tbody>
         {lines.map((line) => (
-          <LineRow key={line.id} line={line} />
+          <LineRow
+            key={`${line.operationId}${line.id}`}
+            line={line}
+            operation={names?.get(line.operationId)}
+          />
         ))}
       </tbody>
     </table>
   );
 }
 
-/** A fee says nothing more than what it is: the line beside it says whose it was. */
-function LineRow({ line }: { line: Line }) {
-  const words = useWords();
+/** A fee without its movement, on a page of its own, says nothing more than what it is. */
+function LineRow({ line, operation }: { line: Row; operation: string | undefined }) {
+  const { words, language } = useText();
   const isFee = /_fee(_cancelled)?$/.test(line.kind);
   const name =
     words.statement.caused[`${line.kind}_${line.cause}`] ??
     words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ??
     line.kind;
+  const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
   return (
     <tr {...(line.paymentId && { className: 'link' })}>
-      <td>
+      <td className="soft">
+        <time dateTime={line.at} className="num">
+          {shortDateTime(line.at, language)}
+        </time>
+      </td>
+      <td className="cut" title={name}>
         {line.paymentId === null ? (
           name
         ) : (
@@ -230,20 +267,26 @@ function LineRow({ line }: { line: Line }) {
             {name}
           </Link>
         )}
+        {line.feeCents !== null && (
+          <span className="soft"> · {words.statement.withFee(money(Math.abs(line.feeCents)))}</span>
+        )}
       </td>
-      <td className="wide">
-        <PaymentLines names={isFee ? null : line.payment} />
-        {line.payment === null && line.reason}
+      <td className="cut" title={party ?? undefined}>
+        {party}
       </td>
-      <td className="right">
-        <SignedMoney cents={line.amountCents} />
-      </td>
+      {operation !== undefined && (
+        <td className="off cut" title={operation}>
+          {operation}
+        </td>
+      )}
+      <td className="right">{line.amountCents < 0 && <Money cents={line.amountCents} />}</td>
+      <td className="right">{line.amountCents > 0 && <SignedMoney cents={line.amountCents} />}</td>
       <td className="right">
         <strong className="num">{money(line.balanceCents)}</strong>
-      </td>
-      <td className="right soft">
-        <When at={line.at} />
       </td>
     </tr>
   );
 }
+
+/** Who, and what for, on one line. */
+const lineOf = (names: Names): string => [partyOf(names), names.description].filter(Boolean).join(' · ');

@@ -145,7 +145,8 @@ export function FileLink({
     separator: language === 'en' ? 'comma' : 'semicolon',
     bom: 'yes',
   });
-  for (const [name, value] of Object.entries(filters)) query.set(name, String(value));
+  for (const [name, value] of Object.entries(filters))
+    if (value !== undefined) query.set(name, String(value));
   return (
     <Button
       component="a"

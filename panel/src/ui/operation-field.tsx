@@ -36,58 +36,42 @@ export function OperationField({
 }
 
 /**
- * The operation that a page of one operation shows: the one chosen at the top, else the main one. An address may name another
- * (`?operacao=`), which is then the chosen one: there is one selector.
+ * The operation that a page shows: the one chosen at the top; null: all of them. An address may name another (`?operacao=`), which is then
+ * the chosen one: there is one selector.
  */
-export function useShownOperation() {
+export function useShownOperation(): string | null {
   const { operationId, chooseOperation } = useScope();
   const { operacao } = useSearch({ strict: false }) as { operacao?: string };
-  const operations = useOverview(true).data?.operations ?? [];
-  const named = operations.find((one) => one.id === operacao);
-  const shown = shownAmong(operations, operationId, operacao);
-  const isNamed = named !== undefined && named.id !== operationId;
+  const isNamed = operacao !== undefined && operacao !== operationId;
   useEffect(() => {
-    if (isNamed) chooseOperation(named.id);
-  }, [isNamed, named, chooseOperation]);
-  return shown;
+    if (isNamed) chooseOperation(operacao);
+  }, [isNamed, operacao, chooseOperation]);
+  return operacao ?? operationId;
 }
 
-/** The one that the address names, the one chosen at the top, or the main one. */
-export const shownAmong = (
-  operations: Overview['operations'],
-  chosen: string | null,
-  named: string | undefined,
-) =>
-  operations.find((one) => one.id === named) ??
-  operations.find((one) => one.id === chosen) ??
-  operations.find((one) => one.isDefault);
+/** The names of the operations by id, where several are shown; null: there is one, and a page does not repeat its name. */
+export function useOperationNames(shown: string | null): Map<string, string> | null {
+  const operations = useOverview(true).data?.operations ?? [];
+  return shown === null && operations.length > 1
+    ? new Map(operations.map(({ id, name }) => [id, name]))
+    : null;
+}
 
-/** Pages of what belongs to the operation shown: each is asked for by the place at which the one before it ended. */
+/** Pages of what belongs to the operations shown: each is asked for by the place at which the one before it ended. */
 export function useOperationPages<Page, Place extends string | number>(
   what: string,
-  read: (operationId: string, place: Place | null) => Promise<Page>,
+  read: (operation: { operationId?: string }, place: Place | null) => Promise<Page>,
   next: (last: Page) => Place | null,
 ) {
   const { account } = useScope();
-  const operationId = useShownOperation()?.id;
+  const operationId = useShownOperation();
   const pages = useInfiniteQuery({
     queryKey: [account.id, what, operationId],
-    enabled: operationId !== undefined,
-    queryFn: ({ pageParam }) => read(operationId ?? '', pageParam as Place | null),
+    queryFn: ({ pageParam }) => read(operationId ? { operationId } : {}, pageParam as Place | null),
     initialPageParam: null as Place | null,
     getNextPageParam: (last: Page) => next(last),
   });
-  return { operationId, pages };
-}
-
-/** Says which operation is shown where all of them are chosen. */
-export function ShownOperation() {
-  const words = useWords();
-  const { operationId } = useScope();
-  const operations = useOverview(true).data?.operations ?? [];
-  const shown = useShownOperation();
-  if (operationId !== null || operations.length < 2 || !shown) return null;
-  return <p className="soft">{words.statement.onlyOf(shown.name)}</p>;
+  return { operationId, names: useOperationNames(operationId), pages };
 }
 
 const mainOf = (data: Overview | undefined): string =>

@@ -16,17 +16,21 @@ function NavItem({
   icon,
   children,
   exact,
+  count = 0,
 }: {
   to: string;
   icon: IconName;
   children: ReactNode;
   exact?: boolean;
+  /** Beside the name; zero: nothing. */
+  count?: number;
 }) {
   return (
     <li>
       <Link to={to} className="navlink" activeOptions={{ exact: exact ?? false }}>
         <Icon name={icon} />
         {children}
+        {count > 0 && <span className="navcount num">{count}</span>}
       </Link>
     </li>
   );
@@ -35,6 +39,7 @@ function NavItem({
 function Navigation() {
   const { words } = useText();
   const { account, may } = useScope();
+  const open = useOverview(true).data?.disputes.length ?? 0;
   return (
     <nav aria-label={words.nav.main}>
       <ul className="navlist">
@@ -53,7 +58,7 @@ function Navigation() {
         <NavItem to="/extrato" icon="statement">
           {words.nav.statement}
         </NavItem>
-        <NavItem to="/contestacoes" icon="warning">
+        <NavItem to="/contestacoes" icon="warning" count={open}>
           {words.nav.disputes}
         </NavItem>
         <NavItem to="/conciliacao" icon="scale">

@@ -76,7 +76,7 @@ export function DisputeTestMode({
   if (!account.test || !may('simulate') || !(open || act.done)) return null;
   return (
     <tr>
-      <td className="wide" colSpan={7}>
+      <td className="wide" colSpan={8}>
         {open && (
           <details className="technical" style={{ margin: 0 }}>
             <summary aria-label={words.playOf(name)}>{words.play}</summary>

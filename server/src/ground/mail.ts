@@ -15,7 +15,7 @@ export interface MailText {
   subject: string;
   /**
    * Plain text. Blocks stand between empty lines; one whose lines are all `  Label   value` is a table, one with nothing but an address a
-   * link, `Label: 123456` a code. The HTML part is made from it, so that both parts say the same.
+   * link, `Label: https://…` a button, `Label: 123456` a code. The HTML part is made from it, so that both parts say the same.
    */
   text: string;
 }

@@ -118,7 +118,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const service = await parts;
     if (ending.aborted) return;
     const runtime = await openRunning(service, context, running, ending);
-    const worker = service.runWorker(runtime);
+    const worker = service.runWorker(runtime, config.publicUrl);
     running.worker = worker;
     const api = await service.runApi(runtime, config);
     running.api = api;
@@ -152,7 +152,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      const worker = service.runWorker(runtime);
+      const worker = service.runWorker(runtime, config.publicUrl);
       running.worker = worker;
       running.outgoing = runDeliveries(service, runtime, worker, context.databaseUrl);
       say('vintem worker ready');

@@ -61,7 +61,8 @@ const restMs = {
   connections: 2_000,
 };
 
-export function runWorker(home: Runtime): Worker {
+/** @param publicUrl where people of accounts find their panel */
+export function runWorker(home: Runtime, publicUrl: string): Worker {
   const stopping = new AbortController();
   const clockOffset = watchClock(home, stopping.signal);
   const inbound = createInbound(home);
@@ -79,7 +80,7 @@ export function runWorker(home: Runtime): Worker {
   ends.push(
     home.cells.each((cell) => {
       const woken = restUntil(cell.wake);
-      cellLoops(begin, cell);
+      cellLoops(begin, cell, publicUrl);
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
       const end = cell.connections.each((provider) => {
         followUps.push(paymentLoops(begin, cell, provider, woken));
@@ -180,14 +181,14 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
 }
 
 /** Jobs of a cell's payments, whatever their connections. */
-function cellLoops(begin: Begin, runtime: Runtime): void {
+function cellLoops(begin: Begin, runtime: Runtime, publicUrl: string): void {
   const { cell } = runtime;
   begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
   begin('drafts', () => expireDrafts(runtime), { cell });
   begin('links', () => stepLinks(runtime), { cell });
   begin('soldLinks', () => stepSoldLinks(runtime), { cell });
   begin('payerReturns', () => stepPayerReturns(runtime), { cell });
-  begin('alerts', createAlerts(runtime).step, { cell });
+  begin('alerts', createAlerts(runtime, publicUrl).step, { cell });
   begin('cellRetention', () => stepCellRetention(runtime), { cell });
   begin('testClocks', () => stepTestClocks(runtime), { cell });
 }

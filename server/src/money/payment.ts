@@ -179,7 +179,11 @@ export type Notice =
   /** The static code was retired before; its paper is still paid. */
   | 'code_retired'
   /** The merchant asked to cancel the charge; shown until it has ended. */
-  | 'cancel_requested';
+  | 'cancel_requested'
+  /** A person has decided about money that a charge received beside what it asked for: to the balance, back to the payer, or to neither. */
+  | 'odd_credited'
+  | 'odd_returned'
+  | 'odd_kept';
 
 export type PaymentReason =
   | ReasonCode

@@ -148,12 +148,12 @@ test('a worker whose clock is wrong claims nothing, not even in its first moment
   const merchant = await service.newMerchant();
   await merchant.receive(3000);
   const id = await leave(service, merchant, 'complete');
-  const wrong = runWorker(later(service.runtime, 3_600_000));
+  const wrong = runWorker(later(service.runtime, 3_600_000), 'http://127.0.0.1:3000');
   await new Promise((done) => setTimeout(done, 800));
   await wrong.stop();
   expect(await intentOf(service, id)).toMatchObject({ state: 'ready', attempt: 0 });
   expect(await service.simulator.payout(id)).toBeUndefined();
-  const right = runWorker(service.runtime);
+  const right = runWorker(service.runtime, 'http://127.0.0.1:3000');
   await until(async () => (await statusOf(service, id)) === 'completed');
   await right.stop();
 });

@@ -1,10 +1,11 @@
 import { mailsTo } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { deliver, later, leave, receivedItem } from '@vintem/testkit/settlement.ts';
+import { deliver, fillQueryLimit, later, leave, receivedItem } from '@vintem/testkit/settlement.ts';
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
+import { stepDisputes } from '../../src/jobs/poll.ts';
 import { createUnknownTransferAlerts } from '../../src/jobs/unknown-transfer-alerts.ts';
 import { createAlerts } from '../../src/operate/accounts/alerts.ts';
 
@@ -21,7 +22,11 @@ const mail: Mail = {
     letters.push(letter);
   },
 };
-const round = () => createAlerts({ sql: service.database.sql, clock, mail, log: createLog('silent') }).step();
+const round = () =>
+  createAlerts(
+    { sql: service.database.sql, clock, mail, log: createLog('silent') },
+    'https://pix.example',
+  ).step();
 
 beforeAll(async () => {
   service = await openService({ worker: false });
@@ -134,4 +139,30 @@ test('a mail reports a large transfer of a key to the people who move money, at 
   expect(mails).toHaveLength(1);
   expect(mails[0]).toContain(large.body.id);
   expect(mails[0]).toContain('R$ 5.000,00');
+});
+
+test('A mail about a dispute names the payer, what was sold and the deadline, and its button leads to the payment', async () => {
+  letters.length = 0;
+  const shop = await service.newMerchant();
+  const owner = await person(shop.ownerId, 'owner');
+  const id = await shop.paidCharge({
+    amountCents: 32_000,
+    payerName: 'Lia Prado',
+    description: 'Bolo de festa',
+  });
+  await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
+  await fillQueryLimit(service);
+  await stepDisputes(service.runtime, provider);
+  clock.skip(3_600_000);
+  await round();
+  const letter = letters.find(({ to }) => to === owner);
+  expect(letter?.['pt-BR'].subject).toBe('contestação de R$ 320,00 de Lia Prado (MED)');
+  expect(letter?.['pt-BR'].text).toMatch(
+    /Pagador +Lia Prado\n +Descrição +Bolo de festa\n +Valor +R\$ 320,00\n[\s\S]*Defesa até/,
+  );
+  expect(letter?.['pt-BR'].text).toContain(`Escrever a defesa: https://pix.example/pagamentos/${id}\n`);
+  expect(letter?.en.text).toContain(`Write the defence: https://pix.example/pagamentos/${id}\n`);
 });

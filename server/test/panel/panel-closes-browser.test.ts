@@ -62,7 +62,7 @@ describe('before anything happened', () => {
     await open('/extrato/fechamentos', 'Fechamentos');
     await page.getByText('Nenhum dia fechado ainda.').waitFor();
     await open('/contestacoes', 'Contestações');
-    await page.getByText('Nenhuma contestação nesta operação.').waitFor();
+    await page.getByText('Nenhuma contestação.').waitFor();
   });
 });
 
@@ -79,6 +79,21 @@ describe('a dispute', () => {
     await inspect(page, 'contestacoes');
     await row.getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: 'Cobrança' }).waitFor();
+    await page.getByText('Contestada', { exact: true }).waitFor();
+    await page.getByText('Contestação (MED) de R$ 50,00: valor bloqueado').waitFor();
+    await page.getByRole('button', { name: 'Escrever defesa' }).waitFor();
+    await page.getByText(/Recebido R\$\s75,00 − .*bloqueado R\$\s50,00 = R\$\s/).waitFor();
+    await inspect(page, 'pagamento-contestado');
+  });
+
+  test('stands first at home, with its deadline, and in the menu as a count', async () => {
+    await open('/', 'Início');
+    const attention = page.getByRole('region', { name: 'Prazos' });
+    await attention.getByText('1 contestação (MED) aberta').waitFor();
+    await attention.getByText(/faltam? \d+ dias?|menos de um dia/).waitFor();
+    await attention.getByRole('button', { name: 'Escrever defesa' }).waitFor();
+    await page.getByRole('link', { name: 'Contestações 1' }).waitFor();
+    await inspect(page, 'inicio-contestacao');
   });
 
   test('is answered once, and shows what became of the defence', async () => {

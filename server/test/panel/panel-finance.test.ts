@@ -261,7 +261,7 @@ describe('the statement', () => {
     const rows = csv.body.trimEnd().split('\r\n').slice(1);
     expect(rows.length).toBe(lines.length);
     const sum = (cents: number[]) => cents.reduce((total, one) => total + one, 0);
-    expect(sum(rows.map((row: string) => centsOf(row.split(';').at(-5) ?? '')))).toBe(closingBalanceCents);
+    expect(sum(rows.map((row: string) => centsOf(row.split(';').at(-6) ?? '')))).toBe(closingBalanceCents);
     const ofx = await file('ofx');
     expect(sum([...ofx.body.matchAll(/<TRNAMT>(.*)\r/g)].map(([, one]) => centsOf(one)))).toBe(
       closingBalanceCents,

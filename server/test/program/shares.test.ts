@@ -103,7 +103,7 @@ test('a worker sends nothing in a cell of another one, and does so once that one
   await service.database.admin('DELETE FROM worker');
   const another = join();
   await another.shares.read;
-  const worker = runWorker(service.runtime);
+  const worker = runWorker(service.runtime, 'http://127.0.0.1:3000');
   // Accepted payments are left to the loops, as by an `api` in a process of its own.
   for (const { senders } of cells) senders.clear();
   const inShares = () => cells.filter(({ cell }) => worker.shares.has(cell)).length + cellsOf(another).length;
@@ -127,7 +127,7 @@ test('a worker sends nothing in a cell of another one, and does so once that one
 test('several workers in one cell send each payment once', async () => {
   const [home, second] = cells as [Runtime, Runtime];
   await service.database.admin('DELETE FROM worker');
-  const workers = [1, 2, 3, 4].map(() => runWorker(service.runtime));
+  const workers = [1, 2, 3, 4].map(() => runWorker(service.runtime, 'http://127.0.0.1:3000'));
   const inCells = () => workers.map(({ shares }) => cells.filter(({ cell }) => shares.has(cell)).length);
   await until(async () => inCells().join() === '1,1,1,1');
   for (const cell of [home, second]) {

@@ -221,7 +221,10 @@ describe('a difference', () => {
     const mail: Mail = { send: async (letter) => void letters.push(letter) };
     const clock = shiftedClock();
     clock.skip(hourMs);
-    const alerts = createAlerts({ sql: service.database.sql, clock, mail, log: service.runtime.log });
+    const alerts = createAlerts(
+      { sql: service.database.sql, clock, mail, log: service.runtime.log },
+      'https://pix.example',
+    );
     await alerts.step();
     clock.skip(hourMs);
     await alerts.step();

@@ -122,7 +122,7 @@ async function mailed(to: string): Promise<Letter[]> {
   const letters: Letter[] = [];
   const mail: Mail = { send: async (letter) => void letters.push(letter) };
   const { sql, clock, log } = service.runtime;
-  await createAlerts({ sql, clock, mail, log }).step();
+  await createAlerts({ sql, clock, mail, log }, 'https://pix.example').step();
   return letters.filter((letter) => letter.to === to && letter.en.subject.includes('defence'));
 }
 

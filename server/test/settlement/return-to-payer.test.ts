@@ -79,6 +79,10 @@ const ended = async (made: Odd, status: string) => {
   return (await refundsOf(made))[0];
 };
 
+/** The words of the charge about its odd money. */
+const noticeOf = async ({ merchant, charge }: Odd): Promise<string> =>
+  (await merchant.call('GET', `/payments/${charge}`)).body.notice;
+
 /** Money without an owner, and the company's gain (negative: loss). */
 async function books({ merchant }: Odd) {
   const [sums] = await service.database.admin<{ suspense: string; adjustments: string; reserved: string }>(
@@ -259,10 +263,12 @@ describe('a return to the payer', () => {
   test('that the provider refuses stands in suspense again, and may be returned again under another id', async () => {
     const made = await makers.second_payment();
     const before = await books(made);
+    expect(await noticeOf(made)).toMatch(/only after review/);
     await behaviour('refuse-in-answer');
     await resolve(made.incident, 'return');
     const failed = await ended(made, 'failed');
     await behaviour('complete');
+    expect(await noticeOf(made)).toMatch(/only after review/);
     expect(await journalsOf(service, failed.id)).toEqual(['suspenseReserve', 'suspenseRelease']);
     expect(await books(made)).toEqual(before);
     const [again] = await openOf(made.merchant);
@@ -272,12 +278,13 @@ describe('a return to the payer', () => {
     await until(async () => (await refundsOf(made))[1].status === 'completed');
     expect((await refundsOf(made))[1].id).not.toBe(failed.id);
     expect(await books(made)).toEqual({ ...before, suspense: 0 });
+    expect(await noticeOf(made)).toMatch(/goes back to its payer/);
   });
 
   test.each([
-    ['credit', { balance: 2_700, gained: 0 }],
-    ['writeoff', { balance: 2_000, gained: 700 }],
-  ] as const)('that the provider refuses can be given by %s', async (action, after) => {
+    ['credit', { balance: 2_700, gained: 0 }, /credited to the balance/],
+    ['writeoff', { balance: 2_000, gained: 700 }, /did not enter the balance/],
+  ] as const)('that the provider refuses can be given by %s', async (action, after, notice) => {
     const made = await makers.second_payment();
     await behaviour('refuse-in-answer');
     await resolve(made.incident, 'return');
@@ -287,6 +294,16 @@ describe('a return to the payer', () => {
     await expect(resolve(again as IncidentView, 'debit')).rejects.toThrow(/does not fit/);
     await resolve(again as IncidentView, action);
     expect(await books(made)).toEqual({ ...after, suspense: 0, reserved: 0 });
+    expect(await noticeOf(made)).toMatch(notice);
+  });
+
+  test('A charge says that money waits for review until the last of its odd money is decided', async () => {
+    const first = await makers.second_payment();
+    const second = await odd(first.merchant, first.charge);
+    await resolve(first.incident, 'credit');
+    expect(await noticeOf(first)).toMatch(/only after review/);
+    await resolve(second.incident, 'writeoff');
+    expect(await noticeOf(first)).toMatch(/did not enter the balance/);
   });
 
   test.each(['lose-answer', 'error-500-after-accepting'])(

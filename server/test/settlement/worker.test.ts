@@ -41,7 +41,7 @@ test('what becomes due wakes those who send and ask, and nothing else', async ()
     clock: { ...clock, sleep },
     senders: new Map(),
   }));
-  const worker = runWorker(runtime);
+  const worker = runWorker(runtime, 'http://127.0.0.1:3000');
   const others = ['alert_claim_unknown', 'unknown_due', 'request_log_prune'];
   await until(async () => others.every((name) => asked.has(name)));
   const before = new Map(asked);

@@ -41,6 +41,18 @@ const notices: Record<Notice, Record<Language, string>> = {
     en: 'Cancelling this charge was requested. It can still be paid until the provider has removed it.',
     'pt-BR': 'O cancelamento desta cobrança foi pedido. Ela ainda pode ser paga até o provedor removê-la.',
   },
+  odd_credited: {
+    en: 'A Pix beside what this charge asked for was reviewed and credited to the balance.',
+    'pt-BR': 'Um Pix fora do que esta cobrança pedia foi analisado e creditado no saldo.',
+  },
+  odd_returned: {
+    en: 'A Pix beside what this charge asked for was reviewed: it goes back to its payer.',
+    'pt-BR': 'Um Pix fora do que esta cobrança pedia foi analisado: ele volta ao pagador.',
+  },
+  odd_kept: {
+    en: 'A Pix beside what this charge asked for was reviewed and did not enter the balance.',
+    'pt-BR': 'Um Pix fora do que esta cobrança pedia foi analisado e não entrou no saldo.',
+  },
 };
 
 /** Of a failed charge, by its reason. A charge fails for these reasons only. */

@@ -1,5 +1,5 @@
 import { refuse } from '../../ground/errors.ts';
-import type { Cause, Payment } from '../../money/payment.ts';
+import type { Cause, Notice, Payment } from '../../money/payment.ts';
 import {
   chainOfRefund,
   isRefundOpen,
@@ -88,7 +88,7 @@ function heardOf(view: View, { observed, stored, charge, reading }: Case, now: n
   const [event] = reading.events;
   const step = event ? nextRefund(refund, event, { now, cause: causeOf(observed) }) : null;
   const isDeleted = view.balance({ accountId, chainId: operationId })?.deletedAt !== null;
-  const chargeNow = step ? chargeAfter(step, charge, now) : charge;
+  const chargeNow = step ? noticed(step, chargeAfter(step, charge, now), now) : charge;
   const freed = step && !isDeleted ? heldLess(view, chargeNow, token, now) : null;
   const chain = { accountId, chainId: chainOfRefund(refund) };
   const ended = step?.posting ? [{ ...step.posting, chain, subject, reference: '', connection }] : [];
@@ -132,6 +132,17 @@ export const chargeAfter = ({ refundedCents }: RefundOutcome, charge: Payment, n
         refundedCents: charge.refundedCents + refundedCents,
         updatedAt: Math.max(now, charge.updatedAt + 1),
       };
+
+/** A return to the payer that the provider refused puts its money before a person again, and the notice says so. */
+function noticed({ incident }: RefundOutcome, charge: Payment, now: number): Payment {
+  if (incident?.kind !== 'return_refused' || charge.notice !== 'odd_returned') return charge;
+  return { ...charge, notice: waitingNotice(charge), updatedAt: Math.max(now, charge.updatedAt + 1) };
+}
+
+const waitingNotice = ({ status }: Payment): Notice => {
+  if (status === 'paid') return 'paid_again';
+  return status === 'failed' ? 'paid_after_failure' : 'paid_other_amount';
+};
 
 export const undecidedRefund = ({ id, amountCents }: Refund): OpenedIncident => ({
   kind: 'refund_undecided',

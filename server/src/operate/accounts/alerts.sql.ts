@@ -58,7 +58,9 @@ const claimDisputes: Statement = {
       JOIN account a ON a.id = due.account_id
     WHERE d.account_id = due.account_id AND d.id = due.id
     RETURNING d.account_id AS "accountId", a.name AS "accountName", d.id, d.payment_id AS "paymentId",
-      d.amount_cents AS "amountCents", d.status, d.deadline_at AS "deadlineAt"`,
+      d.amount_cents AS "amountCents", d.status, d.deadline_at AS "deadlineAt",
+      (SELECT p.payer_name FROM payment p WHERE p.account_id = d.account_id AND p.id = d.payment_id) AS "payerName",
+      (SELECT p.description FROM payment p WHERE p.account_id = d.account_id AND p.id = d.payment_id) AS description`,
 };
 
 export interface DisputeAlert {
@@ -66,6 +68,8 @@ export interface DisputeAlert {
   accountName: string;
   id: string;
   paymentId: string;
+  payerName: string | null;
+  description: string | null;
   amountCents: number;
   status: DisputeStatus;
   deadlineAt: number | null;

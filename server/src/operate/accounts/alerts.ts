@@ -28,7 +28,10 @@ import {
  * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it. A failed mail is tried
  * again after ten minutes.
  */
-export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+export function createAlerts(
+  { sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log },
+  publicUrl: string,
+): {
   step(): Promise<boolean>;
 } {
   async function tellUnknown(accountId: string, alerts: readonly UnknownAlert[]): Promise<void> {
@@ -48,7 +51,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
   }
 
   async function tellDisputes(accountId: string, alerts: readonly DisputeAlert[]): Promise<void> {
-    await mailPeople({ sql, mail }, accountId, 'money', disputeLetter(alerts));
+    await mailPeople({ sql, mail }, accountId, 'money', disputeLetter(alerts, publicUrl));
     await endDisputeAlerts(sql, alerts);
   }
 
@@ -144,6 +147,8 @@ const disputeWords: Record<Language, Record<DisputeAlert['status'], string>> = {
 
 const disputeLabels = {
   'pt-BR': {
+    payer: 'Pagador      ',
+    about: 'Descrição    ',
     amount: 'Valor        ',
     state: 'Situação     ',
     reason: 'Motivo       ',
@@ -152,6 +157,8 @@ const disputeLabels = {
     dispute: 'Contestação  ',
   },
   en: {
+    payer: 'Payer          ',
+    about: 'Description    ',
     amount: 'Amount         ',
     state: 'State          ',
     reason: 'Reason         ',
@@ -161,18 +168,28 @@ const disputeLabels = {
   },
 } as const;
 
-function disputeLetter(alerts: readonly DisputeAlert[]): Omit<Letter, 'to'> {
+/** The text of the button below a dispute. */
+const button = {
+  'pt-BR': { defend: 'Escrever a defesa', look: 'Ver a contestação' },
+  en: { defend: 'Write the defence', look: 'View the dispute' },
+} as const;
+
+function disputeLetter(alerts: readonly DisputeAlert[], publicUrl: string): Omit<Letter, 'to'> {
   const [first] = alerts as [DisputeAlert];
   const lines = (language: Language) => {
-    const { amount, state, payment, dispute, deadline } = disputeLabels[language];
+    const { payer, about, amount, state, payment, dispute, deadline } = disputeLabels[language];
     return alerts
-      .map(({ id, paymentId, amountCents, status, deadlineAt }) =>
+      .map(({ id, paymentId, payerName, description, amountCents, status, deadlineAt }) =>
         [
+          ...(payerName ? [`  ${payer}${payerName}`] : []),
+          ...(description ? [`  ${about}${description}`] : []),
           `  ${amount}${priceOf(amountCents)}`,
           `  ${state}${disputeWords[language][status]}`,
           ...(deadlineAt === null ? [] : [`  ${deadline}${brasiliaTime(deadlineAt)}`]),
           `  ${payment}${paymentId}`,
           `  ${dispute}${id}`,
+          '',
+          `${button[language][status === 'open' ? 'defend' : 'look']}: ${publicUrl}/pagamentos/${paymentId}`,
         ].join('\n'),
       )
       .join('\n\n');
@@ -180,7 +197,9 @@ function disputeLetter(alerts: readonly DisputeAlert[]): Omit<Letter, 'to'> {
   const one = alerts.length === 1;
   return {
     'pt-BR': {
-      subject: `${alerts.length} ${one ? 'contestação' : 'contestações'} de Pix (MED)`,
+      subject: one
+        ? `contestação de ${priceOf(first.amountCents)}${first.payerName ? ` de ${first.payerName}` : ''} (MED)`
+        : `${alerts.length} contestações de Pix (MED)`,
       text: `Conta: ${first.accountName}
 
 ${lines('pt-BR')}
@@ -189,7 +208,9 @@ Só o provedor decide uma contestação. A defesa precisa chegar a ele dentro do
 `,
     },
     en: {
-      subject: `${alerts.length} Pix ${one ? 'dispute' : 'disputes'} (MED)`,
+      subject: one
+        ? `dispute of ${priceOf(first.amountCents)}${first.payerName ? ` by ${first.payerName}` : ''} (MED)`
+        : `${alerts.length} Pix disputes (MED)`,
       text: `Account: ${first.accountName}
 
 ${lines('en')}

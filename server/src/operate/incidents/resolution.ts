@@ -4,7 +4,7 @@ import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hol
 import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
 import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
 import { claimReads, claimsIn } from '../../kinds/refund/pix-claims.ts';
-import type { Payment } from '../../money/payment.ts';
+import type { Notice, Payment } from '../../money/payment.ts';
 import type { Refund } from '../../money/refund.ts';
 import type { OpenedIncident } from '../../money/state.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
@@ -17,6 +17,8 @@ import {
   type IncidentCase,
   incidentCases,
   incidents,
+  isOddMoney,
+  oddMoney,
   type SuspendedMoney,
 } from '../../store/rows/incidents.sql.ts';
 import { intents } from '../../store/rows/intents.sql.ts';
@@ -93,7 +95,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
     chains: [account, own, heir, operationOf(input.named)].filter((chain) => chain !== null),
     reads: [
       read(incidentCases, caseKey),
-      ...(key === null ? [] : [read(payments, key)]),
+      ...(key === null ? [] : [read(payments, key), read(oddMoney, key)]),
       ...(ofRefund === null ? [] : [read(refunds, ofRefund)]),
       ...(intentKey === null ? [] : [read(intents, intentKey)]),
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
@@ -221,7 +223,7 @@ function resolved(
 ): Decision<IncidentCase> {
   const { action, reason, actor, token } = input;
   const facts = factsOf(view, input, now);
-  const ending = endingOf(incident, action, facts);
+  const ending = noticed(view, input, endingOf(incident, action, facts));
   const after: IncidentCase = {
     ...incident,
     state: 'resolved',
@@ -250,6 +252,22 @@ function resolved(
     ],
     thaw: isLast && facts.own ? [facts.own] : [],
   };
+}
+
+const oddNotice: Partial<Record<Action, Notice>> = {
+  credit: 'odd_credited',
+  return: 'odd_returned',
+  writeoff: 'odd_kept',
+};
+
+/** The notice says what is true now: money that was decided about does not wait for review any more, unless more of the payment does. */
+function noticed(view: View, { incident, action }: ResolutionInput, ending: Ending): Ending {
+  const { payment } = ending;
+  const notice = oddNotice[action];
+  if (!payment || !notice || !isOddMoney(incident.kind)) return ending;
+  const others = view.get(oddMoney, paymentKey(payment.accountId, payment.id))?.ids ?? [];
+  if (others.some((id) => id !== incident.id)) return ending;
+  return { ...ending, payment: { ...payment, notice } };
 }
 
 function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
@@ -390,13 +408,15 @@ const openedOf = (
 function paymentWrites(
   ids: Pick<Ids, 'uuid'>,
   { test, subscribed }: ResolutionInput,
-  { payment, intent, own }: CaseFacts,
+  { payment, intent, own, now }: CaseFacts,
   ending: Ending,
 ): Write[] {
   const after: Payment | undefined = ending.payment;
   if (!payment || !after || after === payment) return [];
+  const updatedAt =
+    after.updatedAt > payment.updatedAt ? after.updatedAt : Math.max(now, payment.updatedAt + 1);
   return [
-    put(payments, after),
+    put(payments, { ...after, updatedAt }),
     ...(ending.ends && intent ? [remove(intents, paymentKey(payment.accountId, payment.id))] : []),
     ...(own ? announce(ids, !test, after, payment.status, ending.events, subscribed) : []),
   ];

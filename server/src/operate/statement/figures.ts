@@ -55,6 +55,15 @@ export function withLines(before: Figures, lines: readonly Pick<Line, 'kind' | '
   return figures;
 }
 
+/** Of two stretches together. */
+export const withFigures = (one: Figures, other: Figures): Figures => ({
+  inCents: one.inCents + other.inCents,
+  outCents: one.outCents + other.outCents,
+  feeCents: one.feeCents + other.feeCents,
+  refundCents: one.refundCents + other.refundCents,
+  holdCents: one.holdCents + other.holdCents,
+});
+
 export const noFigures: Figures = { inCents: 0, outCents: 0, feeCents: 0, refundCents: 0, holdCents: 0 };
 
 /**

@@ -190,6 +190,27 @@ export const findTransferFees = async (
     await sql.run<TransferFees>(selectTransferFees, [scope.accountId, scope.operationId, afterSeq, lastSeq])
   )[0] ?? { reservedCents: 0, releasedCents: 0 };
 
+const selectPosted: Statement = {
+  name: 'statement_posted',
+  text: `SELECT posted_at AS "postedAt", available_after - receivable_after AS "balanceCents" FROM journal
+    WHERE account_id = $1 AND chain_id = $2 AND seq = $3`,
+};
+
+/** When a journal was posted, and the balance after it. @throws Error there is none: `seq` has no gaps */
+export async function findPosted(
+  sql: Queries,
+  scope: Scope,
+  seq: number,
+): Promise<{ postedAt: number; balanceCents: number }> {
+  const [found] = await sql.run<{ postedAt: number; balanceCents: number }>(selectPosted, [
+    scope.accountId,
+    scope.operationId,
+    seq,
+  ]);
+  if (!found) throw new Error('a chain has no journal of a seq below its last one');
+  return found;
+}
+
 const selectNames: Statement = {
   name: 'statement_names',
   text: `SELECT a.name AS "accountName", a.test, o.name AS "operationName"

@@ -3,13 +3,15 @@ import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { type Figures, figuresOf } from './figures.ts';
-import { type Line, linesOf } from './line.ts';
+import { type Figures, figuresOf, noFigures, withFigures } from './figures.ts';
+import { type Entry, type Line, linesOf } from './line.ts';
+import { mergeNewest, type Piece, placesIn, placesText } from './merge.ts';
 import { type Period, periodOf } from './period.ts';
 import {
   findEntries,
   findNewestEntries,
   findPlaces,
+  findPosted,
   findSums,
   findTransferFees,
   type Place,
@@ -84,46 +86,97 @@ export async function readStatement(
 
 /** A page for people, who begin with what happened last. */
 export interface NewestPage {
-  /** The newest first. */
-  lines: Line[];
+  /** The newest first. A balance is that of all operations together. */
+  lines: (Line & { operationId: string })[];
   openingBalanceCents: number;
   closingBalanceCents: number;
   /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
   totals: Figures | null;
-  /** The next page is below this place of the chain; null: this was the last one. */
-  nextBelow: number | null;
+  /** Where the next page continues; null: this was the last one. */
+  nextBelow: string | null;
 }
 
 /** The limit of rows that a page reads to sum up its period: a tenth of a second. */
 export const summedAtMost = 50_000;
 
 /**
- * A page of the statement, the newest line first, in whole journals: no place within one is needed.
+ * A page of the statement of one operation or several, the newest line first, in whole journals: no place within one is needed.
  * @param limit journals of a page
+ * @param below `nextBelow` of the page before
  * @throws ApiError `operation_not_found`
  */
 export async function readNewest(
-  deps: Pick<StatementDeps, 'sql'>,
-  scope: Scope,
+  { sql }: Pick<StatementDeps, 'sql'>,
+  accountId: string,
+  operationIds: readonly string[],
   period: Period,
-  { below, limit }: { below?: number | undefined; limit: number },
+  { below, limit }: { below?: string | undefined; limit: number },
 ): Promise<NewestPage> {
-  const { opening, closing } = await stretchOf(deps, scope, period);
-  const last = below === undefined ? closing.seq : Math.min(closing.seq, below - 1);
-  const lowest = Math.max(opening.seq, last - scannedAtMost);
-  const isSummed = below === undefined && closing.seq - opening.seq <= summedAtMost;
-  const [entries, totals] = await Promise.all([
-    findNewestEntries(deps.sql, scope, lowest, last, limit),
-    isSummed ? figuresBetween(deps.sql, scope, opening.seq, closing.seq) : null,
-  ]);
-  const reached = entries.length === limit ? (entries.at(-1)?.seq ?? lowest) : lowest + 1;
+  const places = below === undefined ? null : placesIn(below);
+  const pieces = await Promise.all(
+    operationIds.map(async (operationId) => {
+      const scope = { accountId, operationId };
+      const stretch = await stretchOf({ sql }, scope, period);
+      const last = places === null ? stretch.closing.seq : (places.get(operationId) ?? 0) - 1;
+      return { ...stretch, ...(await pieceOf(sql, scope, stretch, last, limit)) };
+    }),
+  );
+  const journals = sumOf(pieces, ({ opening, closing }) => closing.seq - opening.seq);
+  const isSummed = places === null && journals <= summedAtMost;
+  const figures = isSummed
+    ? await Promise.all(
+        pieces.map(({ operationId, opening, closing }) =>
+          figuresBetween(sql, { accountId, operationId }, opening.seq, closing.seq),
+        ),
+      )
+    : null;
+  const merged = mergeNewest(pieces, limit);
+  let balanceCents = sumOf(pieces, (piece) => piece.balanceCents);
+  const lines = merged.rows.flatMap(({ operationId, row }) =>
+    linesOf(row)
+      .reverse()
+      .map((line) => {
+        const shown = { ...line, operationId, balanceCents };
+        balanceCents -= line.amountCents;
+        return shown;
+      }),
+  );
   return {
-    lines: entries.flatMap((entry) => linesOf(entry).reverse()),
-    openingBalanceCents: opening.balanceCents,
-    closingBalanceCents: closing.balanceCents,
-    totals,
-    nextBelow: reached > opening.seq + 1 ? reached : null,
+    lines,
+    openingBalanceCents: sumOf(pieces, ({ opening }) => opening.balanceCents),
+    closingBalanceCents: sumOf(pieces, ({ closing }) => closing.balanceCents),
+    totals: figures?.reduce(withFigures, noFigures) ?? null,
+    nextBelow: placesText(merged.places),
   };
+}
+
+function sumOf<One>(some: readonly One[], cents: (one: One) => number): number {
+  return some.reduce((sum, one) => sum + cents(one), 0);
+}
+
+/** The journals of a stretch up to `before`, the newest first, as far as one request looks, and the balance after the first of them. */
+async function pieceOf(
+  sql: Sql,
+  scope: Scope,
+  { opening, closing }: { opening: Place; closing: Place },
+  before: number,
+  limit: number,
+): Promise<Piece<Entry> & { balanceCents: number }> {
+  const last = Math.max(opening.seq, Math.min(closing.seq, before));
+  const lowest = Math.max(opening.seq, last - scannedAtMost);
+  const rows = await findNewestEntries(sql, scope, lowest, last, limit);
+  const [first, end] = [rows[0], rows.length === limit ? rows.at(-1) : undefined];
+  const balanceCents = first
+    ? first.availableAfter - first.receivableAfter
+    : last === opening.seq
+      ? opening.balanceCents
+      : (await findPosted(sql, scope, last)).balanceCents;
+  const below = end ? end.seq : lowest + 1;
+  const rest =
+    below <= opening.seq + 1
+      ? null
+      : { below, at: end ? end.postedAt : (await findPosted(sql, scope, below)).postedAt };
+  return { operationId: scope.operationId, rows, rest, balanceCents };
 }
 
 /** Reads every journal of the stretch: the caller bounds it. */

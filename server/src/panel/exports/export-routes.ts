@@ -102,21 +102,25 @@ function moneyFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
       const { member, query } = request;
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const receiverOf = receiversFor(deps.secrets, member.role);
-      const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
-        const page = await findJournal(deps.sql, member.accountId, query.operationId, below, limit);
-        const last = page.length === limit ? page.at(-1) : undefined;
-        return {
-          rows: page.map((line) => rowOfLine(viewOfJournalLine(line, receiverOf))),
-          nextCursor: last?.seq ?? null,
-        };
-      });
+      // One operation behind the other: a balance is read downwards.
+      async function* lines(): Pages {
+        for (const [operationId, operationName] of names)
+          yield* pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
+            const page = await findJournal(deps.sql, member.accountId, operationId, below, limit);
+            const last = page.length === limit ? page.at(-1) : undefined;
+            return {
+              rows: page.map((line) => [...rowOfLine(viewOfJournalLine(line, receiverOf)), operationName]),
+              nextCursor: last?.seq ?? null,
+            };
+          });
+      }
       return sendCsv(
         deps.papers,
         request,
         reply,
         nameOf(deps, request, 'journal', query, names),
         lineColumns,
-        lines,
+        lines(),
       );
     },
   );
@@ -345,6 +349,7 @@ const lineColumns = [
   'held',
   'balanceAfter',
   'paymentId',
+  'operation',
 ] as const;
 
 const rowOfLine = ({ payment, ...line }: ReturnType<typeof viewOfJournalLine>): Row => [

@@ -12,13 +12,17 @@ import { mostJournals, openStretch, type Stretch } from '../../operate/statement
 import { nameOf, type PartyOf } from '../../operate/statement/words.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { StatementFileQuery } from '../schema/schema.ts';
+import { StatementCsvQuery, StatementFileQuery } from '../schema/schema.ts';
 import { receiversFor, receiverText } from '../views/receivers.ts';
+import { operationsOf } from '../views/records.ts';
 import { fileName } from './file-name.ts';
 import { languageOf, type Pages, sendCsv } from './send-csv.ts';
 
 type Query = Static<typeof StatementFileQuery>;
-type FileRequest = FastifyRequest<{ Querystring: Query }>;
+type FileRequest = Pick<FastifyRequest, 'member'> & {
+  language: FastifyRequest['language'];
+  query: Omit<Query, 'operationId'> & { operationId?: string };
+};
 type Ending = 'csv' | 'ofx' | 'pdf';
 
 /** A month of a busy shop: 10,000 transfers are 20,000 journals. */
@@ -36,15 +40,28 @@ export function statementFileRoutes(api: ApiScope, cellOf: CellOf<FileDeps>): vo
   const schema = { querystring: StatementFileQuery };
   const config = { panel: { needs: 'read' } } as const;
 
-  api.get('/statement.csv', { schema, config }, async (request, reply) => {
-    const deps = cellOf(request);
-    const { stretch, partyOf, name } = await open(deps, request, 'csv');
-    return sendCsv(deps.papers, request, reply, name, columns, rowsOf(stretch, partyOf));
-  });
+  api.get(
+    '/statement.csv',
+    { schema: { querystring: StatementCsvQuery }, config },
+    async (request, reply) => {
+      const deps = cellOf(request);
+      const { member, query } = request;
+      const operations = await operationsOf(deps, member.accountId, query.operationId);
+      const files = await Promise.all(
+        [...operations].map(async ([operationId, operationName]) => ({
+          operationName,
+          ...(await open(deps, request, { ...query, operationId }, 'csv')),
+        })),
+      );
+      const [first] = files;
+      if (!first) throw refuse('operation_not_found');
+      return sendCsv(deps.papers, request, reply, first.name, columns, rowsOf(files));
+    },
+  );
 
   api.get('/statement.ofx', { schema, config }, async (request, reply) => {
     const deps = cellOf(request);
-    const { stretch, partyOf, name, fromMs, toMs } = await open(deps, request, 'ofx');
+    const { stretch, partyOf, name, fromMs, toMs } = await open(deps, request, request.query, 'ofx');
     const { operationId } = request.query;
     const nowMs = deps.clock.now();
     const facts = { operationId, fromMs, toMs, nowMs, language: languageOf(request), partyOf };
@@ -56,7 +73,7 @@ export function statementFileRoutes(api: ApiScope, cellOf: CellOf<FileDeps>): vo
 
   api.get('/statement.pdf', { schema, config }, async (request, reply) => {
     const deps = cellOf(request);
-    const { stretch, partyOf, name, names, fromMs, toMs } = await open(deps, request, 'pdf');
+    const { stretch, partyOf, name, names, fromMs, toMs } = await open(deps, request, request.query, 'pdf');
     const facts = { ...names, fromMs, toMs, language: languageOf(request), partyOf };
     return reply
       .type('application/pdf')
@@ -65,8 +82,8 @@ export function statementFileRoutes(api: ApiScope, cellOf: CellOf<FileDeps>): vo
   });
 }
 
-async function open(deps: FileDeps, request: FileRequest, ending: Ending) {
-  const { member, query } = request;
+async function open(deps: FileDeps, request: FileRequest, query: Query, ending: Ending) {
+  const { member } = request;
   const scope = { accountId: member.accountId, operationId: query.operationId };
   const names = await findNames(deps.sql, scope);
   if (!names) throw refuse('operation_not_found');
@@ -81,7 +98,14 @@ async function open(deps: FileDeps, request: FileRequest, ending: Ending) {
   const { accountName, operationName } = names;
   const [from, to] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
   const name = fileName(
-    { accountName, operationName, kind: 'statement', from, to, now },
+    {
+      accountName,
+      operationName: request.query.operationId ? operationName : null,
+      kind: 'statement',
+      from,
+      to,
+      now,
+    },
     languageOf(request),
     ending,
   );
@@ -98,22 +122,33 @@ const columns = [
   'endToEnd',
   'paymentId',
   'id',
+  'operation',
 ] as const;
 
-async function* rowsOf(stretch: Stretch, partyOf: PartyOf): Pages {
+interface File {
+  operationName: string;
+  stretch: Stretch;
+  partyOf: PartyOf;
+}
+
+/** One operation behind the other: a balance is read downwards. */
+async function* rowsOf(files: readonly File[]): Pages {
   // An empty period is a file with its header.
   yield [];
-  for await (const lines of stretch.pages(500)) {
-    yield lines.map(({ id, at, kind, cause, payment, amountCents, balanceCents }) => [
-      { at },
-      { code: cause ? `${kind}_${cause}` : kind, pt: nameOf({ kind, cause })['pt-BR'] },
-      payment && partyOf(payment),
-      payment?.description ?? null,
-      { cents: amountCents },
-      { cents: balanceCents },
-      payment?.endToEnd ?? null,
-      payment?.id ?? null,
-      id,
-    ]);
+  for (const { operationName, stretch, partyOf } of files) {
+    for await (const lines of stretch.pages(500)) {
+      yield lines.map(({ id, at, kind, cause, payment, amountCents, balanceCents }) => [
+        { at },
+        { code: cause ? `${kind}_${cause}` : kind, pt: nameOf({ kind, cause })['pt-BR'] },
+        payment && partyOf(payment),
+        payment?.description ?? null,
+        { cents: amountCents },
+        { cents: balanceCents },
+        payment?.endToEnd ?? null,
+        payment?.id ?? null,
+        id,
+        operationName,
+      ]);
+    }
   }
 }

@@ -11,6 +11,7 @@ import { refundFees } from '../../money/refund.ts';
 import { CloseSchema } from '../../operate/closes/view.ts';
 import type { Figures } from '../../operate/statement/figures.ts';
 import { lineKinds } from '../../operate/statement/line.ts';
+import { placesForm } from '../../operate/statement/merge.ts';
 import { emailForm, emailMost } from '../people/members.ts';
 import { passwordLength } from '../people/password-length.ts';
 import { roles } from '../people/roles.ts';
@@ -168,6 +169,16 @@ const incidentFields = {
   payment: PaymentNames,
 };
 
+/** A dispute with the names of its payment and its defence. */
+const ShownDispute = Type.Object({
+  ...DisputeSchema.properties,
+  payment: PaymentNames,
+  answerable: Type.Boolean({ description: 'A defence is taken at this moment' }),
+  defence: Type.Union([Type.Pick(DefenceSchema, ['status', 'reasonCode']), Type.Null()], {
+    description: 'Null: there is none',
+  }),
+});
+
 export const OverviewSchema = Type.Object({
   operations: Type.Array(Balance),
   days: Type.Array(
@@ -183,6 +194,7 @@ export const OverviewSchema = Type.Object({
   }),
   unknown: Type.Array(UnknownPayment),
   incidents: Type.Array(Type.Object(incidentFields)),
+  disputes: Type.Array(ShownDispute, { description: 'Not decided yet, the next deadline first; at most 20' }),
   holds: Type.Array(
     Type.Object({
       operationId: Uuid('Operation'),
@@ -317,10 +329,43 @@ const ShownCause = Type.Object({
 
 export const DetailSchema = Type.Object({
   record: RecordSchema,
+  disputes: Type.Array(ShownDispute, { description: 'Oldest first' }),
+  incidents: Type.Array(
+    Type.Object({
+      id: Uuid('Incident'),
+      kind: Type.String(),
+      amountCents: Cents('Amount'),
+      openedAt: Time('Since'),
+      resolvedAt: NullableTime('When a person decided; null: it is open'),
+      action: NullableText('The decision'),
+    }),
+    { description: 'Oldest first' },
+  ),
+  refunds: Type.Array(
+    Type.Object({
+      id: Uuid('Refund'),
+      status: Type.String(),
+      reason: Type.String({ description: '`odd_money`: back to the payer by a decision of the operator' }),
+      amountCents: Cents('Amount'),
+      createdAt: Time('Asked for'),
+      settledAt: NullableTime('When the money moved'),
+    }),
+    { description: 'Oldest first' },
+  ),
+  returns: Type.Array(Type.Object({ amountCents: Cents('Amount'), at: Time('When') }), {
+    description: 'Money of its Pix that went back where it came from, oldest first',
+  }),
   operationName: Type.String(),
   history: Type.Array(Type.Object({ status: Type.String(), at: Time('Since'), cause: ShownCause })),
   lines: Type.Array(Line),
-  events: Type.Array(Type.Object({ id: Uuid('Event'), type: Type.String(), createdAt: Time('Written') })),
+  events: Type.Array(
+    Type.Object({
+      id: Uuid('Event'),
+      type: Type.String(),
+      createdAt: Time('Written'),
+      deliveries: Type.Array(OneOf(['pending', 'delivered', 'failed', 'skipped'], 'To an endpoint')),
+    }),
+  ),
 });
 
 export const MerchantProfileBody = Body({
@@ -382,8 +427,11 @@ export const RefundsOfRecordSchema = Type.Object({
   }),
 });
 
+/** Each operation continues where the page before ended. */
+const Below = Type.String({ pattern: placesForm, description: '`nextBelow` of the page before' });
+
 const statementPeriod = {
-  operationId: Uuid('Operation'),
+  operationId: Type.Optional(Uuid('Only this operation')),
   from: Type.Optional(Day('First day in São Paulo, YYYY-MM-DD')),
   to: Type.Optional(Day('Last day, which is included')),
 };
@@ -391,15 +439,19 @@ const statementPeriod = {
 export const StatementQuery = Type.Object(
   {
     ...statementPeriod,
-    below: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 999_999_999, description: 'Entries before this one' }),
-    ),
+    below: Type.Optional(Below),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Entries of a page' })),
   },
   { additionalProperties: false },
 );
 
+/** A file for programs or on paper is of one operation, as an account of a bank; a table may be of all. */
 export const StatementFileQuery = Type.Object(
+  { ...statementPeriod, operationId: Uuid('Operation'), ...csvForm },
+  { additionalProperties: false },
+);
+
+export const StatementCsvQuery = Type.Object(
   { ...statementPeriod, ...csvForm },
   { additionalProperties: false },
 );
@@ -408,10 +460,11 @@ export const StatementSchema = Type.Object({
   lines: Type.Array(
     Type.Object({
       id: Type.String({ description: 'Unique in the operation' }),
+      operationId: Uuid('Operation'),
       at: Time('When it was posted'),
       kind: OneOf(lineKinds, 'What it is'),
       amountCents: Cents('What the balance changed by: negative is out'),
-      balanceCents: Cents('Balance after this line'),
+      balanceCents: Cents('Balance after this line, of all operations that are shown'),
       cause: Type.Union([Type.Literal('dispute'), Type.Literal('operator'), Type.Null()]),
       reason: Type.Union([Type.String(), Type.Null()], {
         description: 'Of a hold, in words of the operator',
@@ -436,12 +489,12 @@ export const StatementSchema = Type.Object({
       }),
     ],
   }),
-  nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  nextBelow: NullableText('For the next page'),
 });
 
 export const ClosesQuery = Type.Object(
   {
-    operationId: Uuid('Operation'),
+    operationId: Type.Optional(Uuid('Only this operation')),
     before: Type.Optional(Type.String({ format: 'date', description: 'Days before this one' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Days of a page' })),
   },
@@ -455,7 +508,7 @@ export const ClosesSchema = Type.Object({
 
 export const DisputesQuery = Type.Object(
   {
-    operationId: Uuid('Operation'),
+    operationId: Type.Optional(Uuid('Only this operation')),
     below: Type.Optional(Uuid('Disputes before this one')),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Disputes of a page' })),
   },
@@ -473,34 +526,24 @@ export const FileOfOperationQuery = Type.Object(
 );
 
 export const DisputesSchema = Type.Object({
-  disputes: Type.Array(
-    Type.Object({
-      ...DisputeSchema.properties,
-      payment: PaymentNames,
-      answerable: Type.Boolean({ description: 'A defence is taken at this moment' }),
-      defence: Type.Union([Type.Pick(DefenceSchema, ['status', 'reasonCode']), Type.Null()], {
-        description: 'Null: there is none',
-      }),
-    }),
-    { description: 'Newest first' },
-  ),
+  disputes: Type.Array(ShownDispute, { description: 'Newest first' }),
   nextBelow: NullableUuid('For the next page'),
 });
 
 export const JournalQuery = Type.Object(
   {
-    operationId: Uuid('Operation'),
-    below: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 999_999_999, description: 'Lines before this one' }),
-    ),
+    operationId: Type.Optional(Uuid('Only this operation')),
+    below: Type.Optional(Below),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   },
   { additionalProperties: false },
 );
 
 export const JournalSchema = Type.Object({
-  lines: Type.Array(Type.Object({ ...Line.properties, payment: PaymentNames })),
-  nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  lines: Type.Array(
+    Type.Object({ ...Line.properties, operationId: Uuid('Operation'), payment: PaymentNames }),
+  ),
+  nextBelow: NullableText('For the next page'),
 });
 
 export const ReconciliationSchema = Type.Object({
@@ -620,7 +663,7 @@ export const RequestListSchema = Type.Object({
 export const AskedSchema = Type.Object({ record: RecordSchema });
 
 export const JournalCsvQuery = Type.Object(
-  { operationId: Uuid('Operation'), ...csvForm },
+  { operationId: Type.Optional(Uuid('Only this operation')), ...csvForm },
   { additionalProperties: false },
 );
 

@@ -1,9 +1,11 @@
 import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
+import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
 import { dayOf } from '../../operate/statement/period.ts';
+import { findDisputesOf, findDueDisputes } from '../../store/rows/disputes.sql.ts';
 import { shownKeyOf, type UnreadableDeps } from '../../store/rows/unreadable.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import {
@@ -14,6 +16,7 @@ import {
   RecordQuery,
 } from '../schema/schema.ts';
 import { createCashDays } from './cash-days.ts';
+import { disputeViews } from './dispute-views.ts';
 import { namedHistory } from './history.ts';
 import {
   findBalances,
@@ -33,6 +36,13 @@ import {
   viewOfLine,
   viewOfRecord,
 } from './records.ts';
+import {
+  findDeliveriesOf,
+  findIncidentsOf,
+  findRefundsOf,
+  findReturnsOf,
+  type StoryRefund,
+} from './story.sql.ts';
 
 /** The document's entry of a call; the role decides who may make it (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -48,13 +58,13 @@ interface Refreshing {
 
 export function accountScopeRoutes(
   api: ApiScope,
-  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing>,
+  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DefendDeps>,
 ): void {
   overviewRoute(api, cellOf);
   recordRoutes(api, cellOf);
 }
 
-function overviewRoute(api: ApiScope, cellOf: CellOf<Pick<RecordDeps, 'sql' | 'clock' | 'secrets'>>): void {
+function overviewRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
   const cashDaysOf = onceForCell(cellOf, createCashDays);
   api.get(
     '/overview',
@@ -69,15 +79,17 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<Pick<RecordDeps, 'sql' | 'c
       const ids = [...names.keys()];
       // Whole days of São Paulo, today included.
       const firstDay = dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs);
-      const [balances, cash, unknown, incidents, holds, restrictions, firstSteps] = await Promise.all([
-        findBalances(sql, member.accountId),
-        cashDaysOf(member)(member.accountId, ids, firstDay),
-        findUnknown(sql, member.accountId, ids),
-        findOpenIncidents(sql, member.accountId, ids),
-        findOpenHolds(sql, member.accountId, ids),
-        findRestrictions(sql, member.accountId),
-        findFirstSteps(sql, member.accountId, ids),
-      ]);
+      const [balances, cash, unknown, incidents, disputes, holds, restrictions, firstSteps] =
+        await Promise.all([
+          findBalances(sql, member.accountId),
+          cashDaysOf(member)(member.accountId, ids, firstDay),
+          findUnknown(sql, member.accountId, ids),
+          findOpenIncidents(sql, member.accountId, ids),
+          findDueDisputes(sql, member.accountId, ids),
+          findOpenHolds(sql, member.accountId, ids),
+          findRestrictions(sql, member.accountId),
+          findFirstSteps(sql, member.accountId, ids),
+        ]);
       const paymentIds = [...unknown.map((row) => row.id), ...incidents.map((row) => row.paymentId)];
       const namesById = await findNames(deps, member, paymentIds, ids);
       return {
@@ -99,6 +111,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<Pick<RecordDeps, 'sql' | 'c
           openedAt: isoOf(row.openedAt),
           payment: namesById(row.paymentId),
         })),
+        disputes: await disputeViews(deps, member, disputes),
         holds: holds.map((row) => ({ ...row, placedAt: isoOf(row.placedAt) })),
         restrictions,
         firstSteps,
@@ -108,7 +121,10 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<Pick<RecordDeps, 'sql' | 'c
   );
 }
 
-function recordRoutes(api: ApiScope, cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing>): void {
+function recordRoutes(
+  api: ApiScope,
+  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DefendDeps>,
+): void {
   api.get(
     '/records',
     {
@@ -152,20 +168,57 @@ function recordRoutes(api: ApiScope, cellOf: CellOf<RecordDeps & UnreadableDeps 
       const [found] = await findRecordsById(sql, member.accountId, [params.id], [...names.keys()]);
       if (!found) throw refuse('payment_not_found');
       const payment = await deps.refreshIfOverdue(found);
-      const instants = payment.history.map((step) => Date.parse(step.at));
-      const [pixKey, lines, events, history] = await Promise.all([
+      const { accountId } = member;
+      const [pixKey, lines, history, disputes, incidents, refunds, returns] = await Promise.all([
         shownKeyOf(deps, payment),
-        findLinesOf(sql, member.accountId, payment.id),
-        findEventsOf(sql, member.accountId, payment.id, instants),
-        namedHistory(sql, member.accountId, payment.history),
+        findLinesOf(sql, accountId, payment.id),
+        namedHistory(sql, accountId, payment.history),
+        findDisputesOf(sql, accountId, [payment.id]),
+        findIncidentsOf(sql, accountId, payment.id),
+        findRefundsOf(sql, accountId, payment.id),
+        findReturnsOf(sql, accountId, payment.id),
       ]);
+      const instants = [
+        ...payment.history.map((step) => Date.parse(step.at)),
+        ...disputes.flatMap((one) => [one.createdAt, one.updatedAt]),
+        ...incidents.map((one) => one.openedAt),
+        ...refunds.flatMap((one) => [one.createdAt, one.settledAt ?? one.createdAt]),
+        payment.updatedAt,
+      ];
+      const events = await findEventsOf(sql, accountId, payment.id, instants.slice(-60));
+      const deliveries = await findDeliveriesOf(
+        sql,
+        accountId,
+        events.map(({ id }) => id),
+      );
       return {
+        disputes: await disputeViews(deps, member, disputes),
+        incidents: incidents.map((one) => ({
+          ...one,
+          openedAt: isoOf(one.openedAt),
+          resolvedAt: isoOrNull(one.resolvedAt),
+        })),
+        refunds: refunds.map(viewOfRefund),
+        returns: returns.map((one) => ({ ...one, at: isoOf(one.at) })),
         record: viewOfRecord(payment, language, () => maskedFor(member.role, pixKey)),
         operationName: names.get(payment.operationId) ?? '',
         history,
         lines: lines.map(viewOfLine),
-        events: events.map(({ id, type, createdAt }) => ({ id, type, createdAt: isoOf(createdAt) })),
+        events: events.map(({ id, type, createdAt }) => ({
+          id,
+          type,
+          createdAt: isoOf(createdAt),
+          deliveries: deliveries.filter(({ eventId }) => eventId === id).map(({ status }) => status),
+        })),
       };
     },
   );
 }
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
+
+const viewOfRefund = ({ createdAt, settledAt, ...refund }: StoryRefund) => ({
+  ...refund,
+  createdAt: isoOf(createdAt),
+  settledAt: isoOrNull(settledAt),
+});

@@ -8,10 +8,9 @@ import {
   fileViewOf,
 } from '../../api/disputes/schema.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
-import { type Defences, defencesOfPage } from '../../flow/defend.ts';
+import type { Defences } from '../../flow/defend.ts';
 import { IdParams } from '../../ground/schema.ts';
 import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
-import { viewsOf } from '../../kinds/dispute/held-views.ts';
 import { fileMostBytes, fileTypes } from '../../money/evidence.ts';
 import { findClosesOf } from '../../operate/closes/closes.sql.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
@@ -29,7 +28,8 @@ import {
   Nothing,
   OfOperationQuery,
 } from '../schema/schema.ts';
-import { findNames, operationsOf } from './records.ts';
+import { disputeViews } from './dispute-views.ts';
+import { operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const answers: RouteFacts = {
@@ -59,7 +59,7 @@ function closesRoute(api: ApiScope, cellOf: CellOf<{ sql: Sql }>): void {
     {
       schema: {
         tags,
-        summary: 'Closed days of an operation',
+        summary: 'Closed days of one operation or all',
         querystring: ClosesQuery,
         response: { 200: ClosesSchema },
       },
@@ -68,13 +68,17 @@ function closesRoute(api: ApiScope, cellOf: CellOf<{ sql: Sql }>): void {
     async ({ member, query }) => {
       const { operationId, before = null, limit = 31 } = query;
       const { sql } = cellOf(member);
-      await operationsOf({ sql }, member.accountId, operationId);
-      const scope = { accountId: member.accountId, operationId };
-      const found = await findClosesOf(sql, scope, before, limit + 1);
-      const shown = found.slice(0, limit);
+      const { accountId } = member;
+      const ids = [...(await operationsOf({ sql }, accountId, operationId)).keys()];
+      const found = await Promise.all(
+        ids.map((id) => findClosesOf(sql, { accountId, operationId: id }, before, limit + 1)),
+      );
+      const days = Map.groupBy(found.flat(), ({ day }) => day);
+      // The youngest days, whole: each operation gave more of them than are shown.
+      const shown = [...days.keys()].toSorted().toReversed().slice(0, limit);
       return {
-        closes: shown.map(viewOfClose),
-        nextBefore: found.length > limit ? (shown.at(-1)?.day ?? null) : null,
+        closes: shown.flatMap((day) => days.get(day) ?? []).map(viewOfClose),
+        nextBefore: days.size > limit ? (shown.at(-1) ?? null) : null,
       };
     },
   );
@@ -86,7 +90,7 @@ function disputesRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
     {
       schema: {
         tags,
-        summary: 'Disputes (MED) of an operation',
+        summary: 'Disputes (MED) of one operation or all',
         querystring: DisputesQuery,
         response: { 200: DisputesSchema },
       },
@@ -95,30 +99,15 @@ function disputesRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
     async ({ member, query }) => {
       const { operationId, below = highestId, limit = 50 } = query;
       const deps = cellOf(member);
-      const { sql } = deps;
-      await operationsOf(deps, member.accountId, operationId);
-      const scope = { accountId: member.accountId, operationId };
-      const found = await findDisputePage(sql, scope, below, null, limit + 1);
+      const { accountId } = member;
+      const ids = [...(await operationsOf(deps, accountId, operationId)).keys()];
+      const pages = await Promise.all(
+        ids.map((id) => findDisputePage(deps.sql, { accountId, operationId: id }, below, null, limit + 1)),
+      );
+      const found = pages.flat().toSorted((one, other) => (one.id < other.id ? 1 : -1));
       const shown = found.slice(0, limit);
-      const [views, answers] = await Promise.all([
-        viewsOf(sql, scope, shown),
-        defencesOfPage(deps, scope, shown),
-      ]);
-      const paymentIds = views.map(({ paymentId }) => paymentId);
-      const namesById = await findNames(deps, member, paymentIds, [operationId]);
       return {
-        disputes: views.map((view) => {
-          const { answerable = false, defence = null } = answers.get(view.id) ?? {};
-          return {
-            ...view,
-            payment: namesById(view.paymentId),
-            answerable,
-            defence: defence && {
-              status: defence.status,
-              ...(defence.reason !== null && { reasonCode: defence.reason }),
-            },
-          };
-        }),
+        disputes: await disputeViews(deps, member, shown),
         nextBelow: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
       };
     },

@@ -55,7 +55,7 @@ export interface RecordDeps {
 }
 
 /** Who looks, at which account. */
-type Viewer = Pick<Membership, 'accountId' | 'accountNumber' | 'role'>;
+export type Viewer = Pick<Membership, 'accountId' | 'accountNumber' | 'role'>;
 
 /** A page of payments. A search for what is rare may end before the page is full: `searchedTo` says how far it has looked. */
 export interface RecordPage {

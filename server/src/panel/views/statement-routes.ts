@@ -1,9 +1,9 @@
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
-import type { Line } from '../../operate/statement/line.ts';
+import { mergeNewest, placesIn, placesText } from '../../operate/statement/merge.ts';
 import { periodOf } from '../../operate/statement/period.ts';
-import { readNewest } from '../../operate/statement/statement.ts';
+import { type NewestPage, readNewest } from '../../operate/statement/statement.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import { JournalQuery, JournalSchema, StatementQuery, StatementSchema } from '../schema/schema.ts';
@@ -23,7 +23,7 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
     {
       schema: {
         tags,
-        summary: 'What changed the balance of an operation',
+        summary: 'What changed the balance of one operation or all',
         querystring: StatementQuery,
         response: { 200: StatementSchema },
       },
@@ -32,9 +32,9 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
     async ({ member, query }) => {
       const { operationId, below, limit = 50 } = query;
       const deps = cellOf(member);
-      await operationsOf(deps, member.accountId, operationId);
-      const scope = { accountId: member.accountId, operationId };
-      const page = await readNewest(deps, scope, periodOf(query), { below, limit });
+      const { accountId } = member;
+      const ids = [...(await operationsOf(deps, accountId, operationId)).keys()];
+      const page = await readNewest(deps, accountId, ids, periodOf(query), { below, limit });
       const receiverOf = receiversFor(deps.secrets, member.role);
       return { ...page, lines: page.lines.map((line) => viewOfLine(line, receiverOf)) };
     },
@@ -45,7 +45,7 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
     {
       schema: {
         tags,
-        summary: 'Journal of an operation',
+        summary: 'Journal of one operation or all',
         querystring: JournalQuery,
         response: { 200: JournalSchema },
       },
@@ -53,31 +53,46 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
     },
     async ({ member, query }) => {
       const deps = cellOf(member);
-      await operationsOf(deps, member.accountId, query.operationId);
+      const { accountId } = member;
+      const ids = [...(await operationsOf(deps, accountId, query.operationId)).keys()];
       const limit = query.limit ?? 50;
-      const lines = await findJournal(
-        deps.sql,
-        member.accountId,
-        query.operationId,
-        query.below ?? highestSeq,
-        limit + 1,
+      const places = query.below === undefined ? null : placesIn(query.below);
+      const pieces = await Promise.all(
+        ids.map(async (operationId) => {
+          const below = places === null ? highestSeq : (places.get(operationId) ?? 0);
+          const rows = await findJournal(deps.sql, accountId, operationId, below, limit + 1);
+          return { operationId, rows, rest: null };
+        }),
       );
-      const more = lines.length > limit;
-      if (more) lines.pop();
+      const merged = mergeNewest(pieces, limit);
       const receiverOf = receiversFor(deps.secrets, member.role);
       return {
-        lines: lines.map((line) => viewOfJournalLine(line, receiverOf)),
-        nextBelow: more ? (lines.at(-1)?.seq ?? null) : null,
+        lines: merged.rows.map(({ operationId, row }) => ({
+          ...viewOfJournalLine(row, receiverOf),
+          operationId,
+        })),
+        nextBelow: placesText(merged.places),
       };
     },
   );
 }
 
 const viewOfLine = (
-  { id, at, kind, cause, reason, amountCents, balanceCents, payment }: Line,
+  {
+    id,
+    operationId,
+    at,
+    kind,
+    cause,
+    reason,
+    amountCents,
+    balanceCents,
+    payment,
+  }: NewestPage['lines'][number],
   receiverOf: ReceiverOf,
 ) => ({
   id,
+  operationId,
   at: isoOf(at),
   kind,
   cause,

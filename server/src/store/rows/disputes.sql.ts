@@ -112,6 +112,21 @@ export const findDisputePage = (
   limit: number,
 ): Promise<Dispute[]> => sql.run<Dispute>(page, [scope.accountId, scope.operationId, below, statuses, limit]);
 
+const due: Statement = {
+  name: 'dispute_due',
+  text: `SELECT ${columns} FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT * FROM dispute WHERE account_id = $1 AND operation_id = o.id AND ended_at IS NULL ORDER BY deadline_at, id LIMIT $3) d
+    ORDER BY d.deadline_at, d.id LIMIT $3`,
+};
+
+/** Those of some operations that the provider has not decided, the next deadline first. */
+export const findDueDisputes = (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+  most = 20,
+): Promise<Dispute[]> => sql.run<Dispute>(due, [accountId, operationIds, most]);
+
 const one: Statement = {
   name: 'dispute_one',
   text: `SELECT ${columns} FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.id = $3`,

@@ -140,6 +140,26 @@ export const freezingIncidents: Readable<{ accountId: string; operationId: strin
     tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
 
+const oddKinds = ['amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused'];
+
+/** Money of a charge's Pix that waits for a person. */
+export const isOddMoney = (kind: string): boolean => oddKinds.includes(kind);
+
+const odd: Statement = {
+  name: 'incident_odd',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", array_agg(i.id) AS ids
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.state = 'open' AND i.kind = ANY ($3::text[]) GROUP BY i.account_id, i.payment_id`,
+};
+
+/** Of a payment the open incidents of odd money; keyed like payments. */
+export const oddMoney: Readable<{ accountId: string; paymentId: string; ids: string[] }> = {
+  name: 'incident_odd',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run(odd, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36)), oddKinds]),
+};
+
 const reportedGone: Statement = {
   name: 'incident_reported_gone',
   text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", array_agg(split_part(i.reference, ':', 2)) AS ids

@@ -1,0 +1,154 @@
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { fillQueryLimit, later } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stepDisputes } from '../../src/jobs/poll.ts';
+import { type IncidentView, listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+
+/** What a person sees of a payment: everything that happened to it, and everything of all operations. */
+
+let service: Service;
+let merchant: Merchant;
+let tab: Tab;
+let branch: string;
+/** In the second operation: paid, and disputed for a part. */
+let disputed: string;
+
+const control = (path: string, body?: object) => service.simulator.control('POST', `/control${path}`, body);
+const txid = (id: string): string => id.replaceAll('-', '');
+const account = async (path: string) => (await tab.call('GET', `/accounts/${merchant.ownerId}${path}`)).body;
+
+async function readDisputes(): Promise<void> {
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
+  await fillQueryLimit(service);
+  await stepDisputes(service.runtime, provider);
+}
+
+const openIncident = async (): Promise<IncidentView | undefined> =>
+  (await listIncidents(service.cellOf(merchant), merchant.ownerId)).find(({ state }) => state === 'open');
+
+beforeAll(async () => {
+  service = await openService();
+  merchant = await service.newMerchant();
+  await newPerson(service, merchant.ownerId, 'bia@padaria.example', 'finance');
+  tab = openTab(service);
+  await tab.signIn('bia@padaria.example');
+  const asked = { name: 'Loja virtual', requestKey: crypto.randomUUID() };
+  branch = (await merchant.call('POST', '/operations', asked)).body.id;
+  await merchant.receive(10_000);
+  disputed = await merchant.paidCharge({ amountCents: 5_000, payerName: 'Lia Prado' }, branch);
+  await merchant.receive(20_000);
+  await control(`/charges/${txid(disputed)}/dispute`, { amountCents: 3_000 });
+  await until(async () => {
+    await readDisputes();
+    return (await account('/operation-disputes')).disputes.length === 1;
+  });
+});
+afterAll(() => service?.close());
+
+describe('Without an operation a page shows all of them', () => {
+  test('Disputes of every operation are listed, each with its operation', async () => {
+    const { disputes } = await account('/operation-disputes');
+    expect(disputes).toMatchObject([
+      { operationId: branch, amountCents: 3_000, payment: { payerName: 'Lia Prado' } },
+    ]);
+    expect((await account(`/operation-disputes?operationId=${merchant.operationId}`)).disputes).toEqual([]);
+  });
+
+  test('A statement of all operations has the lines of each, page by page, and a balance of them together', async () => {
+    const whole = await account('/statement?limit=100');
+    const operations = whole.lines.map((line: { operationId: string }) => line.operationId);
+    expect(new Set(operations)).toEqual(new Set([merchant.operationId, branch]));
+    const balances = [await merchant.balanceCents(), await merchant.balanceCents(branch)];
+    expect(whole.closingBalanceCents).toBe((balances[0] ?? 0) + (balances[1] ?? 0));
+    let after = whole.closingBalanceCents;
+    for (const { amountCents, balanceCents } of whole.lines) {
+      expect(balanceCents).toBe(after);
+      after -= amountCents;
+    }
+    expect(after).toBe(whole.openingBalanceCents);
+    const pages: unknown[] = [];
+    for (let below: string | null = ''; below !== null; ) {
+      const page = await account(`/statement?limit=1${below && `&below=${below}`}`);
+      pages.push(...page.lines);
+      below = page.nextBelow;
+    }
+    expect(pages).toEqual(whole.lines);
+  });
+
+  test('The journal and the file of a statement have every operation too', async () => {
+    const { lines } = await account('/journal?limit=100');
+    expect(new Set(lines.map((line: { operationId: string }) => line.operationId)).size).toBe(2);
+    const file: string = await account('/statement.csv?language=en');
+    const [header, ...rows] = file.replace('\ufeff', '').trimEnd().split('\r\n');
+    expect(header).toMatch(/,operation$/);
+    expect(rows.filter((row) => row.endsWith(',Loja virtual')).length).toBeGreaterThan(1);
+  });
+
+  test('A place that no page has given is refused, and another account is not shown', async () => {
+    const other = await service.newMerchant();
+    const status = async (path: string) =>
+      (await tab.call('GET', `/accounts/${merchant.ownerId}${path}`)).status;
+    expect(await status('/statement?below=7')).toBe(400);
+    for (const path of ['/statement', '/journal', '/closes', '/operation-disputes'])
+      expect(await status(`${path}?operationId=${other.operationId}`), path).toBe(404);
+    const forged = await account(`/statement?below=${other.operationId}.9`);
+    expect(forged.lines).toEqual([]);
+  });
+});
+
+describe('The page of a payment tells everything that happened to it', () => {
+  test('A dispute stands on its payment and at home, with deadline and what is held', async () => {
+    const shown = { amountCents: 3_000, heldCents: 3_000, status: 'open', answerable: true, endedAt: null };
+    const detail = await account(`/records/${disputed}`);
+    expect(detail.disputes).toMatchObject([shown]);
+    expect(detail.disputes[0].deadlineAt).not.toBeNull();
+    expect((await account('/overview')).disputes).toMatchObject([
+      { ...shown, operationId: branch, payment: { payerName: 'Lia Prado' } },
+    ]);
+    expect((await account(`/overview?operationId=${merchant.operationId}`)).disputes).toEqual([]);
+  });
+
+  test('A refund stands on its charge, from the request to the settlement', async () => {
+    const id = await merchant.paidCharge({ amountCents: 4_000 });
+    await merchant.call('POST', `/payments/${id}/refunds`, {
+      amountCents: 1_500,
+      requestKey: crypto.randomUUID(),
+    });
+    await until(async () => (await account(`/records/${id}`)).refunds[0]?.status === 'completed');
+    const { refunds, returns } = await account(`/records/${id}`);
+    expect(refunds).toMatchObject([{ amountCents: 1_500, reason: 'requested' }]);
+    expect(refunds[0].settledAt).not.toBeNull();
+    // What a refund of ours brought back is told once.
+    expect(returns).toEqual([]);
+  });
+
+  test('Odd money stands on its charge with its amount, and with the decision once there is one', async () => {
+    const { body } = await merchant.charge({ amountCents: 10_000 });
+    await control(`/charges/${txid(body.id)}/pay`, { amountCents: 9_000 });
+    await until(async () => (await account(`/records/${body.id}`)).incidents.length === 1);
+    const before = await account(`/records/${body.id}`);
+    expect(before.incidents).toMatchObject([
+      { kind: 'amount_mismatch', amountCents: 9_000, resolvedAt: null, action: null },
+    ]);
+    const incident = await openIncident();
+    await resolveIncident({ ...later(service.cellOf(merchant), 0), actor: 'tester' }, incident?.id ?? '', {
+      action: 'credit',
+      reason: 'agreed with the payer',
+    });
+    const after = await account(`/records/${body.id}`);
+    expect(after.incidents).toMatchObject([{ amountCents: 9_000, action: 'credit' }]);
+    expect(after.incidents[0].resolvedAt).not.toBeNull();
+    expect(Date.parse(after.record.updatedAt)).toBeGreaterThan(Date.parse(before.record.updatedAt));
+  });
+
+  test('A transfer that its receiver gave back says so', async () => {
+    const { body } = await merchant.transfer({ amountCents: 2_000 });
+    await until(async () => (await account(`/records/${body.id}`)).record.status === 'completed');
+    expect((await control(`/payouts/${txid(body.id)}/return`, { amountCents: 500 })).status).toBe(200);
+    await until(async () => (await account(`/records/${body.id}`)).returns.length === 1);
+    expect((await account(`/records/${body.id}`)).returns).toMatchObject([{ amountCents: 500 }]);
+  });
+});
