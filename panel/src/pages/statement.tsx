@@ -215,17 +215,25 @@ function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, str
     <table className="table folding dense statement">
       <thead>
         <tr>
-          <th scope="col">{words.common.date}</th>
-          <th scope="col">{words.detail.line}</th>
+          <th scope="col" className="date">
+            {words.common.date}
+          </th>
+          <th scope="col" className="kind">
+            {words.detail.line}
+          </th>
           <th scope="col">{words.statement.party}</th>
-          {names && <th scope="col">{words.common.operation}</th>}
-          <th scope="col" className="right">
+          {names && (
+            <th scope="col" className="named">
+              {words.common.operation}
+            </th>
+          )}
+          <th scope="col" className="right sum">
             {words.statement.debit}
           </th>
-          <th scope="col" className="right">
+          <th scope="col" className="right sum">
             {words.statement.credit}
           </th>
-          <th scope="col" className="right">
+          <th scope="col" className="right sum">
             {words.detail.balanceAfter}
           </th>
         </tr>
@@ -254,12 +262,12 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
   const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
   return (
     <tr {...(line.paymentId && { className: 'link' })}>
-      <td className="soft">
+      <td className="soft date">
         <time dateTime={line.at} className="num">
           {shortDateTime(line.at, language)}
         </time>
       </td>
-      <td className="cut" title={name}>
+      <td className="cut kind" title={name}>
         {line.paymentId === null ? (
           name
         ) : (
@@ -271,7 +279,7 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
           <span className="soft"> · {words.statement.withFee(money(Math.abs(line.feeCents)))}</span>
         )}
       </td>
-      <td className="cut" title={party ?? undefined}>
+      <td className="cut party" title={party ?? undefined}>
         {party}
       </td>
       {operation !== undefined && (
@@ -279,9 +287,9 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
           {operation}
         </td>
       )}
-      <td className="right">{line.amountCents < 0 && <Money cents={line.amountCents} />}</td>
-      <td className="right">{line.amountCents > 0 && <SignedMoney cents={line.amountCents} />}</td>
-      <td className="right">
+      <td className="right debit">{line.amountCents < 0 && <Money cents={line.amountCents} />}</td>
+      <td className="right credit">{line.amountCents > 0 && <SignedMoney cents={line.amountCents} />}</td>
+      <td className="right after">
         <strong className="num">{money(line.balanceCents)}</strong>
       </td>
     </tr>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stepDisputes } from '../../src/jobs/poll.ts';
 import { type IncidentView, listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 
-/** What a person sees of a payment: everything that happened to it, and everything of all operations. */
+/** The pages of a person: everything that happened to a payment, and everything of all operations. */
 
 let service: Service;
 let merchant: Merchant;
@@ -99,7 +99,7 @@ describe('Without an operation a page shows all of them', () => {
   });
 });
 
-describe('The page of a payment tells everything that happened to it', () => {
+describe('The page of a payment shows everything that happened to it', () => {
   test('A dispute stands on its payment and at home, with deadline and what is held', async () => {
     const shown = { amountCents: 3_000, heldCents: 3_000, status: 'open', answerable: true, endedAt: null };
     const detail = await account(`/records/${disputed}`);
@@ -121,7 +121,7 @@ describe('The page of a payment tells everything that happened to it', () => {
     const { refunds, returns } = await account(`/records/${id}`);
     expect(refunds).toMatchObject([{ amountCents: 1_500, reason: 'requested' }]);
     expect(refunds[0].settledAt).not.toBeNull();
-    // What a refund of ours brought back is told once.
+    // A return that a refund of ours asked for is listed once.
     expect(returns).toEqual([]);
   });
 
