@@ -117,6 +117,14 @@ export const mutations: readonly Mutation[] = [
     limits,
     'as the proxy writes it, are counted together',
   ),
+  of(
+    '2.4.1',
+    'server/src/store/database/connection-budget.ts',
+    'member.waiting.add(whoseCall(),',
+    'member.waiting.add(null,',
+    'server/test/database/connection-budget.test.ts',
+    'A crowd of one caller keeps no other caller waiting behind all of it',
+  ),
   of('3.2.1', answers, "'application/json; charset=utf-8'", textPlain, http, ownJson),
   of(
     '4.1.1',

@@ -1594,4 +1594,20 @@ export const bugs: Bug[] = [
     rig: 'suite',
     test: 'server/test/webhooks/webhooks-at-once.test.ts',
   },
+  {
+    name: 'one line for the calls of all callers',
+    file: 'server/src/store/database/connection-budget.ts',
+    line: 'member.waiting.add(whoseCall(),',
+    with: 'member.waiting.add(null,',
+    rig: 'suite',
+    test: 'server/test/database/connection-budget.test.ts',
+  },
+  {
+    name: 'the till waits in the line of the caller that began its flush',
+    file: 'server/src/store/till.ts',
+    line: 'working ??= forEverybody(work);',
+    with: 'working ??= work();',
+    rig: 'suite',
+    test: 'server/test/http/edge-limits.test.ts',
+  },
 ];

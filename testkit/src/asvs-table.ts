@@ -154,7 +154,7 @@ const reasons: Readonly<Record<string, string>> = {
   '13.4.2': 'no setting switches on anything that answers more; errors have a catalogue',
   '13.4.3': '`panel/site/assets.ts` serves files of a list, and no folder; folders were asked for by hand',
   '15.2.2':
-    '`edge/costs.ts` gives every route a cost and a policy; hashing, drawing and searching have places of their own in a process. No test keeps them all up under load',
+    '`edge/costs.ts` gives every route a cost and a policy; hashing, drawing and searching have places of their own in a process; calls wait for the database in a line for each account. No test keeps them all up under load',
   '16.2.2':
     'pino writes milliseconds since 1970, and `at` of security events is RFC 3339 in UTC; no test compares them',
   '16.2.4': 'every line is one JSON object of pino; no test parses them all',
@@ -812,6 +812,10 @@ export const asvsTable: readonly Requirement[] = [
       'A search counts as twenty reads, the page itself as one',
       'count as files, for each person and for the account over all of its people',
     ],
+    'server/test/database/connection-budget.test.ts': [
+      'A crowd of one caller keeps no other caller waiting behind all of it',
+    ],
+    'server/test/webhooks/webhooks-at-once.test.ts': ['An endpoint that keeps failing rests'],
     'server/src/ground/paper/papers.test.ts': [
       'A statement of 4,000 lines is drawn off the thread that serves requests',
     ],

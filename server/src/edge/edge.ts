@@ -42,6 +42,8 @@ declare module 'fastify' {
     trace: ClientTrace;
     /** Monotonic. */
     arrivedMs: number;
+    /** In whose line its statements wait while no account is known (`store/database/turns.ts`); null: in that of everybody. */
+    waitsAs: string | null;
     /** Whose key it came with, once that is known; null before. */
     holder: Holder | null;
     /** The error code of its refusal. */

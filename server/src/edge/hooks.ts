@@ -60,6 +60,7 @@ export function hookRoutes(
           // Nothing of the body is read: the connection cannot be used again.
           return reply.header('connection', 'close').code(404).send();
         }
+        request.waitsAs = null;
         if (Number(request.headers['content-length'] ?? 0) > maxDeliveryBytes) throw refuse('body_too_large');
         hold(request, leastBytes);
         reply.raw.once('close', () => {

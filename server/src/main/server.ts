@@ -54,6 +54,7 @@ import type { LookupDeps } from '../kinds/payment/lookup.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { onBehalfOf } from '../store/database/whose-call.ts';
 
 export const basePath = '/api/v1/public';
 /** Test accounts alone: the public API has no call that decides a payment. */
@@ -129,6 +130,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     done();
   });
   const limiter = limiterOf(parts);
+  takeTurns(app);
   observe(app, parts);
   app.setErrorHandler(answers.failed);
   app.setNotFoundHandler((request, reply) => answers.refused(request, reply, refuse('route_not_found')));
@@ -185,6 +187,7 @@ function openApp({ config, clock, ids, log, draining }: EdgeParts, answers: Answ
   app.decorateRequest('language', null as never);
   app.decorateRequest('trace', null as never);
   app.decorateRequest('arrivedMs', 0);
+  app.decorateRequest('waitsAs', 'strangers');
   app.decorateRequest('holder', null);
   app.decorateRequest('refusal', null);
 
@@ -200,6 +203,17 @@ function requireCost({ method, url, config }: RouteOptions): void {
     if (said !== undefined && said !== policy)
       throw new Error(`${one} ${url} counts as ${said}, its cost as ${policy}`);
   }
+}
+
+/** Its statements wait in the line of its account, or of strangers; what still runs after its answer is done for everybody. */
+function takeTurns(app: ReturnType<typeof openApp>): void {
+  const whose = (request: FastifyRequest, reply: FastifyReply) => () =>
+    reply.sent ? null : (request.caller?.accountId ?? request.waitsAs);
+  app.addHook('onRequest', (request, reply, done) => onBehalfOf(whose(request, reply), done));
+  // A body arrives in the socket's own context.
+  app.addHook('preValidation', (request, reply, done) =>
+    request.body === undefined ? done() : onBehalfOf(whose(request, reply), done),
+  );
 }
 
 /** Measures, traces and logs requests, and keeps what merchants see of their own. */

@@ -155,6 +155,8 @@ export function payerRoutes(
     request: FastifyRequest,
   ): Promise<{ subject: PageSubject; holder: { cell: string } }> {
     const subject = deps.pages.read((request.params as { token: string }).token);
+    // Of each seller in a line of their own: a crowd at one link delays the payers of no other.
+    if (subject) request.waitsAs = `payers of ${subject.accountNumber}`;
     const holder = subject && (await deps.cellOfNumber(subject.accountNumber));
     if (!subject || !holder) throw refuse('route_not_found');
     return { subject, holder };

@@ -7,6 +7,7 @@ import { canonicalVersion, type EventKind, hashOf, type Journal } from '../money
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
 import type { Derived, Readable, Table } from './database/table.ts';
+import { forEverybody } from './database/whose-call.ts';
 import {
   type BalanceRow,
   type BookedPix,
@@ -356,7 +357,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
           return;
         }
         queue.push(pending);
-        working ??= work();
+        working ??= forEverybody(work);
       }),
     idle: async () => {
       while (working || waits.size > 0) await Promise.all([working, ...waits]);

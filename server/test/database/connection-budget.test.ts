@@ -6,6 +6,7 @@ import { createLog } from '../../src/ground/log.ts';
 import { ConnectionLost } from '../../src/ports/sql.ts';
 import { connectionBudget } from '../../src/store/database/connection-budget.ts';
 import { openPool } from '../../src/store/database/pool.ts';
+import { onBehalfOf } from '../../src/store/database/whose-call.ts';
 
 /** The pools of a process share a bound on their connections, whatever the number of cells. */
 
@@ -64,6 +65,44 @@ test('a crowd in one pool keeps no other waiting behind all of it', async () => 
     crowded.give();
   }
   expect(served).toEqual(['crowd', 'crowd', 'other', 'crowd', 'crowd', 'crowd', 'crowd']);
+});
+
+test('A crowd of one caller keeps no other caller waiting behind all of it, and what is done for everybody has every second place', async () => {
+  const budget = connectionBudget(() => 2, 60_000);
+  const pool = { size: 5, open: () => 0, idle: () => 0, closeIdle: async () => {} };
+  const places = budget.join(pool);
+  const served: string[] = [];
+  const call = (who: string | null) =>
+    onBehalfOf(
+      () => who,
+      () => places.take(async () => served.push(who ?? 'everybody'), unexpected),
+    );
+  const crowd = Array.from({ length: 8 }, () => call('crowd'));
+  const others = [call('other'), call(null), call(null)];
+  await Promise.all(crowd.slice(0, 2));
+  for (let n = 0; n < 4; n++) places.give();
+  await Promise.all(others);
+  expect(served).toEqual(['crowd', 'crowd', 'everybody', 'crowd', 'everybody', 'other']);
+  for (let n = 0; n < 7; n++) places.give();
+  await Promise.all(crowd);
+});
+
+test('Too many calls of one caller fail at once, and those of the others wait', async () => {
+  const budget = connectionBudget(() => 1, 60_000);
+  const pool = { size: 5, open: () => 0, idle: () => 0, closeIdle: async () => {} };
+  const places = budget.join(pool);
+  const call = (who: string) =>
+    onBehalfOf(
+      () => who,
+      () => places.take(async () => who, unexpected),
+    );
+  const waiting = Array.from({ length: 513 }, () => call('crowd'));
+  await expect(call('crowd')).rejects.toThrow('every connection of the process is in use');
+  const other = call('other');
+  expect(budget.load().waiting).toBe(513);
+  for (let n = 0; n < 513; n++) places.give();
+  expect(await other).toBe('other');
+  await Promise.all(waiting);
 });
 
 test('a busy pool waits for its own connection, which one call gets, and closes none of another busy pool', async () => {

@@ -1,4 +1,6 @@
 import { systemClock } from '../../ports/clock.ts';
+import { createTurns, type Turns } from './turns.ts';
+import { whoseCall } from './whose-call.ts';
 
 /**
  * How many connections the pools of one process may have together. Each cell has a pool of its own, opened at its first use; without a bound
@@ -8,8 +10,8 @@ import { systemClock } from '../../ports/clock.ts';
  * where all of them are open, one that rests in another pool is closed for the one that is missing. A waiting call never holds a place: what
  * works with a connection waits for no second one, which a test shows with a budget of one.
  *
- * When all places are taken, the next one goes to the pool that has the fewest, and there to the call that waited longest. Rejected: the
- * longest wait over all pools, by which a crowd of reads in one cell would keep the till of every other one waiting.
+ * When all places are taken, the next one goes to the pool that has the fewest, and there to the caller whose turn it is (`turns.ts`). Rejected:
+ * the longest wait over all pools, by which a crowd of reads in one cell would keep the till of every other one waiting.
  *
  * Opening a connection costs far more than a small statement. So a pool that has one waits for it rather than take one from a pool that is in
  * use, and the last one of a pool goes only to a pool that has none, after a while. Without that, and with two calls promised one resting
@@ -45,7 +47,7 @@ export interface Places {
   /**
    * Takes a place, then a connection. The place is kept until `give`, unless this fails.
    * @param giveBack what comes when its caller waits no more
-   * @throws Error when not both are to be had in time; what `connect` fails with
+   * @throws Error when not both are to be had in time, or too many calls of the same caller wait; what `connect` fails with
    */
   take<Connection>(
     connect: () => Promise<Connection>,
@@ -63,8 +65,7 @@ interface Member {
   promised: number;
   /** When it was used last, monotonic ms: the pool with the lowest number rested longest. */
   usedAtMs: number;
-  /** The longest first. */
-  waiting: Waiting[];
+  waiting: Turns<Waiting>;
 }
 
 interface Waiting {
@@ -99,7 +100,7 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     return total;
   };
   const open = (): number => sum(({ pool }) => pool.open());
-  const waiting = (): number => sum((member) => member.waiting.length);
+  const waiting = (): number => sum((member) => member.waiting.count());
   /** Without closing a connection of another pool. */
   const hasRoom = ({ pool, promised }: Member): boolean =>
     pool.idle() > promised || open() + owed + sum((member) => member.promised) < most();
@@ -111,7 +112,7 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
   function next(nowMs: number): Member | undefined {
     let best: Member | undefined;
     for (const member of members) {
-      const [first] = member.waiting;
+      const first = member.waiting.first();
       if (first && isBefore(member, best) && mayTake(member, nowMs - first.sinceMs)) best = member;
     }
     return best;
@@ -127,7 +128,7 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     for (let member = next(nowMs); member; member = next(nowMs)) {
       count(member, 1);
       member.promised++;
-      member.waiting.shift()?.end(false);
+      member.waiting.take()?.end(false);
     }
   }
 
@@ -139,14 +140,15 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
       await systemClock.sleep(patienceMs);
       grantNext();
       const lateMs = systemClock.monotonicMs() - waitMs;
-      for (const member of members) while (waitsSince(member) <= lateMs) member.waiting.shift()?.end(true);
+      for (const { waiting } of members)
+        for (const { end } of waiting.takeLate(({ sinceMs }) => sinceMs <= lateMs)) end(true);
     }
     checking = false;
   }
 
   async function waitForPlace(member: Member): Promise<void> {
     const late = await new Promise<boolean>((end) => {
-      member.waiting.push({ sinceMs: systemClock.monotonicMs(), end });
+      if (!member.waiting.add(whoseCall(), { sinceMs: systemClock.monotonicMs(), end })) return end(true);
       void checkOften();
     });
     if (late) throw new Error('every connection of the process is in use');
@@ -200,14 +202,14 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
 
   return {
     join(pool) {
-      const member: Member = { pool, taken: 0, promised: 0, usedAtMs: 0, waiting: [] };
+      const member: Member = { pool, taken: 0, promised: 0, usedAtMs: 0, waiting: createTurns() };
       members.add(member);
       return {
         take: (connect, giveBack) => takeFor(member, connect, giveBack),
         give: () => give(member),
         leave: () => {
           members.delete(member);
-          for (const { end } of member.waiting.splice(0)) end(true);
+          for (const { end } of member.waiting.takeLate(() => true)) end(true);
         },
       };
     },
@@ -220,11 +222,11 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
   };
 }
 
-/** Among pools with calls that wait: the one that has the fewest places, and of those the one whose call waited longest. */
+/** Among pools with calls that wait: the one that has the fewest places, and of those the one whose next call waited longest. */
 const isBefore = (one: Member, other: Member | undefined): boolean =>
   !other || one.taken < other.taken || (one.taken === other.taken && waitsSince(one) < waitsSince(other));
 
-const waitsSince = ({ waiting: [first] }: Member): number => first?.sinceMs ?? Number.POSITIVE_INFINITY;
+const waitsSince = ({ waiting }: Member): number => waiting.first()?.sinceMs ?? Number.POSITIVE_INFINITY;
 
 /** The connections that a pool may have at once: of one at rest, and its last one only where there is none yet. */
 function someRest(members: Iterable<Member>, { pool: own }: Member): boolean {
