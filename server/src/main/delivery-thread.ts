@@ -9,6 +9,8 @@ export interface DeliveryThreadOptions {
   databaseUrl: string;
   /** Where it counts its deliveries (`ground/measures.ts`). */
   memory: SharedArrayBuffer;
+  /** As of `DeliveryPace`. */
+  hearsAll: boolean;
 }
 
 export interface DeliveryThread extends Outgoing {
@@ -23,9 +25,9 @@ export interface DeliveryThread extends Outgoing {
  *
  * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does; while it stops, `stop` rejects.
  */
-export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptions): DeliveryThread {
+export function startDeliveryThread(options: DeliveryThreadOptions): DeliveryThread {
   const thread = new Thread(new URL('./delivery-worker.ts', import.meta.url), {
-    workerData: { databaseUrl, memory } satisfies DeliveryThreadOptions,
+    workerData: options,
     // It reads the program once more, in 0.4 s without the cache and 0.2 s with it.
     env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
   });

@@ -17,7 +17,7 @@ import { slowdownOf } from './shares.ts';
 
 /** The body of the thread that `delivery-thread.ts` starts. */
 const port = parentPort as MessagePort;
-const { databaseUrl, memory } = workerData as DeliveryThreadOptions;
+const { databaseUrl, memory, hearsAll } = workerData as DeliveryThreadOptions;
 const config = readConfig(process.env);
 const log = createLog(config.logLevel);
 const budget = deliveryBudget();
@@ -54,7 +54,7 @@ const begin = (cell: string, pool: Pool): void => {
   const outgoing = runDeliveries(
     { ...shared, sql: pool, measures, mail },
     () => clockOffset.isTolerable() && share.includes(cell),
-    () => slowdownOf(share.length),
+    { hearsAll, slowdown: () => slowdownOf(share.length) },
   );
   cells.set(cell, { outgoing, close: pool.close });
 };

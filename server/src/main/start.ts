@@ -46,6 +46,7 @@ import {
   mayMakeLogin,
 } from '../store/database/service-login.ts';
 import { type Cells, createCells } from './cells.ts';
+import type { DeliveryThreadOptions } from './delivery-thread.ts';
 import { createReadiness } from './readiness.ts';
 import type { Ground, OpenCell, Runtime } from './runtime.ts';
 import type { Worker } from './worker.ts';
@@ -118,11 +119,14 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const service = await parts;
     if (ending.aborted) return;
     const runtime = await openRunning(service, context, running, ending);
-    const worker = service.runWorker(runtime, config.publicUrl);
+    const worker = service.runWorker(runtime, config.publicUrl, { hearsAll: true });
     running.worker = worker;
     const api = await service.runApi(runtime, config);
     running.api = api;
-    running.outgoing = runDeliveries(service, runtime, worker, context.databaseUrl);
+    running.outgoing = runDeliveries(service, runtime, worker, {
+      databaseUrl: context.databaseUrl,
+      hearsAll: true,
+    });
     if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
     const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
     if (trial && hasMailbox({ config }))
@@ -152,9 +156,13 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      const worker = service.runWorker(runtime, config.publicUrl);
+      // What an `api` process writes is found by looking.
+      const worker = service.runWorker(runtime, config.publicUrl, { hearsAll: false });
       running.worker = worker;
-      running.outgoing = runDeliveries(service, runtime, worker, context.databaseUrl);
+      running.outgoing = runDeliveries(service, runtime, worker, {
+        databaseUrl: context.databaseUrl,
+        hearsAll: false,
+      });
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -287,12 +295,9 @@ function runDeliveries(
   service: ServiceParts,
   runtime: Runtime,
   { shares }: Worker,
-  databaseUrl: string,
+  options: Omit<DeliveryThreadOptions, 'memory'>,
 ): Stoppable {
-  const outgoing = service.startDeliveryThread({
-    databaseUrl,
-    memory: runtime.measures.deliveries.memory,
-  });
+  const outgoing = service.startDeliveryThread({ ...options, memory: runtime.measures.deliveries.memory });
   shares.each(outgoing.take);
   runtime.cells.each((cell) => {
     cell.eventsWritten.listen(outgoing.written);

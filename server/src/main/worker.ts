@@ -6,6 +6,7 @@ import { stepConnectionMovements } from '../flow/connection-movements.ts';
 import { createFollowUp, type FollowUp } from '../flow/follow-up.ts';
 import { createInbound, type Inbound } from '../flow/inbound.ts';
 import { stepDefences } from '../flow/send-defence.ts';
+import { type Bell, createBell, type Loop, type LoopDeps, runLoop } from '../ground/loop.ts';
 import { stepDayReport } from '../jobs/day-reports.ts';
 import { stepLateQueries } from '../jobs/late-queries.ts';
 import { stepDisputes } from '../jobs/poll.ts';
@@ -19,7 +20,7 @@ import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';
 import { stepUnread } from '../operate/unread/unread-items.ts';
 import type { Provider } from '../provider/provider.ts';
-import { type ClockOffset, watchClock } from '../store/database/clock-offset.ts';
+import { watchClock } from '../store/database/clock-offset.ts';
 import { stepCellRetention, stepDirectoryRetention } from './retention.ts';
 import type { Runtime } from './runtime.ts';
 import { joinWorkers, type Shares } from './shares.ts';
@@ -32,7 +33,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** How long a step that found nothing rests. `wake` cuts it short for the first two: a send or a query is due, and nothing else. */
+/** How long a step that found nothing rests, in milliseconds. `wake` cuts it short for the first two: a send or a query is due, and nothing else. */
 const restMs = {
   sends: 100,
   queries: 200,
@@ -61,16 +62,43 @@ const restMs = {
   connections: 2_000,
 };
 
-/** @param publicUrl where people of accounts find their panel */
-export function runWorker(home: Runtime, publicUrl: string): Worker {
+/** How long those rest instead that would make most of an idle installation's transactions, while nothing is due and no event is written. */
+const quietRestMs: Partial<Record<keyof typeof restMs, number>> = {
+  sends: 1_000,
+  queries: 1_000,
+  testClocks: 1_000,
+  soldLinks: 5_000,
+  defences: 5_000,
+};
+
+/**
+ * @param publicUrl where people of accounts find their panel
+ * @param hearsAll the calls that this worker works for are taken in this process: it rings when one writes something
+ */
+export function runWorker(
+  home: Runtime,
+  publicUrl: string,
+  { hearsAll }: { hearsAll: boolean } = { hearsAll: true },
+): Worker {
   const stopping = new AbortController();
   const clockOffset = watchClock(home, stopping.signal);
   const inbound = createInbound(home);
   const shares = joinWorkers(home, clockOffset, stopping.signal);
   const loops: Promise<void>[] = [];
-  const loopDeps: LoopDeps = { home, clockOffset, shares, stopping: stopping.signal };
-  const begin: Begin = (name, step, options) => {
-    loops.push(repeat(loopDeps, name, step, options));
+  const loopDeps: LoopDeps = { clock: home.clock, log: home.log, stopping: stopping.signal };
+  const begin: Begin = (name, step, { cell, bells } = {}) => {
+    const mayRun = () => clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
+    const slow = () => (cell === undefined ? 1 : shares.slowdown());
+    const quietMs = quietRestMs[name];
+    const loop: Loop = {
+      name,
+      step: async () => mayRun() && step(),
+      restMs: () => restMs[name] * slow(),
+      bell: isWoken.has(name) ? bells?.due : undefined,
+      quiet:
+        hearsAll && bells && quietMs !== undefined ? { restMs: quietMs, stirred: bells.stirred } : undefined,
+    };
+    loops.push(shares.read.then(() => runLoop(loopDeps, loop)));
   };
   const followUps: FollowUp[] = [];
   const ends: (() => void)[] = [];
@@ -79,11 +107,11 @@ export function runWorker(home: Runtime, publicUrl: string): Worker {
   ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider)));
   ends.push(
     home.cells.each((cell) => {
-      const woken = restUntil(cell.wake);
-      cellLoops(begin, cell, publicUrl);
+      const bells = bellsOf(cell);
+      cellLoops(begin, cell, bells, publicUrl);
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
       const end = cell.connections.each((provider) => {
-        followUps.push(paymentLoops(begin, cell, provider, woken));
+        followUps.push(paymentLoops(begin, cell, provider, bells));
       });
       ends.push(end);
     }),
@@ -103,51 +131,33 @@ export function runWorker(home: Runtime, publicUrl: string): Worker {
   };
 }
 
-interface LoopDeps {
-  home: Runtime;
-  clockOffset: ClockOffset;
-  shares: Shares;
-  stopping: AbortSignal;
-}
-
 /** @returns whether there is more to do at once */
 type Step = () => Promise<boolean>;
 
-interface LoopOptions {
-  /** The signals that wake a resting loop. */
-  rest?: Rest;
+interface Place {
   /** Runs only while this worker has the cell, and more rarely the more cells it has. */
   cell?: string;
+  bells?: Bells;
 }
 
-type Begin = (name: keyof typeof restMs, step: Step, options?: LoopOptions) => void;
+type Begin = (name: keyof typeof restMs, step: Step, place?: Place) => void;
 
-/** Runs steps until `stopping`; after a failed step it rests longer and continues. */
-async function repeat(
-  { home, clockOffset, shares, stopping }: LoopDeps,
-  name: keyof typeof restMs,
-  step: Step,
-  { rest, cell }: LoopOptions = {},
-): Promise<void> {
-  let failures = 0;
-  await shares.read;
-  while (!stopping.aborted) {
-    let more = false;
-    // Before the step: what wakes it while it runs cuts the rest behind it.
-    const cut = rest ? AbortSignal.any([rest.now(), stopping]) : stopping;
-    try {
-      const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
-      more = mayRun && (await step());
-      failures = 0;
-    } catch (error) {
-      failures++;
-      home.log.error({ err: error, step: name }, 'a step of the worker failed');
-    }
-    if (more) continue;
-    const pauseMs = cell === undefined ? restMs[name] : restMs[name] * shares.slowdown();
-    const waitMs = Math.min(pauseMs * 2 ** Math.min(failures, 8), 10_000);
-    await home.clock.sleep(waitMs, failures > 0 ? stopping : cut);
-  }
+/** Of a cell. */
+interface Bells {
+  /** A send or a query is due. */
+  due: Bell;
+  /** That, or events were written. */
+  stirred: Bell;
+}
+
+const isWoken: ReadonlySet<keyof typeof restMs> = new Set(['sends', 'queries']);
+
+function bellsOf({ wake, eventsWritten }: Runtime): Bells {
+  const bells = { due: createBell(), stirred: createBell() };
+  wake.listen(bells.due.ring);
+  wake.listen(bells.stirred.ring);
+  eventsWritten.listen(bells.stirred.ring);
+  return bells;
 }
 
 /** Jobs of the directory: once, whatever the number of cells. */
@@ -181,40 +191,26 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
 }
 
 /** Jobs of a cell's payments, whatever their connections. */
-function cellLoops(begin: Begin, runtime: Runtime, publicUrl: string): void {
-  const { cell } = runtime;
-  begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
-  begin('drafts', () => expireDrafts(runtime), { cell });
-  begin('links', () => stepLinks(runtime), { cell });
-  begin('soldLinks', () => stepSoldLinks(runtime), { cell });
-  begin('payerReturns', () => stepPayerReturns(runtime), { cell });
-  begin('alerts', createAlerts(runtime, publicUrl).step, { cell });
-  begin('cellRetention', () => stepCellRetention(runtime), { cell });
-  begin('testClocks', () => stepTestClocks(runtime), { cell });
+function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: string): void {
+  const place = { cell: runtime.cell, bells };
+  begin('unknown', createUnknownTransferAlerts(runtime).step, place);
+  begin('drafts', () => expireDrafts(runtime), place);
+  begin('links', () => stepLinks(runtime), place);
+  begin('soldLinks', () => stepSoldLinks(runtime), place);
+  begin('payerReturns', () => stepPayerReturns(runtime), place);
+  begin('alerts', createAlerts(runtime, publicUrl).step, place);
+  begin('cellRetention', () => stepCellRetention(runtime), place);
+  begin('testClocks', () => stepTestClocks(runtime), place);
 }
 
 /** Jobs of a cell's payments over one connection. */
-function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, rest: Rest): FollowUp {
-  const { cell } = runtime;
+function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, bells: Bells): FollowUp {
+  const place = { cell: runtime.cell, bells };
   const followUp = createFollowUp(runtime, provider);
   runtime.senders.set(followUp.connection, followUp.sender);
-  begin('sends', followUp.stepSends, { cell, rest });
-  begin('queries', followUp.stepQueries, { cell, rest });
-  begin('lateQueries', () => stepLateQueries(runtime, provider), { cell });
-  begin('defences', () => stepDefences(runtime, provider), { cell });
+  begin('sends', followUp.stepSends, place);
+  begin('queries', followUp.stepQueries, place);
+  begin('lateQueries', () => stepLateQueries(runtime, provider), place);
+  begin('defences', () => stepDefences(runtime, provider), place);
   return followUp;
-}
-
-interface Rest {
-  /** Aborted when something became due since this call. */
-  now(): AbortSignal;
-}
-
-function restUntil(wake: Runtime['wake']): Rest {
-  let rest = new AbortController();
-  wake.listen(() => {
-    rest.abort(null);
-    rest = new AbortController();
-  });
-  return { now: () => rest.signal };
 }

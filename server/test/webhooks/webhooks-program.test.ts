@@ -122,7 +122,11 @@ test('a thread of the deliveries that breaks ends its process', async () => {
 
 test('one that breaks while everything ends does not keep the rest from ending', async () => {
   await expect(
-    startDeliveryThread({ databaseUrl: 'no address', memory: new SharedArrayBuffer(1024) }).stop(),
+    startDeliveryThread({
+      databaseUrl: 'no address',
+      memory: new SharedArrayBuffer(1024),
+      hearsAll: true,
+    }).stop(),
   ).rejects.toThrow('Invalid URL');
 });
 
