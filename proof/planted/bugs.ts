@@ -776,10 +776,18 @@ export const bugs: Bug[] = [
   {
     name: 'a worker claims although its clock has jumped',
     file: 'server/src/main/worker.ts',
-    line: 'const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
-    with: 'const mayRun = true;',
+    line: 'const mayRun = () => clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
+    with: 'const mayRun = () => true;',
     rig: 'suite',
     test: 'server/test/database/clocks.test.ts',
+  },
+  {
+    name: 'an idle loop rests its second although something was written',
+    file: 'server/src/ground/loop.ts',
+    line: 'if (more || rung?.aborted || stirred?.aborted) busyAt = clock.monotonicMs();',
+    with: 'if (more) busyAt = clock.monotonicMs();',
+    rig: 'suite',
+    test: 'server/src/ground/loop.test.ts',
   },
   {
     name: 'a jump of the clock is noticed with the next measurement only',
@@ -1072,8 +1080,8 @@ export const bugs: Bug[] = [
   {
     name: 'a worker works in the cells of the others',
     file: 'server/src/main/worker.ts',
-    line: 'const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
-    with: 'const mayRun = clockOffset.isTolerable();',
+    line: 'const mayRun = () => clockOffset.isTolerable() && (cell === undefined || shares.has(cell));',
+    with: 'const mayRun = () => clockOffset.isTolerable();',
     rig: 'suite',
     test: 'server/test/program/shares.test.ts',
   },
