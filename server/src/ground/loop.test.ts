@@ -18,7 +18,7 @@ async function restsOf(
     ...systemClock,
     monotonicMs: () => nowMs,
     sleep: async (ms, signal) => {
-      // What rang before the rest cuts it.
+      // A ring before the rest cuts it.
       const restedMs = signal?.aborted ? 0 : ms;
       nowMs += restedMs;
       rests.push(restedMs);

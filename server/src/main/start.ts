@@ -156,7 +156,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      // What an `api` process writes is found by looking.
+      // The writes of an `api` process are found by looking.
       const worker = service.runWorker(runtime, config.publicUrl, { hearsAll: false });
       running.worker = worker;
       running.outgoing = runDeliveries(service, runtime, worker, {
