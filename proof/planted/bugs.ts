@@ -1286,6 +1286,14 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/incidents.test.ts',
   },
   {
+    name: 'a rehearsal of an act writes what it shows',
+    file: 'server/src/store/rehearsal.ts',
+    line: 'await outer?.rollback();',
+    with: 'await outer?.commit();',
+    rig: 'suite',
+    test: 'server/test/settlement/dry-run.test.ts',
+  },
+  {
     name: 'nothing says that a connection is held',
     file: 'server/src/operate/connections/held.ts',
     line: 'if (since !== undefined) await openIncident(deps, { connection, reason, since });',

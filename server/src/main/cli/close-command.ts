@@ -1,20 +1,29 @@
-import { type ClosedDay, closeNow } from '../../operate/closes/close-now.ts';
+import { type ClosedDay, closeNow, postBeforeClose } from '../../operate/closes/close-now.ts';
 import type { ConnectionClose } from '../../operate/closes/connection-closes.sql.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { type Answer, type Command, instant, table, UsageFault } from './command.ts';
+import { dryRunOption, postingAtProviders } from './dry-run.ts';
 import { atProviders } from './operator-commands.ts';
 
 export const closeCommand: Command = {
   name: 'close',
-  usage: '[--day YYYY-MM-DD] [--connection NAME]',
+  usage: '[--day YYYY-MM-DD] [--connection NAME] [--dry-run]',
   about:
     "closes the days that are over and shows one of them (default: the last), with the books beside each provider's account. Exit code 3 when they differ, agree only under an assumption, or cannot be compared yet",
-  options: { day: { type: 'string' }, connection: { type: 'string' } },
+  options: { day: { type: 'string' }, connection: { type: 'string' }, ...dryRunOption },
   run: async (edge, { values }) => {
     const day = typeof values.day === 'string' ? dayOption(values.day) : null;
-    const closed = await atProviders(edge, 'close', (runtime) => closeNow(runtime, day));
-    return answerOf(typeof values.connection === 'string' ? ofConnection(closed, values.connection) : closed);
+    const name = typeof values.connection === 'string' ? values.connection : null;
+    return atProviders(edge, 'close', (runtime, operator) =>
+      postingAtProviders(
+        values,
+        { runtime, operator },
+        (deps) => closeNow(deps, day),
+        (closed) => answerOf(name === null ? closed : ofConnection(closed, name)),
+        (deps) => postBeforeClose(deps, day),
+      ),
+    );
   },
 };
 

@@ -33,6 +33,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import { dryRunOption, posting } from './dry-run.ts';
 import { onAccount } from './in-cells.ts';
 import { operatorOf } from './operator-commands.ts';
 
@@ -251,13 +252,14 @@ export const connectionCommands: Command[] = [
 function bookCommand(kind: 'cost' | 'own', name: string, about: string): Command {
   return {
     name,
-    usage: 'NAME --amount-cents N --request-key K --reason R [--day YYYY-MM-DD]',
+    usage: 'NAME --amount-cents N --request-key K --reason R [--day YYYY-MM-DD] [--dry-run]',
     about: `${about}. The same request key books it once`,
     options: {
       'amount-cents': { type: 'string' },
       'request-key': { type: 'string' },
       reason: { type: 'string' },
       day: { type: 'string' },
+      ...dryRunOption,
     },
     operands: ['NAME'],
     run: async (edge, { values, operands: [connection = ''] }) => {
@@ -270,14 +272,17 @@ function bookCommand(kind: 'cost' | 'own', name: string, about: string): Command
         reason: required(values, 'reason'),
         at: startOfDay(day),
       };
-      const { at: _, ...booked } = await onDatabase(edge, name, (context) =>
-        bookMovement(operatorOf(context), wanted),
+      return onDatabase(edge, name, (context) =>
+        posting(
+          values,
+          operatorOf(context),
+          (operator) => bookMovement(operator, wanted),
+          ({ at: _, ...booked }) => ({
+            json: { ...booked, day },
+            text: `${connection}: ${booked.repeated ? 'had' : 'has'} ${booked.amountCents} booked as ${kind === 'cost' ? 'a cost' : 'own money'}`,
+          }),
+        ),
       );
-      const { repeated, amountCents } = booked;
-      return {
-        json: { ...booked, day },
-        text: `${connection}: ${repeated ? 'had' : 'has'} ${amountCents} booked as ${kind === 'cost' ? 'a cost' : 'own money'}`,
-      };
     },
   };
 }

@@ -17,15 +17,16 @@ import {
   showIncident,
 } from '../../operate/incidents/incident.ts';
 import { noteVerified } from '../../operate/monitored.sql.ts';
-import { resolveOwnIncidents } from '../../operate/own-incidents.ts';
+import { type OwnIncidents, resolveOwnIncidents } from '../../operate/own-incidents.ts';
 import { markCompared, type PauseView, pauseWithdrawals, resumeWithdrawals } from '../../operate/pause.ts';
-import { type Doubt, doubts, reconcile } from '../../operate/reconcile.ts';
+import { type Doubt, doubts, type Reconciled, reconcile } from '../../operate/reconcile.ts';
 import { dismissUnread, listUnread, showUnread } from '../../operate/unread/unread-items.ts';
 import { findCellsOf } from '../../operate/verify/verify.sql.ts';
 import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../../operate/verify/verify.ts';
 import { changeWebhookAddress } from '../../operate/webhook-address.ts';
 import { homeCell } from '../../store/database/cells.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
+import type { PlannedPosting } from '../../store/rehearsal.ts';
 import { findAccountOf, findHold } from '../../store/rows/holds.sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import { findIncident } from '../../store/rows/incidents.sql.ts';
@@ -43,6 +44,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import { dryRunOption, plannedText, posting, postingAtProviders, rehearsal } from './dry-run.ts';
 import { cellsOf, onAccount, onCellWith } from './in-cells.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
@@ -81,37 +83,42 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'hold place',
-    usage: '--operation ID --amount-cents N --reason R',
+    usage: '--operation ID --amount-cents N --reason R [--dry-run]',
     about: 'keeps back so much of an operation’s balance, and of what comes in until it has it all',
     options: {
       operation: { type: 'string' },
       'amount-cents': { type: 'string' },
       reason: { type: 'string' },
+      ...dryRunOption,
     },
     run: async (edge, { values }) => {
       const operationId = uuid(required(values, 'operation'), '--operation');
       const amountCents = integer(required(values, 'amount-cents'), '--amount-cents');
       const reason = required(values, 'reason');
-      const hold = await onOperation(edge, 'hold place', operationId, (context) =>
-        placeHold(operatorOf(context), { operationId, amountCents, reason }),
+      return onOperation(edge, 'hold place', operationId, (context) =>
+        posting(
+          values,
+          operatorOf(context),
+          (operator) => placeHold(operator, { operationId, amountCents, reason }),
+          holdAnswer,
+        ),
       );
-      return holdAnswer(hold);
     },
   },
   {
     name: 'hold release',
-    usage: 'ID',
+    usage: 'ID [--dry-run]',
     about: 'ends a hold; what it kept back is available again',
+    options: dryRunOption,
     operands: ['ID'],
-    run: async (edge, { operands }) => {
+    run: async (edge, { values, operands }) => {
       const id = uuid(operands[0] as string, 'ID');
-      return holdAnswer(
-        await onCellWith(
-          edge,
-          'hold release',
-          (sql) => findHold(sql, id),
-          (context) => releaseHold(operatorOf(context), id),
-        ),
+      return onCellWith(
+        edge,
+        'hold release',
+        (sql) => findHold(sql, id),
+        (context) =>
+          posting(values, operatorOf(context), (operator) => releaseHold(operator, id), holdAnswer),
       );
     },
   },
@@ -244,50 +251,51 @@ export const operatorCommands: Command[] = [
   {
     name: 'incident show',
     usage: 'ID',
-    about: 'one incident, with how it ended',
+    about: 'one incident, with how it ended, or the postings of each action that it allows',
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const id = uuid(operands[0] as string, 'ID');
-      return incidentAnswer(
-        await onIncident(edge, 'incident show', id, (operator) => showIncident(operator, id)),
-      );
+      return onIncident(edge, 'incident show', id, async (operator) => {
+        const incident = await showIncident(operator, id);
+        const { text } = incidentAnswer(incident);
+        const allowed = incident.state === 'open' ? await allowedActions(operator, id) : [];
+        const acts = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
+        return { json: { ...shownIncident(incident), allowed }, text: [text, ...acts].join('\n\n') };
+      });
     },
   },
   {
     name: 'incident resolve',
-    usage: `ID --action ${actions.join('|')} --reason R`,
+    usage: `ID --action ${actions.join('|')} --reason R [--dry-run]`,
     about: 'ends an incident; once, and the only way to end a freeze of withdrawals',
-    options: { action: { type: 'string' }, reason: { type: 'string' } },
+    options: { action: { type: 'string' }, reason: { type: 'string' }, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
       const id = uuid(operands[0] as string, 'ID');
       const action = required(values, 'action');
       if (!isAction(action)) throw new UsageFault(`--action takes ${actions.join(', ')}`);
       const wanted: { action: Action; reason: string } = { action, reason: required(values, 'reason') };
-      return incidentAnswer(
-        await onIncident(edge, 'incident resolve', id, (operator) => resolveIncident(operator, id, wanted)),
+      return onIncident(edge, 'incident resolve', id, (operator) =>
+        posting(values, operator, (one) => resolveIncident(one, id, wanted), incidentAnswer),
       );
     },
   },
   {
     name: 'incident own-money',
-    usage: '--connection N --reason R',
+    usage: '--connection N --reason R [--dry-run]',
     about:
       "ends the open incidents of Pix that the provider has under no id of ours: the company's own money, of installations that opened one for each",
-    options: { connection: { type: 'string' }, reason: { type: 'string' } },
+    options: { connection: { type: 'string' }, reason: { type: 'string' }, ...dryRunOption },
     run: async (edge, { values }) => {
       const wanted = { connection: required(values, 'connection'), reason: required(values, 'reason') };
-      const json = await atProviders(edge, 'incident own-money', (runtime, operator) =>
-        resolveOwnIncidents(runtime, operator, wanted),
+      return atProviders(edge, 'incident own-money', (runtime, operator) =>
+        postingAtProviders(
+          values,
+          { runtime, operator },
+          (deps, person) => resolveOwnIncidents(deps, person, wanted),
+          ownIncidentsAnswer,
+        ),
       );
-      const { resolved, resolvedCents, left } = json;
-      return {
-        json,
-        text: [
-          `${resolved} incidents over ${resolvedCents} cents are resolved, ${left.length} are left`,
-          ...left.map(({ id, why }) => `${id}  ${why}`),
-        ].join('\n'),
-      };
     },
   },
   {
@@ -306,7 +314,7 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'reconcile',
-    usage: `[--account OWNER_ID] [--since TIME] [--accept ${doubts.join(',')} --reason R]`,
+    usage: `[--account OWNER_ID] [--since TIME] [--accept ${doubts.join(',')} --reason R] [--dry-run]`,
     about:
       "compares with the provider's lists and posts what was missing; ends the pause after a restore. Exit code 3 when the lists are no evidence (`waitsFor`); with --accept a person ends the pause all the same",
     options: {
@@ -314,6 +322,7 @@ export const operatorCommands: Command[] = [
       since: { type: 'string' },
       accept: { type: 'string' },
       reason: { type: 'string' },
+      ...dryRunOption,
     },
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
@@ -322,27 +331,16 @@ export const operatorCommands: Command[] = [
           ? undefined
           : { doubts: doubtsGiven(String(values.accept)), reason: reasonOf(required(values, 'reason')) };
       const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
-      const result = await atProviders(edge, 'reconcile', async (runtime, operator) => {
+      const options = { accountId, sinceMs, ...(accepted && { accepted }) };
+      return atProviders(edge, 'reconcile', async (runtime, operator) => {
         const cell = accountId === null ? undefined : await runtime.cells.ofAccount(accountId);
-        return reconcile(
-          runtime,
-          { ...operator, sql: cell?.sql ?? operator.sql },
-          { accountId, sinceMs, ...(accepted && { accepted }) },
+        return postingAtProviders(
+          values,
+          { runtime, operator: { ...operator, sql: cell?.sql ?? operator.sql } },
+          (deps, person) => reconcile(deps, person, options),
+          (result) => reconciledAnswer(result, accepted?.doubts ?? []),
         );
       });
-      const { since, countsFrom } = result;
-      const json = {
-        ...{ ...result, since: instant(since) },
-        countsFrom: countsFrom === null ? null : instant(countsFrom),
-      };
-      return {
-        json,
-        text: table(
-          Object.entries(json).map(([name, value]) => [name, String(value)]),
-          '',
-        ),
-        exitCode: result.waitsFor.every((doubt) => accepted?.doubts.includes(doubt)) ? 0 : 3,
-      };
     },
   },
   {
@@ -699,6 +697,49 @@ function pauseAnswer({ paused, reason, pausedAt }: PauseView): Answer {
     json: { paused, reason, pausedAt: instant(pausedAt) },
     text: paused ? `withdrawals are paused: ${reason}` : 'withdrawals are running',
   };
+}
+
+function reconciledAnswer(result: Reconciled, accepted: readonly Doubt[]): Answer {
+  const { since, countsFrom } = result;
+  const json = {
+    ...{ ...result, since: instant(since) },
+    countsFrom: countsFrom === null ? null : instant(countsFrom),
+  };
+  return {
+    json,
+    text: table(
+      Object.entries(json).map(([name, value]) => [name, String(value)]),
+      '',
+    ),
+    exitCode: result.waitsFor.every((doubt) => accepted.includes(doubt)) ? 0 : 3,
+  };
+}
+
+const ownIncidentsAnswer = (json: OwnIncidents): Answer => ({
+  json,
+  text: [
+    `${json.resolved} incidents over ${json.resolvedCents} cents are resolved, ${json.left.length} are left`,
+    ...json.left.map(({ id, why }) => `${id}  ${why}`),
+  ].join('\n'),
+});
+
+/** Each action that an open incident allows at this moment, with the postings that it would write. */
+async function allowedActions(
+  operator: Operator,
+  id: string,
+): Promise<{ action: Action; postings: PlannedPosting[] }[]> {
+  const allowed: { action: Action; postings: PlannedPosting[] }[] = [];
+  for (const action of actions) {
+    try {
+      const postings = await rehearsal(operator, (one) =>
+        resolveIncident(one, id, { action, reason: 'rehearsed' }),
+      );
+      allowed.push({ action, postings });
+    } catch (error) {
+      if (!(error instanceof OperatorRefused)) throw error;
+    }
+  }
+  return allowed;
 }
 
 const shownIncident = (incident: IncidentView) => ({

@@ -2,6 +2,7 @@ import type { CellsOf } from '../../flow/cells-of.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
 import { type CellShare, movedInAll } from '../../money/day-closes.ts';
+import type { Provider } from '../../provider/provider.ts';
 import { type SubscribedTypes, subscribedBy } from '../../store/events/subscribed-types.ts';
 import { claimJob, endTurn, type Job } from '../../store/rows/jobs.sql.ts';
 import { dayOf } from '../statement/period.ts';
@@ -83,6 +84,25 @@ export async function closeDays(
     if (!(await closeConnection(deps, connection, through, nowMs))) waits = true;
   }
   return { closedTo: through, waits };
+}
+
+/** Of the connections that have a day to compare, in the order in which they are closed. */
+export async function providersToCompare(
+  deps: CloseDeps,
+  closedDay: string | null,
+  nowMs: number,
+): Promise<Provider[]> {
+  await deps.cells.refresh();
+  const last = lastDayOver(nowMs);
+  const through = closedDay !== null && closedDay > last ? closedDay : last;
+  const found: Provider[] = [];
+  for (const connection of await connectionsToClose(deps)) {
+    const provider = deps.providers.get(connection);
+    if (!provider?.capabilities.hasBalance) continue;
+    const previous = await findLastClose(deps.sql, connection);
+    if (!previous || previous.day < through) found.push(provider);
+  }
+  return found;
 }
 
 async function connectionsToClose(deps: CloseDeps): Promise<string[]> {

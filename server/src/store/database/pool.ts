@@ -472,7 +472,7 @@ const MAY_WRITE = /\b(INSERT|UPDATE|DELETE|MERGE|SHARE|INTO|LOCK)\b/i;
 const knownReads = new WeakMap<Statement, boolean>();
 
 /** Whether a statement can run in a read-only transaction. In doubt it cannot, which costs a BEGIN and a COMMIT. */
-function onlyReads(statement: Statement): boolean {
+export function onlyReads(statement: Statement): boolean {
   const known = knownReads.get(statement);
   if (known !== undefined) return known;
   const reads = READS.test(statement.text) && !MAY_WRITE.test(statement.text);

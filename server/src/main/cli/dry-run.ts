@@ -1,0 +1,62 @@
+import { accounts } from '../../money/decide.ts';
+import type { Operator } from '../../store/operator.ts';
+import { type PlannedPosting, rehearse } from '../../store/rehearsal.ts';
+import { rehearseAtProviders } from '../rehearsed.ts';
+import type { Runtime } from '../runtime.ts';
+import { type Answer, type CommandInput, table } from './command.ts';
+
+/** Of every command that posts: prints the postings as it would write them, and writes nothing. */
+export const dryRunOption = { 'dry-run': { type: 'boolean' } } as const;
+
+const isRehearsed = (values: CommandInput['values']): boolean => values['dry-run'] === true;
+
+/** Does an act that posts, or rehearses it. */
+export async function posting<T>(
+  values: CommandInput['values'],
+  operator: Operator,
+  act: (operator: Operator) => Promise<T>,
+  answered: (done: T) => Answer,
+): Promise<Answer> {
+  if (!isRehearsed(values)) return answered(await act(operator));
+  return plannedAnswer(await rehearsal(operator, act));
+}
+
+/** The postings of an act. */
+export const rehearsal = (
+  operator: Operator,
+  act: (operator: Operator) => Promise<unknown>,
+): Promise<PlannedPosting[]> =>
+  rehearse(operator.clock, (over) => {
+    const { sql, everyCell } = operator;
+    return act({ ...operator, sql: over(sql), ...(everyCell && { everyCell: everyCell.map(over) }) });
+  });
+
+/** The same of an act that asks providers. @param rehearsed what posts in it, where that is a part of it */
+export async function postingAtProviders<T>(
+  values: CommandInput['values'],
+  { runtime, operator }: { runtime: Runtime; operator: Operator },
+  act: (runtime: Runtime, operator: Operator) => Promise<T>,
+  answered: (done: T) => Answer,
+  rehearsed: (runtime: Runtime, operator: Operator) => Promise<unknown> = act,
+): Promise<Answer> {
+  if (!isRehearsed(values)) return answered(await act(runtime, operator));
+  return plannedAnswer(await rehearseAtProviders(runtime, operator, rehearsed));
+}
+
+const plannedAnswer = (postings: readonly PlannedPosting[]): Answer => ({
+  json: { dryRun: true, postings },
+  text: plannedText(postings),
+});
+
+/** A line for each side of each posting; amounts in cents. */
+export const plannedText = (postings: readonly PlannedPosting[]): string =>
+  table(
+    postings.flatMap(({ chainId, movement, lines }) =>
+      accounts.flatMap((account) => {
+        const cents = lines[account] ?? 0;
+        if (cents === 0) return [];
+        return [[movement, account, cents > 0 ? 'credit' : 'debit', String(Math.abs(cents)), chainId]];
+      }),
+    ),
+    'no postings',
+  );
