@@ -1,5 +1,6 @@
-import type { Bank } from '../../simulator/src/bank.ts';
+import { type Bank, payCharge } from '../../simulator/src/bank.ts';
 import { bankWorldOf, caller, post, uuidOf } from './calls.ts';
+import { type Cancels, createCancels } from './cancels.ts';
 import { checkStep, type Examined, type Finding } from './checks.ts';
 import { beforeClose, type Closes, createCloses } from './closes.ts';
 import type { Database } from './database.ts';
@@ -35,6 +36,7 @@ export interface Cast {
   merchant: Merchant;
   people: People | null;
   refunds: Refunds | null;
+  cancels: Cancels | null;
   disputes: Disputes | null;
   closes: Closes | null;
   absences: Absences;
@@ -136,6 +138,24 @@ export async function createCast(
       })
     : null;
   refunds?.plan();
+  const regretting = random(run.seed ^ 0x8f8f);
+  const cancels = run.cancels
+    ? createCancels({
+        world,
+        chance: regretting,
+        operations,
+        requestKey: () => uuidOf(regretting),
+        pay: (txid) => {
+          if (bank.charges.get(txid)?.status !== 'ATIVA') return;
+          payCharge(bank, bankWorldOf(world, regretting), txid);
+          provider.wake();
+        },
+        call,
+        say,
+        findings,
+      })
+    : null;
+  cancels?.plan();
   const contesting = random(run.seed ^ 0x6c6c);
   const disputes = run.disputes
     ? createDisputes({
@@ -169,6 +189,7 @@ export async function createCast(
     say('another process was born');
     merchant.again();
     refunds?.again();
+    cancels?.again();
   };
   return {
     db,
@@ -179,6 +200,7 @@ export async function createCast(
     merchant,
     people,
     refunds,
+    cancels,
     disputes,
     closes,
     absences,

@@ -22,7 +22,8 @@ const hour = 3_600_000;
 
 /** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
 export async function settleAll(cast: Cast): Promise<void> {
-  const { db, bank, provider, receiver, merchant, people, refunds, disputes, closes, findings } = cast;
+  const { db, bank, provider, receiver, merchant, people, refunds, cancels, disputes, closes, findings } =
+    cast;
   const { world, living } = cast.scene;
   cast.absences.end();
   world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
@@ -36,6 +37,7 @@ export async function settleAll(cast: Cast): Promise<void> {
   provider.wake();
   merchant.again();
   refunds?.again();
+  cancels?.again();
   await settled(cast);
   if (disputes) {
     await disputes.settle();
@@ -129,13 +131,14 @@ export async function outcomeOf(
 }
 
 function findingsOf(cast: Cast, rows: Rows): Finding[] {
-  const { db, bank, receiver, merchant, people, refunds, disputes, closes, delivers } = cast;
+  const { db, bank, receiver, merchant, people, refunds, cancels, disputes, closes, delivers } = cast;
   const lost = merchant.acknowledged().filter((id) => !rows.payments.some((payment) => payment.id === id));
   return [
     ...checkEnd(rows, bank),
     ...receiver.findings,
     ...(people?.check(rows) ?? []),
     ...(refunds?.check(rows) ?? []),
+    ...(cancels?.check(rows) ?? []),
     ...(disputes?.check() ?? []),
     ...(closes?.check({ unposted: rows.incidents.some(isUnposted) }) ?? []),
     ...(delivers ? checkEvents(db, receiver) : []),

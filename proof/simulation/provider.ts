@@ -94,7 +94,7 @@ export function createProvider(
   random: Random,
   bank: Bank,
   post: Post,
-  /** Of the refunds, so that what else a seed draws stays what it was. */
+  /** Of refunds, defences and cancels, so that what else a seed draws stays what it was. */
   ofRefunds: Random = random,
 ): Provider {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -248,6 +248,11 @@ export function createProvider(
     };
     if (request.method === 'PUT' && url.pathname.includes('/devolucao/'))
       bank.behaviour = { ...bank.behaviour, refund: ofRefunds.pick(refundEnds) };
+    if (request.method === 'PATCH')
+      bank.behaviour = {
+        ...bank.behaviour,
+        cancel: ofRefunds.pick(['remove', 'remove', 'late-cancel', 'refuse']),
+      };
     if (url.pathname.endsWith('/defesa'))
       bank.behaviour = { ...bank.behaviour, defence: ofRefunds.pick(['take', 'take', 'refuse']) };
     const outcome = providerApi(desk, {

@@ -25,6 +25,8 @@ export interface Run {
   people?: boolean;
   /** Paid charges are refunded, and money in suspense may go back to its payer. */
   refunds?: boolean;
+  /** Charges are taken back. */
+  cancels?: boolean;
   /** Paid charges are contested, and the provider decides. */
   disputes?: boolean;
   /** Days end, and are closed. */

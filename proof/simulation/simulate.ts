@@ -118,6 +118,7 @@ const mustHappen: readonly string[] = [
       'refund requested unknown -> failed by answer',
       'refund odd_money new -> unknown by operator',
     ],
+    ['cancel 200 failed', 'cancel 200 pending', 'cancel 400 charge_already_paid'],
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
     ['defence 201', 'defence is sent', 'defence is failed'],
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
@@ -227,6 +228,7 @@ async function report({ say, cells, keepIn }: SimulationOptions, run: Run, outco
 const kindsOf = (seed: number) => ({
   people: seed % 2 === 0,
   refunds: seed % 3 === 0,
+  cancels: seed % 7 === 1 || seed % 7 === 4,
   disputes: seed % 6 === 3 || seed % 6 === 4,
   closes: seed % 5 === 2,
 });
@@ -278,8 +280,8 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** The command that repeats it. */
-const flagsOf = ({ seed, short, people, refunds, disputes, closes, deaths, crash }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+const flagsOf = ({ seed, short, people, refunds, cancels, disputes, closes, deaths, crash }: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome, cells: number): string {
@@ -315,6 +317,7 @@ if (import.meta.main) {
       short: { type: 'boolean', default: false },
       people: { type: 'boolean', default: false },
       refunds: { type: 'boolean', default: false },
+      cancels: { type: 'boolean', default: false },
       disputes: { type: 'boolean', default: false },
       closes: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
@@ -338,6 +341,7 @@ if (import.meta.main) {
       short: given.short,
       people: given.people,
       refunds: given.refunds,
+      cancels: given.cancels,
       disputes: given.disputes,
       closes: given.closes,
     };
