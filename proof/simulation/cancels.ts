@@ -8,7 +8,7 @@ export interface Cancels {
   plan(): void;
   /** Repeats unanswered requests. */
   again(): void;
-  /** What was answered holds. */
+  /** An answered end holds. */
   check(rows: Rows): Finding[];
 }
 

@@ -11,7 +11,7 @@ import { prepareLimits } from '../../src/flow/limit.ts';
 import { bookUnmatched } from '../../src/flow/unmatched.ts';
 import { commands } from '../../src/main/cli/commands.ts';
 
-// Without a worker nobody but the commands posts what the provider knows and the books lack.
+// Without a worker the commands alone post what the provider knows and the books lack.
 let service: Service;
 let merchant: Merchant;
 let env: Record<string, string>;
