@@ -4,12 +4,13 @@ import { loadavg, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { finish } from '@vintem/testkit/command.ts';
 import pg from 'pg';
+import { Agent, fetch } from 'undici';
 import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { type StorageKind, storageBudgets } from '../../server/src/store/database/storage-budget.ts';
 import type { Counted, FromAttackers, Targets } from './attack.ts';
 import { limitsPassed } from './limits.ts';
 import { type Measured, measuredOf, payingMerchants } from './paying.ts';
-import { openStand, type Shape } from './stand.ts';
+import { openStand, type Shape, type Stand } from './stand.ts';
 
 /**
  * Attacks the whole program, anonymously and as a merchant with people and programs, beside two merchants that pay and are paid.
@@ -100,6 +101,7 @@ export async function abuse({
     const after = await merchants.run(quietMs);
     watched.stop();
 
+    const opened = await openedByReader(stand);
     const missing = await merchants.missing(settlingMs);
     const stored = await storedBy(stand.dataDir, stand.targets.accountId);
     const verified = await finish(['verify', '--full', '--json'], stand.env);
@@ -128,6 +130,7 @@ export async function abuse({
         ...missing.map((one) => `acknowledged and missing: ${one}`).slice(0, 20),
         ...limitsPassed(attacks, seconds),
         ...budgetsPassed(stored, seconds),
+        ...opened.map((one) => `L3: ${one}`),
         ...(during.p99Ms > limitMs ? [`p99 ${during.p99Ms} ms, at most ${limitMs} wanted`] : []),
         ...(memoryMost > memoryTimes * memoryBefore
           ? [`memory ${mega(memoryMost)} MB from ${mega(memoryBefore)} MB`]
@@ -205,6 +208,34 @@ async function storedBy(dataDir: string, accountId: string): Promise<Abused['sto
   }
 }
 
+/** A reader of the database tries what stands there as the token of a mailed link (`victims.ts` asked for one). @returns what opened */
+async function openedByReader({ dataDir, targets }: Stand): Promise<string[]> {
+  const client = new pg.Client({ connectionString: (await findEmbedded(dataDir)) ?? '' });
+  await client.connect();
+  const { rows } = await client.query<{ identifier: string }>(
+    `SELECT identifier FROM vintem.panel_verification WHERE value = (SELECT id::text FROM vintem.panel_user WHERE email = $1)`,
+    [targets.victims.guarded.email],
+  );
+  await client.end();
+  if (rows.length === 0) return ['no link is stored'];
+  // An address of its own: its tries are looked at.
+  const dispatcher = new Agent({ localAddress: '127.0.0.47' });
+  const opened: string[] = [];
+  for (const { identifier } of rows.slice(0, 10)) {
+    const token = identifier.replace('reset-password:', '');
+    const answer = await fetch(`${targets.url}/panel/api/auth/reset-password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: targets.origin, 'x-rig-address': '192.0.2.47' },
+      body: JSON.stringify({ token, newPassword: 'quatro palavras sem ligação' }),
+      dispatcher,
+    });
+    if (answer.status !== 400)
+      opened.push(`a token that was read in the database was answered ${answer.status}`);
+  }
+  await dispatcher.close();
+  return opened;
+}
+
 function budgetsPassed(stored: Abused['stored'], seconds: number): string[] {
   return Object.entries(stored).flatMap(([kind, bytes]) => {
     const { bytes: atOnce, perSecond } = storageBudgets[kind as StorageKind];
@@ -215,7 +246,8 @@ function budgetsPassed(stored: Abused['stored'], seconds: number): string[] {
 
 /** Eight at once, as fast as they are answered. */
 async function warmUp(targets: Targets, ms: number): Promise<void> {
-  const { url, origin, key, cookie, accountId, operationId } = targets;
+  const { url, origin, key, cookie, accountId, operationId, victims } = targets;
+  const today = new Date().toISOString().slice(0, 10);
   const until = performance.now() + ms;
   const headers = { authorization: `Bearer ${key}`, cookie };
   const own = `/panel/api/accounts/${accountId}`;
@@ -225,6 +257,8 @@ async function warmUp(targets: Targets, ms: number): Promise<void> {
     `${own}/records?search=a&limit=100`,
     `${own}/records.csv`,
     `${own}/statement.csv?operationId=${operationId}`,
+    `${own}/statement.pdf?operationId=${operationId}&from=${today}&to=${today}`,
+    new URL(victims.linkUrl).pathname,
     '/',
   ];
   const read = async (from: number) => {

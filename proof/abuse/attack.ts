@@ -1,4 +1,6 @@
-import { Agent, fetch, getGlobalDispatcher, type RequestInit } from 'undici';
+import { Agent, fetch, getGlobalDispatcher, type RequestInit, type Response } from 'undici';
+import { type Browser, openBrowser } from './browser.ts';
+import type { Victims } from './victims.ts';
 
 /**
  * The parts of every attack: bounded loops, and counts of what was answered. The attackers are a process of their own with a lower
@@ -31,6 +33,9 @@ export interface Targets {
   csrf: string;
   /** The same of a person who may only look. */
   viewerCookie: string;
+  victims: Victims;
+  /** Where the mails to the victims are: their owners read them. */
+  dataDir: string;
 }
 
 export interface Counted {
@@ -79,7 +84,7 @@ const agents = new Map<string, Agent>();
 function agentOf(from: string): Agent {
   const known = agents.get(from);
   if (known) return known;
-  const made = new Agent({ connections: 64, connect: { localAddress: from } });
+  const made = new Agent({ connections: 64, keepAliveTimeout: 4_000, localAddress: from });
   agents.set(from, made);
   return made;
 }
@@ -95,21 +100,31 @@ export interface Sent extends RequestInit {
   as?: string;
 }
 
+const fetchFrom = (url: string, { from, as, headers, ...options }: Sent): Promise<Response> =>
+  fetch(url, {
+    ...options,
+    headers: {
+      ...(headers as Record<string, string>),
+      ...(as !== undefined && targets.proxied ? { 'x-rig-address': as } : {}),
+    },
+    ...(from === undefined ? {} : { dispatcher: agentOf(from) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+
+/** A browser at one of the victims' or attackers' own addresses. */
+export const browserAt = (where: Pick<Sent, 'from' | 'as'>, cookies: Record<string, string> = {}): Browser =>
+  openBrowser(targets, (url, options) => fetchFrom(url, { ...options, ...where }), cookies);
+
+/** The address `n` of many: of IPv4 where callers come as they are, of an IPv6 network each behind the proxy. */
+export const addressOf = (net: number, n: number): { from: string; as: string } => ({
+  from: `127.${net}.${Math.floor(n / 250) % 250}.${(n % 250) + 1}`,
+  as: `2001:db8:${net.toString(16)}:${(n % 65_000).toString(16)}::1`,
+});
+
 /** @returns status and body, or null when there was no answer */
-export async function ask(
-  url: string,
-  { from, as, headers, ...options }: Sent = {},
-): Promise<{ status: number; text: string } | null> {
+export async function ask(url: string, options: Sent = {}): Promise<{ status: number; text: string } | null> {
   try {
-    const answer = await fetch(url, {
-      ...options,
-      headers: {
-        ...(headers as Record<string, string>),
-        ...(as !== undefined && targets.proxied ? { 'x-rig-address': as } : {}),
-      },
-      ...(from === undefined ? {} : { dispatcher: agentOf(from) }),
-      signal: AbortSignal.timeout(10_000),
-    });
+    const answer = await fetchFrom(url, options);
     return { status: answer.status, text: await answer.text() };
   } catch {
     return null;

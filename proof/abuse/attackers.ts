@@ -20,6 +20,8 @@ import {
   targets,
 } from './attack.ts';
 import { greedy } from './greedy.ts';
+import { payers } from './payers.ts';
+import { thieves } from './thieves.ts';
 
 /** The attackers: each attack is one loop with bounded concurrency and rate; all of them together hold at most `socketsMost` raw connections. */
 const { hostname, port } = new URL(targets.url);
@@ -269,6 +271,8 @@ const attacks = [
   lists,
   paths,
   ...greedy,
+  ...thieves,
+  ...payers,
 ];
 
 const all = Promise.all(attacks.map((attack) => attack()));

@@ -1,3 +1,4 @@
+import { chargesOfLink } from '../../server/src/api/links/charge-of-link.ts';
 import { connectionsOfCaller } from '../../server/src/edge/connection-shares.ts';
 import { searchUnits } from '../../server/src/edge/costs.ts';
 import { defaultQuotas } from '../../server/src/ground/quotas.ts';
@@ -42,6 +43,25 @@ export const allowed: Readonly<Record<string, Allowed>> = {
   'names that turn the line around': { of: 'L12', through: ['201'], most: exactly(0) },
   'endpoints of the platform': { of: 'L13', through: ['201'], most: exactly(0) },
   'silent connections': { of: 'M13', through: ['open'], most: exactly(connectionsOfCaller) },
+  'an invitation of a demoted owner': { of: 'M2', through: ['200'], most: exactly(0) },
+  'codes of a thief': { of: 'M7', through: ['401'], most: window(attempts.factorCode) },
+  'the person beside a thief': {
+    of: 'M7',
+    through: ['shut out by 401', 'shut out by 403', 'shut out by 429'],
+    most: exactly(0),
+  },
+  'a fresh app of a thief': { of: 'M8', through: ['shut out'], most: exactly(0) },
+  'a member’s life in another account': { of: 'M9', through: ['seen', 'ended'], most: exactly(0) },
+  'payments forged at the secret address': { of: 'M10', through: ['paid'], most: exactly(0) },
+  'formulas in tables': { of: 'M11', through: ['formula'], most: exactly(0) },
+  'codes two steps away': { of: 'L6', through: ['200'], most: exactly(0) },
+  'two invitations to one address': { of: 'L8', through: ['500'], most: exactly(0) },
+  'pages for one address': { of: '/pay', through: ['200'], most: bucket(defaultQuotas.pages) },
+  'a thousand bots at one link': { of: '/pay', through: ['500', '503'], most: exactly(0) },
+  'charges of a link for one network': { of: '/pay', through: ['201'], most: window(chargesOfLink.network) },
+  'charges of a link': { of: '/pay', through: ['201'], most: window(chargesOfLink.account) },
+  'addresses and receipts guessed': { of: '/pay', through: ['200'], most: exactly(0) },
+  'open pages of one address': { of: '/pay', through: ['at once'], most: exactly(50) },
   'deliveries with a forged certificate': { of: 'M14', through: ['200', '201', '204'], most: exactly(0) },
 };
 

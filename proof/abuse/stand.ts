@@ -1,11 +1,15 @@
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { fetch } from 'undici';
 import type { Targets } from './attack.ts';
+import { openBrowser, password } from './browser.ts';
+import { mailed } from './mailbox.ts';
+import { findVictims } from './victims.ts';
 
 /**
  * The whole program under attack, as an operator runs it. `one`: `vintem start`. `apart`: accounts in three cells, callers reach an `api`
@@ -36,6 +40,7 @@ export interface Stand {
 
 /** The address that the proxy calls from; the only one that is trusted. */
 const proxyAddress = '127.0.0.2';
+const viewerEmail = 'leitora@loja.example';
 const everything = 'read,charges,transfers,operations,webhooks,refunds';
 
 export async function openStand(shape: Shape): Promise<Stand> {
@@ -197,8 +202,13 @@ async function attackersOf({
     {},
     'GET',
   );
-  const [, email = '', password = ''] = /e-mail (\S+) password (\S+)/.exec(printed) ?? [];
-  const owner = await signIn({ url, origin }, email, password);
+  const [, email = '', word = ''] = /e-mail (\S+) password (\S+)/.exec(printed) ?? [];
+  const owner = await signIn({ url, origin }, email, word);
+  const ownersBrowser = async () => {
+    const browser = openBrowser({ url, origin }, fetch);
+    await browser.signIn(email, word);
+    return browser;
+  };
   const viewer = await inviteViewer({ url, origin, dataDir }, ownerId, owner);
   const names = ['searching', 'missing1', 'missing2', 'missing3', 'refunding', 'polling'] as const;
   const keys = {} as Targets['keys'];
@@ -225,6 +235,17 @@ async function attackersOf({
     resettingKey: await newKey(other.ownerId, 'resetting', `${everything},simulate`, env),
     ...owner,
     viewerCookie: viewer.cookie,
+    dataDir,
+    victims: await findVictims({
+      url,
+      origin,
+      dataDir,
+      accountId: ownerId,
+      viewerEmail,
+      owner: await ownersBrowser(),
+      command: (words) => command(words, env),
+      api: (key, path, body) => call(`${url}/api/v1/public${path}`, key, body),
+    }),
   };
 }
 
@@ -259,7 +280,7 @@ async function inviteViewer(
   owner: Session,
 ): Promise<Session> {
   const { url, origin, dataDir } = place;
-  const [email, password] = ['leitora@loja.example', 'girafa azul de patins'];
+  const email = viewerEmail;
   const panel = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${url}/panel/api${path}`, {
       method: 'POST',
@@ -273,12 +294,7 @@ async function inviteViewer(
     { email, role: 'viewer' },
     { cookie: owner.cookie, 'x-csrf-token': owner.csrf },
   );
-  const folder = join(dataDir, 'mail');
-  const mails = await Promise.all(
-    (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
-  );
-  const mail = mails.find((one) => one.includes(`To: ${email}`)) ?? '';
-  const token = /convite#([\w-]+)/.exec(mail.replaceAll('=\r\n', ''))?.[1] ?? '';
+  const token = await mailed(dataDir, email, /convite#([\w-]+)/);
   await panel('/invitations/accept', { token, name: 'Leitora', password });
   return signIn(place, email, password);
 }

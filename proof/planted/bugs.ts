@@ -1573,8 +1573,8 @@ export const bugs: Bug[] = [
   {
     name: 'a network makes a hundred charges a minute',
     file: 'server/src/api/links/charge-of-link.ts',
-    line: 'most: 10, everyMs',
-    with: 'most: 100, everyMs',
+    line: 'most: 10, withinMs',
+    with: 'most: 100, withinMs',
     rig: 'suite',
     test: 'server/test/payments/links.test.ts',
   },

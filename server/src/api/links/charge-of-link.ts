@@ -72,7 +72,11 @@ export async function chargeOfLink(
   return row;
 }
 
-const minuteMs = 60_000;
+/** Charges that strangers make by links: by their network, and for the account of the link. */
+export const chargesOfLink = {
+  network: { most: 10, withinMs: 60_000 },
+  account: { most: 300, withinMs: 60_000 },
+};
 
 const takePlaces = (
   deps: { sql: Queries; clock: Clock },
@@ -80,8 +84,16 @@ const takePlaces = (
   network: string,
 ): Promise<void> =>
   takeOfBuckets(deps, [
-    { id: `link-network ${network}`, most: 10, everyMs: minuteMs },
-    { id: `link-account ${accountId}`, most: 300, everyMs: minuteMs },
+    {
+      id: `link-network ${network}`,
+      most: chargesOfLink.network.most,
+      everyMs: chargesOfLink.network.withinMs,
+    },
+    {
+      id: `link-account ${accountId}`,
+      most: chargesOfLink.account.most,
+      everyMs: chargesOfLink.account.withinMs,
+    },
   ]);
 
 /**
