@@ -1398,6 +1398,22 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/lost-time.test.ts',
   },
   {
+    name: 'a connection that this process has not taken up is not asked in a lost time',
+    file: 'server/src/flow/ask-first.ts',
+    line: '...recorded.filter((name) => !providers.has(name))',
+    with: '...recorded.filter(() => false)',
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
+    name: 'money of a charge that the books have on another connection can be given to no account',
+    file: 'server/src/operate/incidents/resolution.ts',
+    line: 'payment && !isElsewhere',
+    with: 'payment && !(isElsewhere && (false as boolean))',
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
     name: 'the mark of the database is not compared',
     file: 'server/src/store/database/mark.ts',
     line: 'if (look.installation !== mark.installation || look.noted) return null;',

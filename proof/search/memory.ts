@@ -248,7 +248,12 @@ export class Memory {
           case 'conditions':
             return this.#conditions as Row;
           case 'platform':
-            return { withdrawalsPausedAt: null, restoredAt: null, uncompared: [] as string[] } as Row;
+            return {
+              withdrawalsPausedAt: null,
+              restoredAt: null,
+              uncompared: [] as string[],
+              recorded: [] as string[],
+            } as Row;
           case 'key_state':
             return {
               accountId,

@@ -18,7 +18,7 @@ const rows: Record<string, unknown> = {
     minimumWithdrawalCents: 1_000,
     maximumWithdrawalCents: 1_000_000,
   },
-  [platform.name]: { withdrawalsPausedAt: null, restoredAt: null, uncompared: [] },
+  [platform.name]: { withdrawalsPausedAt: null, restoredAt: null, uncompared: [], recorded: [] },
   [breakerRows.name]: undefined,
 };
 const view = {

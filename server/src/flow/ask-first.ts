@@ -25,29 +25,37 @@ export function connectionsToAsk(
   candidates: Candidates,
 ): string[] {
   if (!installation) return [];
-  const { restoredAt, uncompared } = installation;
-  if (kind === 'deposit') return restoredAt === null ? [] : candidates().filter((one) => one !== connection);
+  const { restoredAt, uncompared, recorded } = installation;
+  const possible = () => candidates(recorded);
+  if (kind === 'deposit') return restoredAt === null ? [] : possible().filter((one) => one !== connection);
   // A refund goes where its charge is.
   if (kind !== 'transfer') return [];
-  if (restoredAt !== null) return [...candidates()];
-  return uncompared.length === 0 ? [] : candidates().filter((one) => uncompared.includes(one));
+  if (restoredAt !== null) return possible();
+  return uncompared.length === 0 ? [] : possible().filter((one) => uncompared.includes(one));
 }
 
-/** The connections that an account could have used. Called in a lost time alone: there may be hundreds. */
-export type Candidates = () => readonly string[];
+/**
+ * The connections that an account could have used. Called in a lost time alone: there may be hundreds.
+ * @param recorded those of the database
+ */
+export type Candidates = (recorded: readonly string[]) => string[];
 
-/** Those of the same kind of money that can answer for an id of ours. */
+/**
+ * Those of the same kind of money that can answer for an id of ours, and those that this process has not taken up yet: what they can do is not known here, and `askFirst`
+ * waits until they are. A merchant's repeat may come in the moment in which the operator has made a lost connection again.
+ */
 export const candidatesFor =
   (
     providers: ReadonlyMap<string, Provider>,
     { kind, connection }: Pick<Intent, 'kind' | 'connection'>,
   ): Candidates =>
-  () => {
+  (recorded) => {
     const movesMoney = providers.get(connection)?.capabilities.movesMoney;
     const answers = ({ capabilities: can }: Provider) =>
       can.movesMoney === movesMoney &&
       (kind === 'deposit' ? can.charges : can.payouts && can.queryPayoutByOwnId);
-    return [...providers.values()].filter(answers).map((provider) => provider.connection);
+    const known = [...providers.values()].filter(answers).map((provider) => provider.connection);
+    return [...known, ...recorded.filter((name) => !providers.has(name))];
   };
 
 export type Asked =

@@ -1,5 +1,5 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violations } from '@vintem/testkit/verified.ts';
+import { violations, violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDueSends } from '../../src/flow/due-sends.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
@@ -429,6 +429,83 @@ test('a charge that another connection has is followed up at the account that li
   await service.database.admin(
     `DELETE FROM lost_payment WHERE connection = 'simulator' AND kind = 'deposit'`,
   );
+});
+
+test('A charge of the lost time that is repeated in the moment in which its connection is made again waits until this process has taken that up, and stays where it is', async () => {
+  const { runtime } = service;
+  const providers = runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  const shop = await service.newMerchant();
+  const request = { amountCents: 850, requestKey: crypto.randomUUID() };
+  const { body: lost } = await shop.charge(request);
+  await forget(shop, lost.id);
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at, adapter, url, credentials)
+      VALUES ('just-made', 'j', now(), 'efi', 'https://banco.example', 'sealed')`,
+  );
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  const sent: string[] = [];
+  const here: Provider = {
+    ...simulator,
+    queryCharge: async () => ({ outcome: 'notFound' }),
+    createCharge: async (instruction) => {
+      sent.push(instruction.txid);
+      return simulator.createCharge(instruction);
+    },
+  };
+  providers.set('simulator', here);
+  expect((await shop.charge(request)).status).toBe(201);
+  const due = createDueSends(runtime, here);
+  await due.step();
+  await due.idle();
+  expect(await intentOf(lost.id)).toMatchObject({ connection: 'simulator', state: 'ready' });
+  await prepareLimits(runtime.sql, 'just-made', null);
+  providers.set('just-made', { ...simulator, connection: 'just-made', identity: 'of just-made' });
+  await service.database.admin(`UPDATE intent SET due_at = now() WHERE payment_id = $1`, [lost.id]);
+  await until(async () => {
+    await due.step();
+    await due.idle();
+    return (await intentOf(lost.id))?.state === 'awaiting';
+  });
+  expect(await intentOf(lost.id)).toMatchObject({ connection: 'just-made', identity: 'of just-made' });
+  expect(sent).toEqual([]);
+  providers.delete('just-made');
+  providers.set('simulator', simulator);
+  await service.database.admin(
+    `UPDATE connection SET adapter = NULL, credentials = NULL WHERE id = 'just-made'`,
+  );
+});
+
+test('Money of a charge that was repeated on another connection is credited to the account that its id names', async () => {
+  const { runtime } = service;
+  const shop = await service.newMerchant();
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body: charge } = await shop.charge({ amountCents: 20_000 });
+  // Its own connection was made again only after the merchant had repeated it.
+  for (const table of ['payment', 'intent'])
+    await service.database.admin(
+      `UPDATE ${table} SET connection = 'elsewhere' WHERE ${table === 'payment' ? 'id' : 'payment_id'} = $1`,
+      [charge.id],
+    );
+  await service.simulator.control('POST', `/control/charges/${charge.id.replaceAll('-', '')}/pay`);
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  const numbers = async () => (await violationsOfBooks(service)).map(({ number }) => number);
+  const before = await numbers();
+  await compare();
+  // The connections of these tests are one simulator, so their charges are listed at the wrong one as well.
+  await service.database.admin(`DELETE FROM lost_payment WHERE kind = 'deposit' AND payment_id <> $1`, [
+    charge.id,
+  ]);
+  expect(await numbers()).toContain(65);
+  const isIts = ({ kind, state, detail }: { kind: string; state: string; detail: { named?: unknown } }) =>
+    kind === 'unmatched' && state === 'open' && detail.named === charge.id;
+  const [found] = (await listIncidents(runtime, null)).filter(isIts);
+  expect(found?.amountCents).toBe(20_000);
+  await resolveIncident(operator(), found?.id ?? '', { action: 'credit', reason: 'it names the charge' });
+  expect(await shop.balanceCents()).toBe(20_000);
+  expect((await shop.call('GET', `/payments/${charge.id}`)).body.status).toBe('pending');
+  expect(await numbers()).toEqual(before);
+  await service.simulator.behave({});
 });
 
 test('what was not sent yet may have been sent in a lost time: to the account that was behind its connection', async () => {

@@ -39,7 +39,7 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | `return_exceeds` | R to the operation | – | R is ours |
  * | `deleted_operation`, money in | R to the main operation, less the fee where it is the payment that made the charge `paid` | – | R is ours |
  * | `deleted_operation`, money out | – | – (no other operation covers it) | our loss |
- * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist, on the same connection, in the same direction, with the same amount). Else money in whose id names an account: R to the account's main operation, without a fee | – | ours, or our loss |
+ * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist, on the same connection, in the same direction, with the same amount). Else money in whose id names an account, of a payment that is not here or a charge that is here on another connection: R to the account's main operation, without a fee | – | ours, or our loss |
  * | `debit` (already taken from the merchant) | – | – | what the merchant still owes of it is forgiven |
  * | `debit` of money that stood in suspense (R < 0) | – | taken from the operation, at most what of it had been credited there; the rest is our loss | our loss |
  * | `report_mismatch`, transfer unfinished | it did not leave: `cancelled`, reserve released | it left: `completed`; N − X comes back as a return; what X is above N is our loss, since the merchant agreed to G | X left at our cost: `cancelled`, reserve released, X our loss |
@@ -114,7 +114,7 @@ export interface CaseFacts {
   returning: (PayerReturnInput & PixClaims) | null;
 }
 
-/** The account that the id of a payment names, which is not here: a restore has lost it. */
+/** The account that the id of a payment names, which is not here, or here on another connection: a restore has lost it. */
 export interface NamedOwner {
   /** Of the payment. */
   paymentId: string;

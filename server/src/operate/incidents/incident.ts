@@ -186,10 +186,10 @@ async function namedPlaceOf(
     throw new OperatorRefused(
       'the account that its id names is in another cell: its money cannot be moved there',
     );
-  const { accountId, mainOperationId, test } = place;
+  const { accountId, mainOperationId, firstConnection, test } = place;
   if ((await isTestConnection(sql, connection)) !== test)
     throw new OperatorRefused(`${connection} and the account that its id names do not both move money`);
-  return { paymentId: named, accountId, mainOperationId };
+  return { paymentId: named, accountId, mainOperationId, firstConnection };
 }
 
 /** @throws OperatorRefused the Pix paid another charge: its money is not what stands in suspense */

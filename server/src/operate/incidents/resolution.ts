@@ -41,11 +41,13 @@ import {
 import { type Action, type CaseFacts, type Ending, endingOf, type NamedOwner } from './endings.ts';
 import type { PayerReturnInput } from './return-to-payer.ts';
 
-/** Where the money of a payment belongs that is not here. */
+/** Where the money of a payment belongs that is not here, or that another connection has. */
 export interface NamedPlace {
   paymentId: string;
   accountId: string;
   mainOperationId: string | null;
+  /** Of the account: that of payments that name none. */
+  firstConnection: string;
   /** The name of the Pix among the returns of unmatched money, under which what went back of it is kept. */
   pix: string;
 }
@@ -100,7 +102,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...(intentKey === null ? [] : [read(intents, intentKey)]),
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
       ...disputeReads(input),
-      ...lostKeysOf(input.incident).map((one) => read(lostPayments, one)),
+      ...lostKeysOf(input).map((one) => read(lostPayments, one)),
       ...namedReads(input),
       ...(input.money === null ? [] : [read(suspenseOfPix, input.money)]),
       ...borneKeysOf(input).map((one) => read(borneByOperation, one)),
@@ -176,17 +178,22 @@ const namedReads = ({ incident, named }: ResolutionInput): Read[] =>
         read(knownReturns, knownReturnsKey(incident.accountId, named.pix)),
       ];
 
-function namedOf(view: View, { incident, named }: ResolutionInput): NamedOwner | null {
+function namedOf(view: View, { incident, named, suspended }: ResolutionInput): NamedOwner | null {
   if (named === null) return null;
-  const { accountId, paymentId, pix } = named;
+  const { accountId, paymentId, pix, firstConnection } = named;
   const operation = operationOf(named);
   const isLive = operation !== null && view.balance(operation)?.deletedAt === null;
   const returns = view.get(knownReturns, knownReturnsKey(incident.accountId, pix))?.returns ?? [];
-  const problem = view.get(payments, paymentKey(accountId, paymentId))
-    ? 'the payment that it names is here: its money is posted there, or has an incident of its own'
-    : returns.some(({ posted }) => posted)
-      ? 'the Pix, or a part of it, went back already'
-      : null;
+  const payment = view.get(payments, paymentKey(accountId, paymentId));
+  // A lost charge may have been repeated on another connection before its own was made again. What that one then brings is posted nowhere.
+  const isElsewhere =
+    payment?.kind === 'deposit' && (payment.connection ?? firstConnection) !== suspended?.connection;
+  const problem =
+    payment && !isElsewhere
+      ? 'the payment that it names is here: its money is posted there, or has an incident of its own'
+      : returns.some(({ posted }) => posted)
+        ? 'the Pix, or a part of it, went back already'
+        : null;
   return { paymentId, operation: isLive ? operation : null, problem };
 }
 
@@ -247,7 +254,7 @@ function resolved(
       ...(facts.payment && ending.payment ? cancelEndedWith(view, facts.payment, ending.payment) : []),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
-      ...lostWrites(view, incident, now),
+      ...lostWrites(view, input, now),
       ...(held?.writes ?? []),
     ],
     thaw: isLast && facts.own ? [facts.own] : [],
@@ -322,13 +329,15 @@ function disputeReads({ incident, action }: ResolutionInput): Read[] {
 const borneKeysOf = ({ incident: { kind, accountId, paymentId } }: ResolutionInput): string[] =>
   kind === 'contradiction' && paymentId !== null ? [paymentKey(accountId, paymentId)] : [];
 
-/** Of the payout that a provider has and the books lack. */
-const lostKeysOf = ({ accountId, kind, reference }: Incident): string[] =>
-  kind === 'lost_payout' ? [paymentKey(accountId, reference.slice('lost:'.length))] : [];
+/** Of the payout that a provider has and the books lack, or of the charge whose money is credited. */
+const lostKeysOf = ({ incident: { accountId, kind, reference }, named }: ResolutionInput): string[] => {
+  if (kind === 'lost_payout') return [paymentKey(accountId, reference.slice('lost:'.length))];
+  return named === null ? [] : [paymentKey(named.accountId, named.paymentId)];
+};
 
-/** A person has decided: the payout no longer stops the account's withdrawals. */
-const lostWrites = (view: View, incident: Incident, now: number): Write[] =>
-  lostKeysOf(incident).flatMap((key) => {
+/** A person has decided: a payout no longer stops the account's withdrawals. */
+const lostWrites = (view: View, input: ResolutionInput, now: number): Write[] =>
+  lostKeysOf(input).flatMap((key) => {
     const lost = view.get(lostPayments, key);
     return lost ? [put(lostPayments, { ...lost, decidedAt: lost.decidedAt ?? now })] : [];
   });

@@ -99,7 +99,7 @@ export interface StoredAccount {
   operations: StoredOperation[];
   /** Request keys of operations whose operation is gone. */
   lostKeys: number;
-  /** Payments that another connection has than the one that the books have them on. */
+  /** Payments that another connection has than the one that the books have them on, and about which no person has decided. */
   bookedElsewhere: number;
   /** Static codes, of up to 20,000 payments each, that count others than they have. */
   miscountedCodes: number;
@@ -1117,7 +1117,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 65,
-    name: 'what a provider has of a lost time is in the books on its connection, or not at all',
+    name: 'what a provider has of a lost time is in the books on its connection, or not at all, or a person has decided',
     account: ({ bookedElsewhere }) =>
       bookedElsewhere === 0 ? null : `${bookedElsewhere} payments that another connection has as well`,
   },

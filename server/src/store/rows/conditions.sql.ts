@@ -79,12 +79,15 @@ export interface Platform {
   restoredAt: number | null;
   /** Connections whose payouts of a time that a restore lost were never compared: their providers list none. */
   uncompared: string[];
+  /** The connections of the database, while first sends are queried elsewhere before they go out; else none. */
+  recorded: string[];
 }
 
 const selectPlatform: Statement = {
   name: 'platform_read',
   text: `SELECT withdrawals_paused_at AS "withdrawalsPausedAt", restored_at AS "restoredAt",
-    uncompared_connections AS uncompared FROM installation`,
+    uncompared_connections AS uncompared, CASE WHEN restored_at IS NULL AND uncompared_connections = '{}' THEN '{}'
+      ELSE ARRAY(SELECT id FROM connection WHERE adapter IS NOT NULL) END AS recorded FROM installation`,
 };
 
 export const platformKey = 'installation';

@@ -302,7 +302,8 @@ export interface UnmatchedPix {
 
 const namedPlace: Statement = {
   name: 'incident_named_place',
-  text: `SELECT a.id AS "accountId", a.test, a.cell = current_schema() AS "isHere", o.id AS "mainOperationId" FROM account a
+  text: `SELECT a.id AS "accountId", a.test, a.cell = current_schema() AS "isHere", o.id AS "mainOperationId",
+      coalesce(a.first_connection, a.connection) AS "firstConnection" FROM account a
     LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.number = $1 AND a.number > 0`,
 };
 
@@ -312,6 +313,8 @@ export interface PlaceOfNumber {
   /** Its rows are in this cell: only then has it an operation here. */
   isHere: boolean;
   mainOperationId: string | null;
+  /** That of payments that name none. */
+  firstConnection: string;
 }
 
 /** The account with this number, whatever its cell. */
