@@ -116,8 +116,8 @@ export interface CaseFacts {
 
 /** The account that the id of a payment names, which is not here, or here on another connection: a restore has lost it. */
 export interface NamedOwner {
-  /** Of the payment. */
-  paymentId: string;
+  /** The payment; the account where the books have that one on another connection, since a payment has one connection for all of its journals. */
+  subject: string;
   /** The account's main operation, when it lives. */
   operation: ChainKey | null;
   /** Why its money must not be credited; null: it may. */
@@ -290,7 +290,7 @@ function creditOfNamed({ facts, incident }: DecidedCase): Posting {
   if (named.operation === null) throw new OperatorRefused('the account has no live main operation');
   return {
     chain: named.operation,
-    subject: named.paymentId,
+    subject: named.subject,
     event: eventKinds.resolution,
     reference,
     movement: { kind: 'credit', amountCents: cents, feeCents: 0 },

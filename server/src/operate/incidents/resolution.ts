@@ -194,7 +194,7 @@ function namedOf(view: View, { incident, named, suspended }: ResolutionInput): N
       : returns.some(({ posted }) => posted)
         ? 'the Pix, or a part of it, went back already'
         : null;
-  return { paymentId, operation: isLive ? operation : null, problem };
+  return { subject: isElsewhere ? accountId : paymentId, operation: isLive ? operation : null, problem };
 }
 
 /** Of the refund that the incident is about; null: it is about none. */
