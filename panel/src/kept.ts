@@ -3,4 +3,8 @@ export const keptUnder = {
   language: 'vintem.language',
   account: 'vintem.account',
   operation: 'vintem.operation',
+  /** This browser is locked to the counter. */
+  counter: 'vintem.counter',
+  /** The sound at the counter when a charge is paid. */
+  counterSound: 'vintem.counter-sound',
 } as const;

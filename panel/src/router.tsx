@@ -17,6 +17,7 @@ import { readStatement, Statement } from './pages/statement.tsx';
 import { Transfers } from './pages/transfers.tsx';
 import { expectFor, expectSession, ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
+import { counterPath, isCounterLocked } from './ui/counter-lock.ts';
 import { Rows, Trouble } from './ui/parts.tsx';
 import type { PeriodSearch } from './ui/period.tsx';
 import { type Filters, readRecords } from './ui/records.tsx';
@@ -32,8 +33,11 @@ function Nowhere() {
 
 const root = createRootRouteWithContext()({ component: Outlet, notFoundComponent: Nowhere });
 
-/** Everything below an account: who is not signed in goes to the gate. */
-function Inside({ children }: { children: ReactNode }) {
+/**
+ * Everything below an account: who is not signed in goes to the gate, and a browser that is locked to the counter to the counter. By the route and not by
+ * the address: while the counter's code is read, the address is the counter's already and the page still the other one.
+ */
+function Inside({ children, ofCounter = false }: { children: ReactNode; ofCounter?: boolean }) {
   const words = useWords();
   const { data, error, refetch } = useSession();
   if (data === null || data?.accounts.length === 0) return <Navigate to="/entrar" />;
@@ -51,6 +55,7 @@ function Inside({ children }: { children: ReactNode }) {
       </main>
     );
   }
+  if (!ofCounter && isCounterLocked()) return <Navigate to={counterPath} />;
   return <ScopeProvider session={data}>{children}</ScopeProvider>;
 }
 
@@ -76,6 +81,17 @@ const bare = createRoute({
   ),
 });
 
+const till = createRoute({
+  getParentRoute: () => root,
+  id: 'till',
+  loader: expectSession,
+  component: () => (
+    <Inside ofCounter>
+      <Outlet />
+    </Inside>
+  ),
+});
+
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 const textsOf = (search: Record<string, unknown>, names: readonly string[]): Record<string, string> =>
@@ -93,6 +109,8 @@ const filters = (search: Record<string, unknown>): Filters => {
   }
   return found;
 };
+
+const ofOperation = (search: Record<string, unknown>): { operacao?: string } => textsOf(search, ['operacao']);
 
 const page = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => inside, path, component });
@@ -123,6 +141,54 @@ const routes = root.addChildren([
       '/cobrancas/nova',
       lazyRouteComponent(() => import('./pages/new-charge.tsx'), 'NewCharge'),
     ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/links',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/links.tsx'), 'Links'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/links/novo',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/new-link.tsx'), 'NewLink'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/links/$id',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/link.tsx'), 'LinkPage'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/links/$id/cartaz',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/link.tsx'), 'LinkPoster'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/qr-fixos',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/codes.tsx'), 'Codes'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/qr-fixos/novo',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/codes.tsx'), 'NewCode'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/qr-fixos/$id',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/code.tsx'), 'CodePage'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/qr-fixos/$id/cartaz',
+      validateSearch: ofOperation,
+      component: lazyRouteComponent(() => import('./pages/code.tsx'), 'CodePoster'),
+    }),
     page(
       '/pagamentos/$id',
       lazyRouteComponent(() => import('./pages/payment.tsx'), 'PaymentPage'),
@@ -236,6 +302,13 @@ const routes = root.addChildren([
       component: lazyRouteComponent(() => import('./pages/security-events.tsx'), 'SecurityEvents'),
     }),
     createRoute({ getParentRoute: () => inside, path: '$', component: NotFound }),
+  ]),
+  till.addChildren([
+    createRoute({
+      getParentRoute: () => till,
+      path: counterPath,
+      component: lazyRouteComponent(() => import('./pages/counter.tsx'), 'Counter'),
+    }),
   ]),
   bare.addChildren([
     createRoute({

@@ -3,6 +3,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
 import { keptUnder } from './kept.ts';
 import { queries } from './queries.ts';
+import { isCounterLocked } from './ui/counter-lock.ts';
 
 const sessionQuery = queryOptions({
   queryKey: ['session'],
@@ -35,7 +36,8 @@ export const expectFor = (readPage: (view: View) => Promise<unknown>): Reading =
   read: queries.prefetchQuery(sessionQuery).then(() => {
     const session = queries.getQueryData(sessionQuery.queryKey);
     const view = session && viewOf(session);
-    return view && readPage(view);
+    // A browser that is locked to the counter leads away from the page: nothing of it is asked for.
+    return view && !isCounterLocked() && readPage(view);
   }),
 });
 

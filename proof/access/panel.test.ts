@@ -60,6 +60,28 @@ const right: Record<string, object> = {
 const ofAccounts: Record<string, Row> = {
   'POST /pix/charges': { needs: 'charges', ...malformed },
   'POST /payments/{id}/cancel': { needs: 'charges', ...malformed, foreign: 404, foreignBody: {} },
+  'POST /payment-links': { needs: 'charges', ...malformed },
+  'GET /payment-links': reads,
+  'GET /payment-links/{id}': { ...reads, foreign: 404 },
+  'PATCH /payment-links/{id}': {
+    needs: 'charges',
+    ...malformed,
+    foreign: 404,
+    foreignBody: { status: 'disabled' },
+  },
+  'GET /payment-links/{id}/payments': { ...reads, foreign: 404 },
+  'GET /payment-links/{id}/records': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'POST /static-codes': { needs: 'charges', ...malformed },
+  'GET /static-codes': reads,
+  'GET /static-codes/{id}': { ...reads, foreign: 404 },
+  'PATCH /static-codes/{id}': {
+    needs: 'charges',
+    ...malformed,
+    foreign: 404,
+    foreignBody: { status: 'retired' },
+  },
+  'GET /static-codes/{id}/payments': { ...reads, foreign: 404 },
+  'GET /static-codes/{id}/records': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /payments/{id}': { ...reads, foreign: 404 },
   'GET /payments': reads,
   'GET /account': reads,
@@ -224,6 +246,8 @@ const ofAccounts: Record<string, Row> = {
   'GET /records/{id}/refunds/{refund}/receipt.pdf': { needs: 'read', allowed: 404, foreign: 404 },
   'GET /merchant-profile/logo.png': { needs: 'read', allowed: 404, foreign: 404 },
   'GET /records.csv': reads,
+  'GET /payment-links/{id}/records.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /static-codes/{id}/records.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /journal.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /statement.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /statement.ofx': { ...reads, query: '?operationId={operation}', foreign: 404 },
@@ -247,6 +271,8 @@ const undocumented = [
   'GET /records/{id}/refunds/{refund}/receipt.pdf',
   'GET /merchant-profile/logo.png',
   'GET /records.csv',
+  'GET /payment-links/{id}/records.csv',
+  'GET /static-codes/{id}/records.csv',
   'GET /journal.csv',
   'GET /statement.csv',
   'GET /statement.ofx',
@@ -272,7 +298,7 @@ describe('every route of the panel for every caller', () => {
   let stranger: Tab;
   let deletedOperation: string;
   const tabs = new Map<Caller, Tab>();
-  const ids = { payment: '', webhook: '', key: '', invitation: '', person: '' };
+  const ids = { payment: '', link: '', code: '', webhook: '', key: '', invitation: '', person: '' };
   let cells = 0;
 
   beforeAll(async () => {
@@ -281,6 +307,10 @@ describe('every route of the panel for every caller', () => {
     ids.payment = (await shop.charge()).body.id;
     ids.key = shop.key.split('_')[2] ?? '';
     const requestKey = () => crypto.randomUUID();
+    const link = { title: 'Curso', amountCents: 1000, requestKey: requestKey() };
+    ids.link = (await shop.call('POST', '/payment-links', link)).body.id;
+    const code = { name: 'Balcão', requestKey: requestKey() };
+    ids.code = (await shop.call('POST', '/static-codes', code)).body.id;
     const hook = { url: 'https://203.0.113.7/hook', events: ['charge.paid'], requestKey: requestKey() };
     ids.webhook = (await shop.call('POST', '/webhooks', hook)).body.id;
     const made = await shop.call('POST', '/operations', { name: 'Vai embora', requestKey: requestKey() });
@@ -328,19 +358,19 @@ describe('every route of the panel for every caller', () => {
   async function ask(tab: Tab, route: string, { account = shop.ownerId, body, operationId }: Asked = {}) {
     const [method = '', path = ''] = route.split(' ');
     const row = ofAccounts[route] ?? ofPersons[route];
-    const id = path.startsWith('/webhooks')
-      ? ids.webhook
-      : path.startsWith('/operations')
-        ? shop.operationId
-        : path.startsWith('/keys')
-          ? ids.key
-          : path.startsWith('/members/invitations')
-            ? ids.invitation
-            : path.startsWith('/members')
-              ? ids.person
-              : path.startsWith('/payments') || path.startsWith('/records') || path.startsWith('/drafts')
-                ? ids.payment
-                : crypto.randomUUID();
+    const [, id = crypto.randomUUID()] =
+      [
+        ['/webhooks', ids.webhook],
+        ['/operations', shop.operationId],
+        ['/keys', ids.key],
+        ['/members/invitations', ids.invitation],
+        ['/members', ids.person],
+        ['/payments', ids.payment],
+        ['/records', ids.payment],
+        ['/drafts', ids.payment],
+        ['/payment-links', ids.link],
+        ['/static-codes', ids.code],
+      ].find(([start = '']) => path.startsWith(start)) ?? [];
     const address = path.replace('{id}', id).replace(/{deliveryId}|{fileId}|{refund}/, crypto.randomUUID());
     const query = row?.query?.replace('{operation}', shop.operationId) ?? '';
     const below = route in ofAccounts ? `/accounts/${account}` : '';

@@ -13,6 +13,8 @@ export type DisputeFile = Schemas['DisputeFile'];
 export type JournalLine = Answer<'/journal'>['lines'][number];
 export type MerchantProfile = Answer<'/merchant-profile'>;
 export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
+export type PaymentLink = Schemas['PaymentLink'];
+export type StaticCode = Schemas['StaticCode'];
 export type Session = Answer<'/session'>;
 
 type Answer<Path extends keyof paths> = paths[Path] extends {

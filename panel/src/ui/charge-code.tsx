@@ -7,11 +7,21 @@ import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
 import { Copy, Money, Rows, Status, Trouble, When } from './parts.tsx';
+import { Share } from './share.tsx';
 
 /** A charge as its payer needs it: amount, QR code, code to copy; the tick once it is paid. */
-export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: boolean }) {
+export function ChargeCode({
+  id,
+  operationId,
+  forPayer = false,
+}: {
+  id: string;
+  /** Where it is known. */
+  operationId?: string;
+  forPayer?: boolean;
+}) {
   const words = useWords();
-  const { data, error, refetch } = useCharge(id);
+  const { data, error, refetch } = useCharge(id, operationId);
   if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
   if (!data) return <Rows count={4} />;
   if (data.status === 'paid') return <Paid charge={data} />;
@@ -26,7 +36,9 @@ export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: bo
       ) : (
         <Code copyPaste={data.copyPaste} picture={data.qrCodeBase64} />
       )}
-      {!forPayer && data.payerUrl && <Share url={data.payerUrl} />}
+      {!forPayer && data.payerUrl && (
+        <Share url={data.payerUrl} copy={words.charges.copyPage} subject={words.share.subject} />
+      )}
       {!forPayer && data.copyPaste && (
         <Button component={Link} to={`/pagamentos/${id}/pagador`} variant="default">
           {words.charges.payerView}
@@ -37,34 +49,16 @@ export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: bo
   );
 }
 
-/** The charge's public page, to send to its payer. */
-function Share({ url }: { url: string }) {
-  const words = useWords();
-  const text = encodeURIComponent(words.charges.shareText(url));
-  return (
-    <>
-      <Copy value={url} label={words.charges.copyPage} />
-      <Button
-        component="a"
-        href={`https://wa.me/?text=${text}`}
-        target="_blank"
-        rel="noreferrer"
-        variant="default"
-      >
-        {words.charges.whatsapp}
-      </Button>
-    </>
-  );
-}
-
-function useCharge(id: string) {
+export function useCharge(id: string, operationId?: string) {
   const { api, account } = useScope();
   return useQuery({
     queryKey: [account.id, 'charge', id],
     queryFn: async () => {
-      const detail = await ask(() => api.GET('/records/{id}', { params: { path: { id } } }));
       // The code and its picture come with the payment itself, in the operation that owns it.
-      const headers = { 'x-service-operation': detail.record.operationId };
+      const owner =
+        operationId ??
+        (await ask(() => api.GET('/records/{id}', { params: { path: { id } } }))).record.operationId;
+      const headers = { 'x-service-operation': owner };
       return ask(() => api.GET('/payments/{id}', { params: { path: { id } }, headers }));
     },
     // News come by themselves; while the provider has not answered at all there is nothing to hear of.

@@ -15,7 +15,8 @@ export function useMerchantProfile() {
 export const cnpjText = (cnpj: string): string =>
   cnpj.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, '$1.$2.$3/$4-$5');
 
-const hasOwn = ({ displayName, cnpj, colour, logoVersion }: MerchantProfile): boolean =>
+/** Whether a merchant has a letterhead of its own. */
+export const hasOwn = ({ displayName, cnpj, colour, logoVersion }: MerchantProfile): boolean =>
   [displayName, cnpj, colour, logoVersion].some((part) => part !== null);
 
 /** The merchant's letterhead on pages for payers and receivers. Without one, receivers see vintem's; payers see none, since they do not know vintem. */

@@ -15,8 +15,8 @@ export interface Names {
 
 /** Who paid, or who was paid: the name, where it is known, and the key. Null: the service knows neither. */
 export const partyOf = ({ payerName, receiver, pixKey, pixKeyType }: Names): string | null =>
-  payerName ??
-  ([receiver?.name, pixKey && pixKeyText(pixKeyType, pixKey)].filter(Boolean).join(' · ') || null);
+  // A Pix of a printed code has no name.
+  payerName || [receiver?.name, pixKey && pixKeyText(pixKeyType, pixKey)].filter(Boolean).join(' · ') || null;
 
 /** A payment by its names, with a link to it. Nothing for what has no payment. */
 export function PaymentName({ id, names }: { id: string | null; names: Names | null }) {

@@ -199,7 +199,7 @@ function Search({
   );
 }
 
-function RecordTable({
+export function RecordTable({
   records,
   kind,
   names,
@@ -236,7 +236,8 @@ function RecordTable({
           <tr key={record.id} className="link">
             <td>
               <Link to="/pagamentos/$id" params={{ id: record.id }} className="row">
-                {partyOf(record) ?? (record.description || words.detail.transfer)}
+                {(partyOf(record) ?? record.description) ||
+                  (charge ? words.detail.charge : words.detail.transfer)}
               </Link>
             </td>
             <td className="right">

@@ -8,6 +8,7 @@ import { useOverview, useScope } from '../session.tsx';
 import type { Language } from '../text/pt.ts';
 import { useText } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
+import { counterPath } from './counter-lock.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { Reauthenticate } from './reauthenticate.tsx';
 
@@ -49,6 +50,17 @@ function Navigation() {
         <NavItem to="/cobrancas" icon="charge">
           {words.nav.charges}
         </NavItem>
+        <NavItem to="/links" icon="link">
+          {words.nav.links}
+        </NavItem>
+        <NavItem to="/qr-fixos" icon="print">
+          {words.nav.codes}
+        </NavItem>
+        {may('charges') && (
+          <NavItem to={counterPath} icon="keypad">
+            {words.nav.counter}
+          </NavItem>
+        )}
         <NavItem to="/transferencias" icon="transfer">
           {words.nav.transfers}
         </NavItem>

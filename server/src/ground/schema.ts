@@ -14,6 +14,15 @@ export const Uuid = (description: string) => Type.String({ format: 'uuid', descr
 export const Cents = (description: string, limits: { minimum?: number; maximum?: number } = {}) =>
   Type.Integer({ ...limits, description });
 
+/** Of a link or a code; null: its payer types it. */
+export const OpenAmount = (description: string) =>
+  Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 100_000_000,
+    description,
+  });
+
 /** RFC 3339, UTC, milliseconds, `Z`. */
 export const Time = (description: string) => Type.String({ format: 'date-time', description });
 

@@ -3,9 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
+import { linkRoutes } from '../api/links/routes.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { operationRoutes } from '../api/operations/routes.ts';
 import { paymentRoutes } from '../api/payments/routes.ts';
+import { staticCodeRoutes } from '../api/static-codes/routes.ts';
 import { webhookRoutes } from '../api/webhooks/routes.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { costOf, unitsOf } from '../edge/costs.ts';
@@ -52,6 +54,7 @@ import { keyRoutes } from '../panel/views/key-routes.ts';
 import { reconciliationRoutes } from '../panel/views/reconciliation-routes.ts';
 import { refundViewRoutes } from '../panel/views/refund-routes.ts';
 import { requestRoutes } from '../panel/views/request-routes.ts';
+import { sourceViewRoutes } from '../panel/views/source-routes.ts';
 import { statementViewRoutes } from '../panel/views/statement-routes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -221,6 +224,8 @@ function admitMembers(account: ApiScope, deps: Panel, sessions: Sessions, limite
 /** The very calls of the public API. */
 function publicCalls(account: ApiScope, cellOf: CellOf<Served>): void {
   chargeRoutes(account, cellOf);
+  linkRoutes(account, cellOf);
+  staticCodeRoutes(account, cellOf);
   paymentRoutes(account, cellOf);
   accountRoutes(account, cellOf);
   operationRoutes(account, cellOf);
@@ -234,6 +239,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   draftRoutes(account, cellOf, attempts, config);
   keyRoutes(account, cellOf, mails);
   refundViewRoutes(account, cellOf);
+  sourceViewRoutes(account, cellOf);
   receiptRoutes(account, cellOf);
   merchantProfileRoutes(account, cellOf);
   savedReceiverRoutes(account, cellOf, config);

@@ -231,6 +231,13 @@ describe('The rows that the dearest call of a kind reads', () => {
     `${ofApi}/static-codes/:id/payments`,
     `${ofApi}/webhooks/:id/deliveries/:deliveryId`,
     `${ofPanel}/events/stream`,
+    // As they are in the API; `panel-links-browser.test.ts` reads them.
+    `${ofPanel}/payment-links/:id`,
+    `${ofPanel}/payment-links/:id/payments`,
+    `${ofPanel}/payment-links/:id/records`,
+    `${ofPanel}/static-codes/:id`,
+    `${ofPanel}/static-codes/:id/payments`,
+    `${ofPanel}/static-codes/:id/records`,
     `${ofPanel}/members/:id/sessions`,
     `${ofPanel}/merchant-profile/logo.png`,
     `${ofPanel}/operation-disputes/:id/defence`,

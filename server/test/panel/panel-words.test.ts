@@ -79,5 +79,7 @@ test('the browser keeps the language, the account and the operation that were ch
     'session.tsx: keptUnder.account = id',
     'session.tsx: keptUnder.operation = kept',
     'text/text.tsx: keptUnder.language = language',
+    "ui/counter-lock.ts: keptUnder.counter = 'locked'",
+    'ui/counter-sound.ts: keptUnder.counterSound = choice',
   ]);
 });

@@ -35,14 +35,13 @@ let networks = 0;
 /** Each payer comes from a network of his own, unless one is named. */
 const newNetwork = (): string => `2001:db8:${(++networks).toString(16)}::/48`;
 
-const open = async (link: Link, form: object = {}, network = newNetwork()) =>
-  chargeOfLink(
-    await cellOf(link),
-    numberOf(link),
-    link.id,
-    { formKey: crypto.randomUUID(), requestId: 'req_payer', ...form },
-    network,
-  );
+/** @param at the time of the limits; default: now */
+const open = async (link: Link, form: object = {}, network = newNetwork(), at?: number) => {
+  const cell = await cellOf(link);
+  const clock = { ...cell.clock, ...(at !== undefined && { now: () => at }) };
+  const fields = { formKey: crypto.randomUUID(), requestId: 'req_payer', ...form };
+  return chargeOfLink({ ...cell, clock }, numberOf(link), link.id, fields, network);
+};
 
 const codeOf = (asked: Promise<unknown>): Promise<string> =>
   asked.then(
@@ -255,9 +254,30 @@ describe('the limits of a link', () => {
     const merchant = await service.newMerchant();
     const links = await Promise.all(Array.from({ length: 13 }, () => newLink(merchant)));
     const network = newNetwork();
-    const codes = await Promise.all(links.map((link) => codeOf(open(link, {}, network))));
+    // In one moment, however slow the machine is: a place comes back every six seconds.
+    const at = Date.now();
+    const codes = await Promise.all(links.map((link) => codeOf(open(link, {}, network, at))));
     expect(codes.filter((code) => code === 'made')).toHaveLength(10);
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(3);
+  });
+
+  test('take none of the places of a network for a form that is refused', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, {
+      amountCents: null,
+      minimumCents: 500,
+      payerFields: { name: 'required' },
+    });
+    const network = newNetwork();
+    for (let at = 0; at < 12; at++) {
+      expect(await codeOf(open(link, { amountCents: 700, payerName: '' }, network))).toBe(
+        'payer_name_required',
+      );
+      expect(await codeOf(open(link, { amountCents: 499, payerName: 'Ana' }, network))).toBe(
+        'amount_out_of_limits',
+      );
+    }
+    expect(await codeOf(open(link, { amountCents: 700, payerName: 'Ana' }, network))).toBe('made');
   });
 
   test('end a link that was closed, and let a code that was given out be paid', async () => {

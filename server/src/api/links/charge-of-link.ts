@@ -2,7 +2,7 @@ import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { ApiError, refuse } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
-import { linkCharge } from '../../kinds/charge/by-link.ts';
+import { isOfLink, linkCharge } from '../../kinds/charge/by-link.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queries } from '../../ports/sql.ts';
@@ -30,8 +30,10 @@ const charges: ReadonlySet<Permission> = new Set(['charges']);
 const nameless = 'Pagador';
 
 /**
- * Makes the charge of a payer by a link, through the acceptance of every charge. Limits are taken before anything else: ten a minute for a network,
- * three hundred a minute for an account, then under the lock those of the link.
+ * Makes the charge of a payer by a link, through the acceptance of every charge. A form with a fault is refused by two reads, which its address pays for as
+ * a look at a page, and takes none of the places below. Those are taken before anything is written: ten a minute for a network, three hundred a minute for
+ * an account, then under the lock those of the link. They hold with `RATE_LIMITS=off` too: that setting is for the limits of keys and addresses, which a
+ * gateway may count instead, and no gateway knows whose link a stranger fills the provider's account with.
  * @param network of the caller, as `callerNetwork` gives it
  * @returns the charge; of a form that was sent before, the one that it made
  * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `rate_limited`, and those of a charge
@@ -45,13 +47,13 @@ export async function chargeOfLink(
 ): Promise<Payment> {
   const link = await findPublicLink(deps.sql, accountNumber, linkId);
   if (!link) throw refuse('payment_link_not_found');
-  await takePlaces(deps, link, network);
   const earlier = form.replaces === undefined ? undefined : await replaced(deps.sql, link, form.replaces);
   const payerName = form.payerName?.trim() || earlier?.payerName || '';
   if (link.nameField === 'required' && payerName === '') throw refuse('payer_name_required');
   const amountCents = link.amountCents ?? form.amountCents ?? earlier?.amountCents;
-  if (amountCents === undefined) throw refuse('amount_out_of_limits');
+  if (amountCents === undefined || !isOfLink(link, amountCents)) throw refuse('amount_out_of_limits');
   if (earlier && (earlier.status === 'paid' || !hasEnded(earlier, deps.clock.now()))) return earlier;
+  await takePlaces(deps, link, network);
   const caller: Caller = {
     ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },
     ...{ test: link.test, connection: link.connection, chargeFallback: link.chargeFallback },

@@ -38,7 +38,7 @@ export interface LinkDeps {
 export interface LinkOrder {
   title: string;
   description?: string;
-  amountCents?: number;
+  amountCents?: number | null;
   minimumCents?: number;
   maximumCents?: number;
   maxPayments?: number | null;

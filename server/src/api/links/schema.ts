@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { printableLines } from '../../ground/printable.ts';
-import { Body, Cents, OneOf, Text, Uuid } from '../../ground/schema.ts';
+import { Body, Cents, OneOf, OpenAmount, Text, Uuid } from '../../ground/schema.ts';
 import { PaymentLinkSchema } from '../../kinds/link/link.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 import { fieldRules } from '../../store/rows/payment-links.sql.ts';
@@ -28,9 +28,7 @@ export const LinkBody = Body(
   {
     title: Title,
     description: Type.Optional(Description),
-    amountCents: Type.Optional(
-      Cents('Amount; default: the payer types it', { minimum: 1, maximum: 100_000_000 }),
-    ),
+    amountCents: Type.Optional(OpenAmount('Amount; null, the default: the payer types it')),
     minimumCents: Type.Optional(
       Cents('Least amount that a payer may type; default: that of the account', {
         minimum: 1,

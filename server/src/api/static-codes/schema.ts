@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Body, Cents, OneOf, Text, Uuid } from '../../ground/schema.ts';
+import { Body, OneOf, OpenAmount, Text, Uuid } from '../../ground/schema.ts';
 import { StaticCodeSchema } from '../../kinds/static-code/view.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 import { staticCodeStatuses } from '../../store/rows/static-codes.sql.ts';
@@ -9,9 +9,7 @@ const Name = Text('Name, which the payer may read', { minLength: 2, maxLength: 6
 export const StaticCodeBody = Body(
   {
     name: Name,
-    amountCents: Type.Optional(
-      Cents('Amount in the code; default: the payer types it', { minimum: 1, maximum: 100_000_000 }),
-    ),
+    amountCents: Type.Optional(OpenAmount('Amount in the code; null, the default: the payer types it')),
     requestKey: Uuid(
       'Made by the caller, once per static code; repeat it, never replace it, after a timeout',
     ),

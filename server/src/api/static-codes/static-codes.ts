@@ -36,7 +36,7 @@ export interface StaticCodeDeps {
 
 export interface StaticCodeOrder {
   name: string;
-  amountCents?: number;
+  amountCents?: number | null;
   requestKey: string;
   metadata?: Metadata;
 }

@@ -41,10 +41,12 @@ function admitByLink(view: View, admission: Admission<LinkChargeOrder>, now: num
 function requireTakesCharge(link: PaymentLink, amountCents: number, now: number): void {
   if (statusAt(link, now) !== 'active' || leftOf(link) === 0) throw refuse('payment_link_closed');
   if (link.openCount >= openChargesMost) throw refuse('payment_link_busy', { retryAfterSeconds: 60 });
+  if (!isOfLink(link, amountCents)) throw refuse('amount_out_of_limits');
+}
+
+/** Whether a charge of this amount can be one of the link's. */
+export function isOfLink(link: PaymentLink, amountCents: number): boolean {
+  if (link.amountCents !== null) return amountCents === link.amountCents;
   const { minimumCents, maximumCents } = link;
-  const isInside =
-    link.amountCents === null
-      ? amountCents >= (minimumCents ?? 0) && amountCents <= (maximumCents ?? Number.POSITIVE_INFINITY)
-      : amountCents === link.amountCents;
-  if (!isInside) throw refuse('amount_out_of_limits');
+  return amountCents >= (minimumCents ?? 0) && amountCents <= (maximumCents ?? Number.POSITIVE_INFINITY);
 }

@@ -12,6 +12,7 @@ import { listEvents } from '../../events/log.ts';
 import type { DeliveryRow } from '../../events/webhooks/deliveries.sql.ts';
 import type { Cell } from '../../ground/csv.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
+import { IdParams } from '../../ground/schema.ts';
 import { textOfDocuments } from '../../money/fiscal-documents.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
@@ -23,6 +24,7 @@ import {
   JournalCsvQuery,
   RecordCsvQuery,
   RequestCsvQuery,
+  SourceCsvQuery,
 } from '../schema/schema.ts';
 import { type BalanceRow, findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
@@ -35,6 +37,7 @@ import {
   viewOfRecord,
 } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
+import { recordsOf, sourceOf, sources } from '../views/source-routes.ts';
 import {
   actionCell,
   deliveryCell,
@@ -60,6 +63,7 @@ type FileDeps = RecordDeps & { papers: Papers };
 
 export function exportRoutes(api: ApiScope, cellOf: CellOf<FileDeps & WebhooksDeps>): void {
   moneyFiles(api, cellOf);
+  for (const source of sources) sourceFile(api, cellOf, source);
   logFiles(api, cellOf);
   deliveryFile(api, cellOf);
   accountFiles(api, cellOf);
@@ -136,6 +140,39 @@ function moneyFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
       onePage((await findBalances(deps.sql, request.member.accountId)).map(rowOfOperation)),
     );
   });
+}
+
+/** The charges of a payment link or a static code. */
+function sourceFile(api: ApiScope, cellOf: CellOf<FileDeps>, source: (typeof sources)[number]): void {
+  api.get(
+    `/${source.path}/:id/records.csv`,
+    {
+      schema: { params: IdParams('What the charges come from'), querystring: SourceCsvQuery },
+      config: reads,
+    },
+    async (request, reply) => {
+      const deps = cellOf(request);
+      const { member, query, params } = request;
+      const of = await sourceOf(deps, request, source, params.id);
+      const receiverOf = receiversFor(deps.secrets, member.role);
+      const names = await operationsOf(deps, member.accountId, query.operationId);
+      const pages = pagesOf<string>(async (page) => {
+        const { records, nextCursor } = await recordsOf(deps, of, page);
+        return {
+          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), names)),
+          nextCursor,
+        };
+      });
+      return sendCsv(
+        deps.papers,
+        request,
+        reply,
+        nameOf(deps, request, 'charges', query, names),
+        recordColumns,
+        pages,
+      );
+    },
+  );
 }
 
 /** Events and requests. */

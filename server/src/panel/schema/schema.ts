@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { DefenceSchema, FileQuery } from '../../api/disputes/schema.ts';
 import { EventQuerySchema } from '../../api/events/schema.ts';
+import { LinkPageQuery } from '../../api/links/schema.ts';
 import { nextRefunds } from '../../api/refunds/schema.ts';
 import { permissions } from '../../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../../ground/schema.ts';
@@ -303,6 +304,17 @@ const { limit: _limit, cursor: _cursor, ...eventFilters } = EventQuerySchema.pro
 export const EventCsvQuery = Type.Object({ ...eventFilters, ...csvForm }, { additionalProperties: false });
 
 export const RecordCsvQuery = Type.Object({ ...recordFilters, ...csvForm }, { additionalProperties: false });
+
+/** Of the charges of a payment link or a static code. */
+export const SourceQuery = Type.Object(
+  { operationId: Uuid('Operation'), ...LinkPageQuery.properties },
+  { additionalProperties: false },
+);
+
+export const SourceRecordsSchema = Type.Object({
+  records: Type.Array(RecordSchema, { description: 'Newest first' }),
+  nextCursor: NullableText('For the next page'),
+});
 
 const Line = Type.Object({
   seq: Count('Place in the chain'),
@@ -661,6 +673,11 @@ export const RequestListSchema = Type.Object({
 });
 
 export const AskedSchema = Type.Object({ record: RecordSchema });
+
+export const SourceCsvQuery = Type.Object(
+  { operationId: Uuid('Operation'), ...csvForm },
+  { additionalProperties: false },
+);
 
 export const JournalCsvQuery = Type.Object(
   { operationId: Type.Optional(Uuid('Only this operation')), ...csvForm },

@@ -1,0 +1,215 @@
+import { Button, TextInput } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useRef, useState } from 'react';
+import { ask, type StaticCode } from '../api/client.ts';
+import { money } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Listed, MoreFoot } from '../ui/listed.tsx';
+import { OfMainOperation } from '../ui/of-source.tsx';
+import {
+  OperationField,
+  useArrivedOperation,
+  useOperationPages,
+  useStartOperation,
+} from '../ui/operation-field.tsx';
+import { Empty, FormError, MoneyInput, PageHead, When } from '../ui/parts.tsx';
+import { Segments } from '../ui/segments.tsx';
+
+/** The static codes of an operation, newest first. */
+export function Codes() {
+  const words = useWords();
+  const { api, may } = useScope();
+  const { pages } = useOperationPages(
+    'static-codes',
+    ({ operationId }, cursor: string | null) =>
+      ask(() =>
+        api.GET('/static-codes', {
+          params: { query: { limit: 30, ...(cursor && { cursor }) } },
+          // Without a name they are those of the main operation.
+          headers: operationId ? { 'x-service-operation': operationId } : {},
+        }),
+      ),
+    (last) => last.nextCursor,
+  );
+  const codes = pages.data?.pages.flatMap((page) => page.staticCodes) ?? [];
+  const create = may('charges') && (
+    <Button component={Link} to="/qr-fixos/novo" leftSection={<Icon name="plus" size={18} />}>
+      {words.codes.new}
+    </Button>
+  );
+  return (
+    <>
+      <PageHead title={words.codes.title} lead={words.codes.lead}>
+        {codes.length > 0 && create}
+      </PageHead>
+      <OfMainOperation />
+      <section className="card" aria-label={words.codes.title}>
+        <Listed
+          pages={pages}
+          count={codes.length}
+          noMatch={null}
+          empty={
+            <Empty icon="print" title={words.codes.empty} lead={words.codes.emptyLead}>
+              {create}
+            </Empty>
+          }
+        >
+          <CodeTable codes={codes} />
+          <MoreFoot pages={pages} />
+        </Listed>
+      </section>
+    </>
+  );
+}
+
+function CodeTable({ codes }: { codes: StaticCode[] }) {
+  const words = useWords();
+  return (
+    <table className="table folding">
+      <thead>
+        <tr>
+          <th scope="col">{words.codes.name}</th>
+          <th scope="col" className="right">
+            {words.common.amount}
+          </th>
+          <th scope="col">{words.common.status}</th>
+          <th scope="col" className="right">
+            {words.codes.payments}
+          </th>
+          <th scope="col" className="right">
+            {words.codes.received}
+          </th>
+          <th scope="col" className="right">
+            {words.common.created}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {codes.map((code) => (
+          <tr key={code.id} className="link">
+            <td>
+              <Link
+                to="/qr-fixos/$id"
+                params={{ id: code.id }}
+                search={{ operacao: code.operationId }}
+                className="row"
+              >
+                {code.name}
+              </Link>
+            </td>
+            <td className="right" data-label={words.common.amount}>
+              {code.amountCents === null ? words.codes.anyAmount : money(code.amountCents)}
+            </td>
+            <td>
+              <span className={`status ${code.status === 'active' ? 'good' : 'rest'}`}>
+                {words.codes.states[code.status]}
+              </span>
+            </td>
+            <td className="right num" data-label={words.codes.payments}>
+              {code.paidCount}
+            </td>
+            <td className="right num" data-label={words.codes.received}>
+              {money(code.paidCents)}
+            </td>
+            <td className="right soft">
+              <When at={code.createdAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function NewCode() {
+  const words = useWords();
+  const { api, account, operationId } = useScope();
+  const navigate = useNavigate();
+  const start = useStartOperation(operationId);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const operation = chosen ?? start;
+  const [name, setName] = useState('');
+  const [kind, setKind] = useState<'open' | 'fixed'>('open');
+  const [cents, setCents] = useState(0);
+  // One for this form, whatever happens on the way: a repeat finds the code that was made.
+  const [requestKey] = useState(() => crypto.randomUUID());
+  const [sent, setSent] = useState(false);
+  const amount = useRef<HTMLInputElement>(null);
+  const missing = kind === 'fixed' && cents === 0;
+
+  const arrived = useArrivedOperation();
+  const create = useAction(
+    async () => {
+      const target = await arrived(operation);
+      const code = await ask(() =>
+        api.POST('/static-codes', {
+          body: { name, ...(kind === 'fixed' && { amountCents: cents }), requestKey },
+          headers: { 'x-service-operation': target },
+        }),
+      );
+      await navigate({
+        to: '/qr-fixos/$id',
+        params: { id: code.id },
+        search: { operacao: code.operationId },
+        replace: true,
+      });
+    },
+    { rereads: [[account.id, 'static-codes']] },
+  );
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setSent(true);
+    if (missing) amount.current?.focus();
+    else create.run();
+  }
+
+  return (
+    <>
+      <PageHead title={words.codes.new} back={{ to: '/qr-fixos', label: words.codes.title }} />
+      <form className="card stack narrow" onSubmit={submit}>
+        <TextInput
+          label={words.codes.name}
+          description={words.codes.nameAbout}
+          placeholder={words.codes.nameHint}
+          minLength={2}
+          maxLength={64}
+          required
+          withAsterisk={false}
+          autoFocus
+          autoComplete="off"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <div className="field">
+          <Segments
+            label={words.codes.kind}
+            data={[
+              { value: 'open', label: words.codes.open },
+              { value: 'fixed', label: words.codes.fixed },
+            ]}
+            value={kind}
+            onChoice={setKind}
+          />
+          {kind === 'fixed' && (
+            <MoneyInput
+              ref={amount}
+              label={words.common.amount}
+              cents={cents}
+              onCents={setCents}
+              error={sent && missing ? words.common.amountMissing : null}
+            />
+          )}
+        </div>
+        <OperationField value={operation} onValue={setChosen} />
+        <FormError error={create.error} />
+        <Button type="submit" size="md" loading={create.busy}>
+          {words.codes.create}
+        </Button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,207 @@
+import { Button, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useRef, useState } from 'react';
+import { ask } from '../api/client.ts';
+import { momentOf } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Choice } from '../ui/choice.tsx';
+import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
+import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
+import { Segments } from '../ui/segments.tsx';
+
+const nameRules = ['optional', 'required', 'none'] as const;
+
+/** The content of the form; an amount of zero is one that was not typed. */
+const empty = {
+  title: '',
+  description: '',
+  amount: 'fixed' as 'fixed' | 'open',
+  cents: 0,
+  minimum: 0,
+  maximum: 0,
+  times: 'once' as 'once' | 'many' | 'some',
+  stock: 10,
+  ends: '',
+  payerName: 'optional' as (typeof nameRules)[number],
+  successUrl: '',
+};
+type Fields = typeof empty;
+
+function bodyOf(fields: Fields, requestKey: string) {
+  const { title, description, amount, cents, minimum, maximum, times, stock, ends, successUrl } = fields;
+  // An empty field is a time to one browser's reader of times.
+  const endsAt = ends === '' ? null : momentOf(ends);
+  return {
+    title,
+    ...(description !== '' && { description }),
+    ...(amount === 'fixed'
+      ? { amountCents: cents }
+      : { ...(minimum > 0 && { minimumCents: minimum }), ...(maximum > 0 && { maximumCents: maximum }) }),
+    maxPayments: times === 'once' ? 1 : times === 'many' ? null : stock,
+    ...(endsAt !== null && { expiresAt: new Date(endsAt).toISOString() }),
+    payerFields: { name: fields.payerName },
+    ...(successUrl !== '' && { successUrl }),
+    requestKey,
+  };
+}
+
+export function NewLink() {
+  const words = useWords();
+  const { api, account, operationId } = useScope();
+  const navigate = useNavigate();
+  const start = useStartOperation(operationId);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const operation = chosen ?? start;
+  const [fields, setFields] = useState(empty);
+  const set = (some: Partial<Fields>) => setFields((before) => ({ ...before, ...some }));
+  // One for this form, whatever happens on the way: a repeat finds the link that was made.
+  const [requestKey] = useState(() => crypto.randomUUID());
+  const [sent, setSent] = useState(false);
+  const amount = useRef<HTMLInputElement>(null);
+  const missing = fields.amount === 'fixed' && fields.cents === 0;
+
+  const arrived = useArrivedOperation();
+  const create = useAction(
+    async () => {
+      const target = await arrived(operation);
+      const link = await ask(() =>
+        api.POST('/payment-links', {
+          body: bodyOf(fields, requestKey),
+          headers: { 'x-service-operation': target },
+        }),
+      );
+      await navigate({
+        to: '/links/$id',
+        params: { id: link.id },
+        search: { operacao: link.operationId },
+        replace: true,
+      });
+    },
+    { rereads: [[account.id, 'payment-links']] },
+  );
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setSent(true);
+    if (missing) amount.current?.focus();
+    else create.run();
+  }
+
+  return (
+    <>
+      <PageHead title={words.links.new} back={{ to: '/links', label: words.links.title }} />
+      <form className="card stack narrow" onSubmit={submit}>
+        <TextInput
+          label={words.links.name}
+          placeholder={words.links.nameHint}
+          minLength={2}
+          maxLength={100}
+          required
+          withAsterisk={false}
+          autoFocus
+          autoComplete="off"
+          value={fields.title}
+          onChange={(event) => set({ title: event.currentTarget.value })}
+        />
+        <div className="field">
+          <Segments
+            label={words.links.kind}
+            data={[
+              { value: 'fixed', label: words.links.fixed },
+              { value: 'open', label: words.links.open },
+            ]}
+            value={fields.amount}
+            onChoice={(kind) => set({ amount: kind })}
+          />
+          {fields.amount === 'fixed' ? (
+            <MoneyInput
+              ref={amount}
+              label={words.common.amount}
+              cents={fields.cents}
+              onCents={(cents) => set({ cents })}
+              error={sent && missing ? words.common.amountMissing : null}
+            />
+          ) : (
+            <div className="fieldpair">
+              <MoneyInput
+                label={`${words.links.minimum} (${words.common.optional})`}
+                cents={fields.minimum}
+                onCents={(minimum) => set({ minimum })}
+              />
+              <MoneyInput
+                label={`${words.links.maximum} (${words.common.optional})`}
+                cents={fields.maximum}
+                onCents={(maximum) => set({ maximum })}
+              />
+            </div>
+          )}
+        </div>
+        <div className="field">
+          <span className="fieldname">{words.links.times}</span>
+          <Segments
+            label={words.links.times}
+            data={(['once', 'many', 'some'] as const).map((value) => ({ value, label: words.links[value] }))}
+            value={fields.times}
+            onChoice={(times) => set({ times })}
+          />
+          {fields.times === 'some' && (
+            <NumberInput
+              label={words.links.stock}
+              min={2}
+              max={100_000}
+              hideControls
+              required
+              withAsterisk={false}
+              allowDecimal={false}
+              allowNegative={false}
+              value={fields.stock}
+              onChange={(value) => set({ stock: Number(value) })}
+            />
+          )}
+        </div>
+        <details className="technical">
+          <summary>{words.links.more}</summary>
+          <div className="stack">
+            <Textarea
+              label={`${words.links.description} (${words.common.optional})`}
+              maxLength={500}
+              autosize
+              minRows={2}
+              value={fields.description}
+              onChange={(event) => set({ description: event.currentTarget.value })}
+            />
+            <TextInput
+              type="datetime-local"
+              label={`${words.links.ends} (${words.common.optional})`}
+              value={fields.ends}
+              onChange={(event) => set({ ends: event.currentTarget.value })}
+            />
+            <Choice
+              label={words.links.payerName}
+              data={nameRules.map((value) => ({ value, label: words.links.payerNames[value] }))}
+              value={fields.payerName}
+              onChoice={(value) => set({ payerName: nameRules.find((rule) => rule === value) ?? 'optional' })}
+            />
+            <TextInput
+              type="url"
+              label={`${words.links.successUrl} (${words.common.optional})`}
+              description={words.links.successUrlHint}
+              placeholder="https://"
+              pattern="https://.*"
+              maxLength={500}
+              value={fields.successUrl}
+              onChange={(event) => set({ successUrl: event.currentTarget.value.trim() })}
+            />
+          </div>
+        </details>
+        <OperationField value={operation} onValue={setChosen} />
+        <FormError error={create.error} />
+        <Button type="submit" size="md" loading={create.busy}>
+          {words.links.create}
+        </Button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import type { PaymentLink } from '../api/client.ts';
+import { money } from '../format.ts';
+import type { Words } from '../text/pt.ts';
+import { useWords } from '../text/text.tsx';
+
+const moods = { active: 'good', completed: 'wait', expired: 'rest', disabled: 'rest' } as const;
+
+export function LinkStatus({ link }: { link: PaymentLink }) {
+  const words = useWords();
+  return <span className={`status ${moods[link.status]}`}>{words.links.states[link.status]}</span>;
+}
+
+/** `R$ 250,00`; of an open amount its bounds. */
+export function linkAmount({ amountCents, minimumCents, maximumCents }: PaymentLink, words: Words): string {
+  if (amountCents !== null) return money(amountCents);
+  if (minimumCents === undefined || maximumCents === undefined) return words.links.anyAmount;
+  return words.links.range(money(minimumCents), money(maximumCents));
+}
+
+/** How often it was paid: `3`, or `3 de 12` where it ends after so many. */
+export const paidOf = ({ paidCount, maxPayments }: PaymentLink, words: Words): string =>
+  maxPayments === null ? String(paidCount) : words.links.paidOf(paidCount, maxPayments);

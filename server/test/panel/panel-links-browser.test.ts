@@ -1,0 +1,262 @@
+import {
+  inspect,
+  openBrowser,
+  openWindow,
+  screenshots,
+  signInAt,
+  type Window,
+} from '@vintem/testkit/browser.ts';
+import { newPerson, openTab, password } from '@vintem/testkit/panel.ts';
+import { openService, type Service } from '@vintem/testkit/service.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/operate/connections/directory.ts';
+import { invite } from '../../src/panel/people/members.ts';
+
+/** Payment links and static codes as a shop owner uses them: in a real browser, without a command line. */
+
+let service: Service;
+let browser: Browser;
+let window: Window;
+let page: Page;
+let shop: { ownerId: string; operationId: string };
+
+beforeAll(async () => {
+  [service, browser] = await Promise.all([openService(), openBrowser()]);
+  window = await openWindow(browser);
+  page = window.page;
+  shop = await createAccount(service.runtime, {
+    name: 'Ateliê Barro Vivo',
+    test: true,
+    connection: 'simulator',
+  });
+  await page.goto(`${service.url}/entrar`);
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+/** The page behind a public address, on the port that the test listens on. */
+const here = (url: string): string => service.url + new URL(url).pathname;
+
+/** In both languages’ shared looks: light and dark, at both widths, by axe. */
+async function inspectBoth(name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await inspect(page, `${name}-${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+describe('a shop owner', () => {
+  test('An invited owner reaches the first paid link without a command line', async () => {
+    const email = 'dona@barro.example';
+    const { token } = await invite(service.runtime, { accountId: shop.ownerId, email, role: 'owner' });
+    await page.goto(`${service.url}/convite#${token}`);
+    await page.getByLabel('Seu nome').fill('Rita Barro');
+    await page.getByLabel('Senha', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Aceitar convite' }).click();
+    await page.getByText('Convite aceito.').waitFor();
+    await signInAt(page, service.url, email);
+
+    await page.getByRole('navigation').getByRole('link', { name: 'Links', exact: true }).click();
+    await page.getByText('Nenhum link de pagamento ainda').waitFor();
+    await inspectBoth('links-empty');
+    await page.getByRole('link', { name: 'Novo link' }).click();
+    await page.getByLabel('Título').fill('Curso de cerâmica, turma de março');
+    await page.getByRole('textbox', { name: 'Valor' }).pressSequentially('25000');
+    await page.getByText('Mais opções').click();
+    await inspectBoth('links-new');
+    await page.getByRole('button', { name: 'Criar link' }).click();
+    await heading('Curso de cerâmica, turma de março').waitFor();
+    const url = (await page.getByTestId('link-url').textContent()) ?? '';
+    const whatsapp = await page.getByRole('link', { name: 'Enviar por WhatsApp' }).getAttribute('href');
+    expect(decodeURIComponent(whatsapp ?? '')).toContain(url);
+    const mail = await page.getByRole('link', { name: 'Enviar por e-mail' }).getAttribute('href');
+    expect(decodeURIComponent(mail ?? '')).toContain(url);
+
+    const payer = await window.context.newPage();
+    await payer.goto(here(url));
+    await payer.getByLabel('Seu nome').fill('João da Silva');
+    await payer.getByRole('button', { name: 'Pagar com Pix' }).click();
+    await payer.getByRole('textbox', { name: 'Pix Copia e Cola' }).waitFor();
+    const { body } = await service.simulator.control('GET', '/control/state');
+    await service.simulator.control('POST', `/control/charges/${body.charges.at(-1).txid}/pay`);
+    await payer.getByRole('heading', { name: 'Pagamento recebido' }).waitFor();
+    await payer.close();
+
+    // By the news of the account, without a press.
+    await page.getByTestId('paid-of').getByText('1 de 1').waitFor();
+    await page.getByText('Esgotado').waitFor();
+    await page.getByRole('link', { name: 'João da Silva' }).waitFor();
+    await inspectBoth('links-paid');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Exportar CSV' }).click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).toString()).toContain(';250,00;');
+    expect(download.suggestedFilename()).toMatch(/^atelie-barro-vivo.*cobrancas.*\.csv$/);
+  });
+
+  test('A link with an open amount is stopped and opened again by a press', async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'Links', exact: true }).click();
+    await page.getByRole('link', { name: 'Novo link' }).click();
+    await page.getByLabel('Título').fill('Vaquinha do forno');
+    await page.getByRole('radio', { name: 'O pagador escolhe' }).check({ force: true });
+    await page.getByRole('radio', { name: 'Um número' }).check({ force: true });
+    await page.getByLabel('Número de pagamentos').fill('12');
+    await page.getByRole('button', { name: 'Criar link' }).click();
+    await page.getByTestId('paid-of').getByText('0 de 12').waitFor();
+    await page.getByRole('button', { name: 'Parar de receber' }).click();
+    await page.getByRole('button', { name: 'Sim, parar' }).click();
+    await page.getByText('Parado').waitFor();
+    await page.getByRole('button', { name: 'Reabrir' }).click();
+    await page.getByText('Ativo').waitFor();
+    await page.getByRole('link', { name: 'Imprimir cartaz' }).click();
+    await page.getByRole('article', { name: 'Cartaz' }).waitFor();
+    await inspect(page, 'links-poster');
+    await page.getByRole('navigation').getByRole('link', { name: 'Links', exact: true }).click();
+    await page.getByRole('link', { name: 'Vaquinha do forno' }).waitFor();
+    await inspectBoth('links');
+  });
+});
+
+describe('a static code', () => {
+  test('A code is made, printed on three papers, and shows each Pix with its payment', async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'QR fixos' }).click();
+    await page.getByRole('link', { name: 'Novo QR fixo' }).click();
+    await page.getByLabel('Nome').fill('Balcão 1');
+    await inspect(page, 'codes-new');
+    await page.getByRole('button', { name: 'Criar QR fixo' }).click();
+    await heading('Balcão 1').waitFor();
+    const text = (await page.getByTestId('copy-paste').textContent()) ?? '';
+    const identifier = /62290525(S[A-Z2-7]{24})/.exec(text)?.[1];
+    await service.simulator.control('POST', '/control/static', { identifier, amountCents: 1_250 });
+    await page.getByRole('cell', { name: 'R$ 12,50' }).waitFor();
+    await inspectBoth('codes-one');
+    await page.getByRole('link', { name: 'Imprimir cartaz' }).click();
+    for (const [name, paper, width] of [
+      ['A6', 'a6', 397],
+      ['A4', 'a4', 794],
+      ['80 mm', 'roll', 302],
+    ] as const) {
+      await page.getByRole('radio', { name }).check({ force: true });
+      await inspect(page, `codes-poster-${paper}`);
+      // As the printer has it: nothing of the panel, one sheet.
+      await page.emulateMedia({ media: 'print' });
+      await page.setViewportSize({ width, height: Math.round(width * 1.41) });
+      await page.screenshot({ path: `${screenshots}codes-print-${paper}.png`, fullPage: true });
+      const sheet = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+      const pages = sheet.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length;
+      const [, , , wide, high] = /\/MediaBox\s*\[([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)\]/.exec(
+        sheet.toString('latin1'),
+      ) ?? [0, 0, 0, 0, 0];
+      expect({ paper, pages, wide: Math.round(Number(wide)) }).toEqual({
+        paper,
+        pages: 1,
+        wide: { a6: 298, a4: 595, roll: 227 }[paper],
+      });
+      expect(Number(high)).toBeGreaterThan(400);
+      await page.emulateMedia({ media: 'screen' });
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('navigation').getByRole('link', { name: 'QR fixos' }).click();
+    await page.getByRole('link', { name: 'Balcão 1' }).click();
+    await page.getByRole('button', { name: 'Desativar' }).click();
+    await page.getByRole('button', { name: 'Sim, desativar' }).click();
+    await page.getByText('Desativado').waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'QR fixos' }).click();
+    await page.getByRole('link', { name: 'Balcão 1' }).waitFor();
+    await inspectBoth('codes');
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('the counter', () => {
+  test('A locked counter charges, sounds when it is paid, asks for no balance, and gives nothing else without the password', async () => {
+    const { page: till, context } = await openWindow(browser, 390);
+    await context.addInitScript(
+      'window.said = []; window.speechSynthesis.speak = (one) => window.said.push([one.lang, one.text]);',
+    );
+    const asked: string[] = [];
+    await signInAt(till, service.url, 'dona@barro.example');
+    await till.getByRole('heading', { level: 1, name: 'Início' }).waitFor();
+    await till.goto(`${service.url}/balcao`);
+    await till.getByRole('button', { name: 'Trancar nesta tela' }).click();
+    till.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await till.goto(`${service.url}/extrato`);
+    await till.waitForURL(/\/balcao$/);
+    for (const digit of ['1', '2', '00'])
+      await till.getByRole('button', { name: digit, exact: true }).click();
+    await till.getByRole('button', { name: 'Apagar' }).click();
+    await till.keyboard.press('Tab');
+    await till.locator('h1').click();
+    await till.keyboard.type('5');
+    await till.getByLabel('Valor da cobrança').getByText('R$ 12,05').waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await till.emulateMedia({ colorScheme });
+      await inspect(till, `counter-${colorScheme}`);
+    }
+    await till.getByRole('button', { name: 'Cobrar' }).click();
+    await till.getByRole('img', { name: 'QR code do Pix copia e cola' }).waitFor();
+    const { body } = await service.simulator.control('GET', '/control/state');
+    const charge = body.charges.at(-1);
+    await service.simulator.control('POST', `/control/charges/${charge.txid}/pay`);
+    await till.getByText('Pagamento recebido').waitFor();
+    await inspect(till, 'counter-paid');
+    expect(await till.evaluate('window.said')).toEqual([['pt-BR', 'Pagamento recebido: R$\u00a012,05']]);
+    await till.getByRole('button', { name: 'Próxima cobrança' }).click();
+    await till.getByLabel('Valor da cobrança').getByText('R$ 0,00').waitFor();
+    expect(asked.filter((path) => /overview|records|statement|journal|operations/.test(path))).toEqual([]);
+
+    await till.getByRole('button', { name: 'Sair do modo balcão' }).click();
+    await till.getByRole('textbox', { name: 'Senha' }).fill('not the password');
+    await till.getByRole('button', { name: 'Confirmar' }).click();
+    await till.getByRole('alert').waitFor();
+    await till.getByRole('textbox', { name: 'Senha' }).fill(password);
+    await till.getByRole('button', { name: 'Confirmar' }).click();
+    await till.getByRole('heading', { level: 1, name: 'Início' }).waitFor();
+    await context.close();
+  });
+});
+
+describe('the panel’s calls of links and codes', () => {
+  test('A viewer reads links and their charges and makes none; another account reads nothing', async () => {
+    await newPerson(service, shop.ownerId, 'leitora@barro.example', 'viewer');
+    const viewer = openTab(service);
+    await viewer.signIn('leitora@barro.example');
+    const ours = `/accounts/${shop.ownerId}`;
+    const { body } = await viewer.call('GET', `${ours}/payment-links`);
+    const link = body.paymentLinks[0];
+    const made = await viewer.call('POST', `${ours}/payment-links`, {
+      title: 'Doação',
+      requestKey: crypto.randomUUID(),
+    });
+    expect(made.status).toBe(403);
+    expect(
+      (await viewer.call('PATCH', `${ours}/payment-links/${link.id}`, { status: 'disabled' })).status,
+    ).toBe(403);
+    const records = `/payment-links/${link.id}/records?operationId=${shop.operationId}`;
+    expect((await viewer.call('GET', ours + records)).status).toBe(200);
+
+    const other = await createAccount(service.runtime, {
+      name: 'Outra',
+      test: true,
+      connection: 'simulator',
+    });
+    await newPerson(service, other.ownerId, 'alheia@outra.example', 'owner');
+    const stranger = openTab(service);
+    await stranger.signIn('alheia@outra.example');
+    const theirs = `/accounts/${other.ownerId}`;
+    expect((await stranger.call('GET', theirs + records)).body.code).toBe('operation_not_found');
+    const own = records.replace(shop.operationId, other.operationId);
+    expect((await stranger.call('GET', theirs + own)).body.code).toBe('payment_link_not_found');
+    const file = own.replace('/records', '/records.csv');
+    expect((await stranger.call('GET', theirs + file)).body.code).toBe('payment_link_not_found');
+    expect((await stranger.call('GET', ours + records)).status).toBe(404);
+  });
+});
