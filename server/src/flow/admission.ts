@@ -1,7 +1,7 @@
 import { type Caller, requirePermission } from '../ground/caller.ts';
 import { refuse } from '../ground/errors.ts';
 import type { AnyKind, KindOf, Sent } from '../kinds/kind.ts';
-import { type Intent, sendPriority } from '../money/intent.ts';
+import { type Intent, newIntent } from '../money/intent.ts';
 import type { PaymentReason } from '../money/payment.ts';
 import type { Table } from '../store/database/table.ts';
 import type { BalanceRow } from '../store/ledger.sql.ts';
@@ -258,7 +258,7 @@ export function createSendIntent<Row extends Sent>(
 ): CreatedIntent<Row> {
   const { row, refusedAs: reason, token, now, caller } = order;
   const { accountId, id, operationId } = row;
-  const intent = newIntent(view, plan, { accountId, id, operationId, kind: kind.name }, token, now);
+  const intent = firstIntent(view, plan, { accountId, id, operationId, kind: kind.name }, token, now);
   const lost = kind.adopted && lostIn(view, view.get(conditions, accountId), id);
   if (kind.adopted && lost) {
     const adopted = kind.adopted(row, lost.connection);
@@ -284,7 +284,7 @@ export function createSendIntent<Row extends Sent>(
 }
 
 /** The intent to send it. */
-function newIntent(
+function firstIntent(
   view: View,
   plan: DispatchPlan,
   {
@@ -302,29 +302,12 @@ function newIntent(
   const leaseMs = asksFirst.length > 0 ? null : plan.leaseMs;
   // After a restore the same id may have been sent in the time that was lost: this send then does not count as the first.
   const earlierAttempts = lostAttempts(installation, { kind, connection: plan.connection });
+  const { connection, identity } = plan;
+  const ready = newIntent({ accountId, paymentId, operationId, connection, kind, fence: token }, now);
+  if (leaseMs === null) return ready;
+  const leaseUntil = now + leaseMs;
   return {
-    accountId,
-    paymentId,
-    operationId,
-    connection: plan.connection,
-    kind,
-    priority: sendPriority,
-    state: leaseMs === null ? 'ready' : 'sending',
-    fence: token,
-    attempt: leaseMs === null ? 0 : 1 + earlierAttempts,
-    leaseUntil: leaseMs === null ? null : now + leaseMs,
-    dueAt: leaseMs === null ? now : now + leaseMs,
-    newsAt: now,
-    attemptEndedAt: null,
-    failures: 0,
-    absences: 0,
-    absentAt: null,
-    undecidedSince: null,
-    answeredAt: null,
-    known: false,
-    refused: false,
-    createdAt: now,
-    providerRef: null,
-    identity: leaseMs === null ? null : plan.identity,
+    ...ready,
+    ...{ state: 'sending', attempt: 1 + earlierAttempts, leaseUntil, dueAt: leaseUntil, identity },
   };
 }

@@ -1,8 +1,7 @@
-import { idsOf } from '../ports/ids.ts';
 import { type Operator, operatorWaitMs } from '../store/operator.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
-import { incidentKey, incidents } from '../store/rows/incidents.sql.ts';
-import { type Command, createTill, put, read } from '../store/till.ts';
+import { createTill } from '../store/till.ts';
+import { buildIncident, type WantedIncident } from './open-incident.ts';
 
 export interface DivergenceFound {
   /** Null: of the installation. */
@@ -43,45 +42,21 @@ export async function recordDivergences(
     counts.set(group, count);
     if (count > divergencesMost) continue;
     const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
-    const command = buildDivergence({ found: one, token: operator.ids.uuid(), deadlineMs });
+    const command = buildIncident(divergenceOf(one), operator.ids.uuid(), deadlineMs);
     if (await createTill(operator).submit(command)) opened++;
   }
   return opened;
 }
 
-/** Opens the incident, unless one with its reference exists. Answers whether it was opened. Pure. */
-export function buildDivergence(input: {
-  found: DivergenceFound;
-  token: string;
-  deadlineMs: number;
-}): Command<boolean> {
-  const { found, token, deadlineMs } = input;
-  const { operationId, paymentId, invariant, fault } = found;
-  const accountId = found.accountId ?? installationId;
-  const where = paymentId ?? operationId ?? accountId;
-  const reference = `divergence:${invariant}:${where}:${fault}`.slice(0, 400);
-  const key = incidentKey(accountId, reference);
-  return {
-    token,
-    deadlineMs,
-    chains: [{ accountId, chainId: accountId }],
-    reads: [read(incidents, key)],
-    eventRefs: [],
-    decide: (view, now) => {
-      if (view.get(incidents, key)) return { answer: false };
-      const incident = {
-        accountId,
-        id: idsOf(token).uuid(),
-        kind: 'divergence' as const,
-        paymentId,
-        operationId,
-        amountCents: 0,
-        reference,
-        freezes: false,
-        detail: { invariant, fault },
-        openedAt: now,
-      };
-      return { answer: true, writes: [put(incidents, incident)] };
-    },
-  };
+function divergenceOf({
+  accountId,
+  operationId,
+  paymentId,
+  invariant,
+  fault,
+}: DivergenceFound): WantedIncident {
+  const owner = accountId ?? installationId;
+  const reference = `divergence:${invariant}:${paymentId ?? operationId ?? owner}:${fault}`.slice(0, 400);
+  const named = { accountId: owner, paymentId, operationId };
+  return { ...named, kind: 'divergence', reference, detail: { invariant, fault } };
 }

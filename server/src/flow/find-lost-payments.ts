@@ -1,11 +1,9 @@
 import { paymentIdOf } from '../money/payment.ts';
-import { idsOf } from '../ports/ids.ts';
 import type { ChargeReport, PayoutReport, StatementLine, UnreadItem } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
-import { incidentKey, incidents } from '../store/rows/incidents.sql.ts';
 import { findLostPlace, type LostPayment, storeLost } from '../store/rows/lost-payments.sql.ts';
-import { type Command, put, read } from '../store/till.ts';
 import { byCell } from './in-cells.ts';
+import { buildIncident } from './open-incident.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -87,61 +85,20 @@ export async function noteLost(
   );
   if (decided) return 'decided';
   if (kind === 'deposit' || status === 'refused') return 'open';
-  const opened = await home.till.submit(
-    buildLostPayout({
-      ...{ accountId, connection, stray, bookedOn },
-      token: home.ids.uuid(),
-      deadlineMs: home.clock.monotonicMs() + applyWithinMs,
-    }),
-  );
+  // The books have no payment of this id that could be shown.
+  const incident = {
+    ...{ accountId, kind: 'lost_payout' as const, reference: lostReference(paymentId) },
+    amountCents: stray.amountCents,
+    detail: { paymentId, connection, status, bookedOn },
+  };
+  const deadlineMs = home.clock.monotonicMs() + applyWithinMs;
+  const opened = await home.till.submit(buildIncident(incident, home.ids.uuid(), deadlineMs));
   if (opened)
     home.log.error(
       { accountId, paymentId, connection, status },
       'a payout is not in the books: the account is stopped',
     );
   return 'open';
-}
-
-interface LostPayoutInput {
-  accountId: string;
-  connection: string;
-  stray: Stray;
-  /** The other connection that the books have it on; null: they lack it. */
-  bookedOn: string | null;
-  token: string;
-  deadlineMs: number;
-}
-
-/** Opens the incident, once for each id. Answers whether it was opened. Pure. */
-export function buildLostPayout(input: LostPayoutInput): Command<boolean> {
-  const { accountId, connection, stray, bookedOn, token, deadlineMs } = input;
-  const { paymentId, status, amountCents } = stray;
-  const reference = lostReference(paymentId);
-  const key = incidentKey(accountId, reference);
-  return {
-    token,
-    deadlineMs,
-    chains: [{ accountId, chainId: accountId }],
-    reads: [read(incidents, key)],
-    eventRefs: [],
-    decide: (view, now) => {
-      if (view.get(incidents, key)) return { answer: false };
-      const incident = {
-        accountId,
-        id: idsOf(token).uuid(),
-        kind: 'lost_payout' as const,
-        // The books have no payment of this id that could be shown.
-        paymentId: null,
-        operationId: null,
-        amountCents,
-        reference,
-        freezes: false,
-        detail: { paymentId, connection, status, bookedOn },
-        openedAt: now,
-      };
-      return { answer: true, writes: [put(incidents, incident)] };
-    },
-  };
 }
 
 const lostReference = (paymentId: string): string => `lost:${paymentId}`;

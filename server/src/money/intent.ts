@@ -58,6 +58,31 @@ export interface Intent {
   identity: string | null;
 }
 
+/** Of what is on record and was not sent yet. */
+export const newIntent = (
+  of: Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'fence'>,
+  now: number,
+): Intent => ({
+  ...of,
+  priority: sendPriority,
+  state: 'ready',
+  attempt: 0,
+  leaseUntil: null,
+  dueAt: now,
+  newsAt: now,
+  attemptEndedAt: null,
+  failures: 0,
+  absences: 0,
+  absentAt: null,
+  undecidedSince: null,
+  answeredAt: null,
+  known: false,
+  refused: false,
+  createdAt: now,
+  providerRef: null,
+  identity: null,
+});
+
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;

@@ -1,11 +1,12 @@
+import { buildIncident } from '../flow/open-incident.ts';
 import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import { operatorWaitMs } from '../store/operator.ts';
+import { installationId } from '../store/rows/audit.sql.ts';
 import { createTill } from '../store/till.ts';
 import { markLostTime } from './after-restore.ts';
-import { buildInstallationIncident } from './incidents/of-installation.ts';
 
 interface Deps {
   sql: Sql;
@@ -22,13 +23,12 @@ interface Deps {
 export async function noteDatabaseLoss(deps: Deps, since: number, why: string): Promise<void> {
   await deps.cells.refresh();
   const everyCell = deps.cells.all().map(({ sql }) => sql);
-  const command = buildInstallationIncident({
-    kind: 'lost_time',
-    reference: `lost_time:${since}`,
+  const incident = {
+    ...{ accountId: installationId, kind: 'lost_time' as const, reference: `lost_time:${since}` },
     detail: { since: new Date(since).toISOString(), why },
-    token: deps.ids.uuid(),
-    deadlineMs: deps.clock.monotonicMs() + operatorWaitMs,
-  });
+  };
+  const deadlineMs = deps.clock.monotonicMs() + operatorWaitMs;
+  const command = buildIncident(incident, deps.ids.uuid(), deadlineMs);
   await createTill(deps).submit(command);
   await markLostTime({ ...deps, everyCell, actor: 'vintem' }, since, null);
 }

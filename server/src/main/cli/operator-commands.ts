@@ -7,7 +7,7 @@ import { type ConditionChange, setConditions } from '../../operate/accounts/cond
 import { type HoldView, listHolds, placeHold, releaseHold } from '../../operate/accounts/holds.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../../operate/after-restore.ts';
 import { type Binding, findBindings } from '../../operate/connections/bindings.sql.ts';
-import { type Action, actions, isAction } from '../../operate/incidents/endings.ts';
+import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
   type IncidentView,
   incidentsMost,
@@ -259,8 +259,8 @@ export const operatorCommands: Command[] = [
         const incident = await showIncident(operator, id);
         const { text } = incidentAnswer(incident);
         const allowed = incident.state === 'open' ? await allowedActions(operator, id) : [];
-        const acts = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
-        return { json: { ...shownIncident(incident), allowed }, text: [text, ...acts].join('\n\n') };
+        const each = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
+        return { json: { ...shownIncident(incident), allowed }, text: [text, ...each].join('\n\n') };
       });
     },
   },
@@ -727,14 +727,14 @@ const ownIncidentsAnswer = (json: OwnIncidents): Answer => ({
 async function allowedActions(
   operator: Operator,
   id: string,
-): Promise<{ action: Action; postings: PlannedPosting[] }[]> {
-  const allowed: { action: Action; postings: PlannedPosting[] }[] = [];
+): Promise<{ act: string | null; action: Action; postings: PlannedPosting[] }[]> {
+  const allowed: { act: string | null; action: Action; postings: PlannedPosting[] }[] = [];
   for (const action of actions) {
     try {
       const postings = await rehearsal(operator, (one) =>
         resolveIncident(one, id, { action, reason: 'rehearsed' }),
       );
-      allowed.push({ action, postings });
+      allowed.push({ act: action === 'none' ? null : acts[action], action, postings });
     } catch (error) {
       if (!(error instanceof OperatorRefused)) throw error;
     }

@@ -1,3 +1,4 @@
+import { buildIncident } from '../../flow/open-incident.ts';
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -8,7 +9,6 @@ import { installationId } from '../../store/rows/audit.sql.ts';
 import { incidentKey, incidents } from '../../store/rows/incidents.sql.ts';
 import { createTill } from '../../store/till.ts';
 import { resolveIncident } from '../incidents/incident.ts';
-import { buildInstallationIncident } from '../incidents/of-installation.ts';
 import type { ConnectionRow } from './connections.sql.ts';
 import { endHold, findHoldsNotSeenSince, noteHold } from './held.sql.ts';
 import { holdsIdentity } from './identity.ts';
@@ -50,13 +50,12 @@ async function openIncident(
 ): Promise<void> {
   const reference = referenceOf(connection, since);
   if ((await incidents.read(deps.sql, [incidentKey(installationId, reference)])).length > 0) return;
-  const command = buildInstallationIncident({
-    kind: 'connection_held',
-    reference,
+  const incident = {
+    ...{ accountId: installationId, kind: 'connection_held' as const, reference },
     detail: { connection, reason, since: new Date(since).toISOString() },
-    token: deps.ids.uuid(),
-    deadlineMs: deps.clock.monotonicMs() + operatorWaitMs,
-  });
+  };
+  const deadlineMs = deps.clock.monotonicMs() + operatorWaitMs;
+  const command = buildIncident(incident, deps.ids.uuid(), deadlineMs);
   await createTill(deps).submit(command);
 }
 

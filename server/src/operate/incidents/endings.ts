@@ -24,44 +24,14 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
 /**
  * How a person resolves an incident. Nothing else resolves one, nothing else ends a freeze, and money is posted once. Pure.
  *
+ * There are three acts: the operation bears the money or gets it, its payer gets it back, the installation bears it or keeps it. `acts` names the
+ * command's words for them, `endings` is the table: kinds of incidents, their cases, and what each act does there. An act that a case does not name is
+ * refused.
+ *
  * R is what stands in suspense (negative: what left without an owner), and no more than what is left of its Pix: what came in and was taken
  * back again covers each other, whatever the order, and then only `none` fits both. G, N, f a transfer's gross, net and fee, X the reported amount.
  * *Operation* is the one that owns the payment. Where it was deleted, a `credit` goes to the account's main operation (the money is the
- * merchant's), and nothing is ever taken from another operation. A dash: refused.
- *
- * `return` fits every incident of a Pix that a charge received and that stands in suspense whole: it goes back to its payer
- * (`return-to-payer.ts`), unless something else took or claims it (`pix-claims.ts`), and a charge that was still open because another amount came becomes `expired`.
- *
- * | Incident | `credit` | `debit` | `writeoff` |
- * |---|---|---|---|
- * | `amount_mismatch`, charge open or expired | R − fee to the operation (a fee above R becomes R); `paid` with that net | – | R is ours; an open charge becomes `expired` |
- * | the same, charge paid or failed by now; `second_payment`, `failed_charge_paid` | R to the operation, without a fee: it was charged once or never | – | R is ours |
- * | `return_exceeds` | R to the operation | – | R is ours |
- * | `deleted_operation`, money in | R to the main operation, less the fee where it is the payment that made the charge `paid` | – | R is ours |
- * | `deleted_operation`, money out | – | – (no other operation covers it) | our loss |
- * | `unmatched` | taken back out of suspense: a payment of ours has posted the same Pix by itself since (it must exist, on the same connection, in the same direction, with the same amount). Else money in whose id names an account, of a payment that is not here or a charge that is here on another connection: R to the account's main operation, without a fee | – | ours, or our loss |
- * | `debit` (already taken from the merchant) | – | – | what the merchant still owes of it is forgiven |
- * | `debit` of money that stood in suspense (R < 0) | – | taken from the operation, at most what of it had been credited there; the rest is our loss | our loss |
- * | `report_mismatch`, transfer unfinished | it did not leave: `cancelled`, reserve released | it left: `completed`; N − X comes back as a return; what X is above N is our loss, since the merchant agreed to G | X left at our cost: `cancelled`, reserve released, X our loss |
- * | `report_mismatch`, transfer cancelled | – | X and f are taken, at most G in all; above that our loss | X our loss |
- * | `report_mismatch`, charge unfinished | – | – | `expired` (a later payment of it opens a new incident) |
- * | `contradiction`: cancelled, then completed | – | N and f are taken; what is missing becomes a debt; the state stays | N our loss |
- * | `contradiction`: cancelled, then returned | X to the operation, after a `debit` of the one above alone | – | X is ours, where no `debit` took it |
- * | `contradiction`: completed, then refused | what had left and f come back to the operation; the state stays | – | – |
- * | `undecided`, transfer | `cancelled`, reserve released | `completed` | – |
- * | `undecided`, charge | – | – | `failed` |
- * | `refund_mismatch`, refund unfinished | it did not go back: `failed`, reserve released | it went back: `completed`; what X is below the amount comes back, what it is above is our loss | – |
- * | `refund_mismatch`, refund failed | – | X is taken, at most the amount; above that our loss | X our loss |
- * | `refund_contradiction`: failed, then completed | – | its amount is taken; what is missing becomes a debt; the state stays | our loss |
- * | `refund_contradiction`: completed, then refused | its amount comes back to the operation; the state stays | – | – |
- * | `refund_undecided` | `failed`, reserve released | `completed` | – |
- * | `return_refused`: a Pix in suspense could not go back | R to the operation, without a fee | – | R is ours |
- * | `refund_…` of a return to the payer, unfinished | it did not go back: `failed`, R stands in suspense again with an incident | it went back: `completed`; what X differs from R is ours, or our loss | – |
- * | the same, failed | – | – | X our loss |
- * | the same, completed, then refused | its amount to the operation | – | it is ours |
- * | `unreadable` | – | – | – |
- * | `divergence`, `close_difference`, `unread`, `lost_time`, `connection_held` | – | – | – |
- * | `lost_payout`; `none` lets the account's withdrawals go out again | – | – | – |
+ * merchant's), and nothing is ever taken from another operation.
  *
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
  * out, taken again where it is not. What was reported with another amount changes the part by nothing.
@@ -77,6 +47,14 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  */
 export const actions = ['credit', 'debit', 'writeoff', 'return', 'none'] as const;
 export type Action = (typeof actions)[number];
+
+/** The act behind each word of the command. An operation is credited with what is its own, and debited with what it owes. */
+export const acts = {
+  credit: 'operation',
+  debit: 'operation',
+  return: 'payer',
+  writeoff: 'installation',
+} as const satisfies Record<Exclude<Action, 'none'>, 'operation' | 'payer' | 'installation'>;
 
 export const isAction = (text: string): text is Action => (actions as readonly string[]).includes(text);
 
@@ -143,80 +121,41 @@ interface Case {
   facts: CaseFacts;
 }
 
-type DecidedCase = Case & { action: Exclude<Action, 'none' | 'return'> };
+// ---------------------------------------------------------------------------------------------------------- money that came in
 
-/** Kinds whose money stands in suspense, and came in for a charge of ours. */
-const returnable: ReadonlySet<IncidentCase['kind']> = new Set([
-  'amount_mismatch',
-  'second_payment',
-  'failed_charge_paid',
-  'deleted_operation',
-  'return_refused',
-]);
-
-/** By the table above. @throws OperatorRefused an action that does not fit */
-export function endingOf(incident: IncidentCase, action: Action, facts: CaseFacts): Ending {
-  if (action === 'none') return posted(facts, []);
-  if (action === 'return') return ofReturnToPayer({ incident, action, facts });
-  const one: DecidedCase = { incident, action, facts };
-  switch (incident.kind) {
-    case 'amount_mismatch':
-    case 'second_payment':
-    case 'failed_charge_paid':
-    case 'return_exceeds':
-    case 'deleted_operation':
-    case 'return_refused':
-      return ofReceivedMoney(one);
-    case 'unmatched':
-      return ofUnmatched(one);
-    case 'debit':
-      return ofDebit(one);
-    case 'report_mismatch':
-      return ofReportMismatch(one);
-    case 'contradiction':
-      return ofContradiction(one);
-    case 'undecided':
-      return ofUndecided(one);
-    case 'refund_mismatch':
-    case 'refund_contradiction':
-    case 'refund_undecided':
-      return ofRefund(one);
-    case 'unreadable':
-    case 'divergence':
-    case 'close_difference':
-    case 'unread':
-    case 'connection_held':
-    case 'lost_payout':
-    case 'lost_time':
-      throw unfit(one);
-  }
+function keepReceived(one: Case): Ending {
+  const { incident, facts } = one;
+  const kept = keepSuspended(one);
+  const { payment } = facts;
+  return incident.kind === 'amount_mismatch' && isOpen(payment)
+    ? expired(facts, payment, kept.postings)
+    : kept;
 }
 
-function ofReceivedMoney(one: DecidedCase): Ending {
-  const { incident, action, facts } = one;
-  const { payment, account, own } = facts;
-  if (action === 'debit') throw unfit(one);
+/** Ours, or our loss. */
+function keepSuspended(one: Case): Ending {
+  const { cents } = suspendedOf(one.facts);
+  return posted(one.facts, [post(one, one.facts.account, { kind: 'writeOff', amountCents: cents })]);
+}
+
+function creditReceived(one: Case): Ending {
+  const { incident, facts } = one;
+  const { payment, own } = facts;
   const { cents, at } = suspendedOf(facts);
-  if (action === 'writeoff') {
-    const postings = [post(one, account, { kind: 'writeOff', amountCents: cents })];
-    const isOpenCharge = incident.kind === 'amount_mismatch' && isOpen(payment);
-    return isOpenCharge ? expired(facts, payment, postings) : posted(facts, postings);
-  }
   const target = own ?? facts.heir;
   if (cents < 0 || target === null) throw unfit(one);
   const isPayable = payment && (isOpen(payment) || payment.status === 'expired');
   if (incident.kind === 'amount_mismatch' && own && isPayable) return paidAs(one, payment, own, cents, at);
+  // It was charged once or never, but where this is the payment that made the charge `paid`.
   const settles = incident.kind === 'deleted_operation' && payment?.endToEnd === facts.reference;
   const feeCents = settles && payment?.kind === 'deposit' ? Math.min(payment.feeCents, cents) : 0;
   return posted(facts, [post(one, target, { kind: 'creditBesidePayment', amountCents: cents, feeCents })]);
 }
 
 /** The Pix goes back whole. */
-function ofReturnToPayer(one: Case): Ending {
+function returnToPayer(one: Case): Ending {
   const { incident, facts } = one;
-  const { payment, account, reference, connection, returning, now } = facts;
-  if (!returnable.has(incident.kind)) throw unfit(one);
-  const { suspended } = facts;
+  const { payment, account, reference, connection, returning, now, suspended } = facts;
   if (!suspended) throw nothingThere();
   const { cents: amountCents, at, leftCents } = suspended;
   if (payment?.kind !== 'deposit' || amountCents <= 0 || reference === null || returning === null)
@@ -265,22 +204,18 @@ function paidAs(one: Case, charge: Payment, own: ChainKey, leftCents: number, pa
   return { payment, postings, events: [...firstWord(charge, causeOf(facts)), 'charge.paid'], ends: true };
 }
 
-function ofUnmatched(one: DecidedCase): Ending {
-  const { action, facts } = one;
-  if (action !== 'credit' && action !== 'writeoff') throw unfit(one);
+function creditUnmatched(one: Case): Ending {
+  const { facts } = one;
   const { cents } = suspendedOf(facts);
-  if (action === 'writeoff')
-    return posted(facts, [post(one, facts.account, { kind: 'writeOff', amountCents: cents })]);
   const takenBack = post(one, facts.account, { kind: 'bookToSuspense', amountCents: -cents });
-  if (facts.claimed) return posted(facts, [takenBack]);
-  return posted(facts, [takenBack, creditOfNamed(one)]);
+  return posted(facts, facts.claimed ? [takenBack] : [takenBack, creditOfNamed(one)]);
 }
 
 /**
  * Money that came in for a payment which a restore has lost goes to the account that the payment's id names, under the id and the Pix: should the
  * merchant's repeat bring the payment back, it finds the Pix posted.
  */
-function creditOfNamed({ facts, incident }: DecidedCase): Posting {
+function creditOfNamed({ facts, incident }: Case): Posting {
   const { named, reference, connection } = facts;
   const { cents, at } = suspendedOf(facts);
   if (named === null || reference === null) throw new OperatorRefused('no payment has posted this Pix');
@@ -299,54 +234,51 @@ function creditOfNamed({ facts, incident }: DecidedCase): Posting {
   };
 }
 
-function ofDebit(one: DecidedCase): Ending {
-  const { incident, action, facts } = one;
-  const { own, suspended } = facts;
-  if (suspended) {
-    if (action !== 'writeoff' && (action !== 'debit' || !own)) throw unfit(one);
-    const { cents } = suspendedOf(facts);
-    const loss = (amountCents: number, more = '') =>
-      post(one, facts.account, { kind: 'writeOff', amountCents }, more);
-    if (action === 'writeoff' || !own) return posted(facts, [loss(cents)]);
-    const takenCents = Math.min(-cents, suspended.creditedCents);
-    if (takenCents <= 0) throw new OperatorRefused('no operation was credited with this money: `writeoff`');
-    const taken = post(one, own, { kind: 'debitToSuspense', amountCents: takenCents });
-    return posted(facts, takenCents === -cents ? [taken] : [taken, loss(cents + takenCents, ':back')]);
-  }
-  const amountCents = Math.min(facts.receivableCents, incident.amountCents);
-  if (action !== 'writeoff' || !own) throw unfit(one);
-  if (amountCents === 0) throw new OperatorRefused('nothing of it is owed any more');
-  return posted(facts, [post(one, own, { kind: 'waiveDebt', amountCents })]);
+function takeCredited(one: Case): Ending {
+  const { account, own, suspended } = one.facts;
+  if (!own || !suspended) throw unfit(one);
+  const { cents } = suspendedOf(one.facts);
+  const takenCents = Math.min(-cents, suspended.creditedCents);
+  if (takenCents <= 0) throw new OperatorRefused('no operation was credited with this money: `writeoff`');
+  const taken = post(one, own, { kind: 'debitToSuspense', amountCents: takenCents });
+  const rest = (amountCents: number) => post(one, account, { kind: 'writeOff', amountCents }, ':back');
+  return posted(one.facts, takenCents === -cents ? [taken] : [taken, rest(cents + takenCents)]);
 }
 
-function ofReportMismatch(one: DecidedCase): Ending {
-  const { incident, action, facts } = one;
-  const { payment, own } = facts;
-  if (!payment) throw unfit(one);
-  const reported = incident.amountCents;
-  if (payment.kind === 'deposit') {
-    if (action !== 'writeoff' || !isOpen(payment)) throw unfit(one);
-    return expired(facts, payment, []);
-  }
-  if (isOpen(payment)) {
-    if (action === 'debit') return completedAs(one, payment, reported);
-    const cancelled = cancel(one);
-    const borne = action === 'writeoff' ? bear(one, reported) : [];
-    return { ...cancelled, postings: [...cancelled.postings, ...borne] };
-  }
-  if (payment.status !== 'cancelled') throw unfit(one);
-  if (action === 'writeoff') return posted(facts, bear(one, reported));
-  if (action !== 'debit' || !own) throw unfit(one);
+function waiveOwed(one: Case): Ending {
+  const own = ownOf(one);
+  const amountCents = Math.min(one.facts.receivableCents, one.incident.amountCents);
+  if (amountCents === 0) throw new OperatorRefused('nothing of it is owed any more');
+  return posted(one.facts, [post(one, own, { kind: 'waiveDebt', amountCents })]);
+}
+
+// ------------------------------------------------------------------------------- payments that the provider reports otherwise
+
+const expire = (one: Case): Ending => expired(one.facts, paymentOf(one), []);
+
+const completeAsAsked = (one: Case): Ending => complete(one, paymentOf(one));
+
+function cancelAtOurCost(one: Case): Ending {
+  const cancelled = cancel(one);
+  return { ...cancelled, postings: [...cancelled.postings, ...bear(one, one.incident.amountCents)] };
+}
+
+const bearReported = (one: Case): Ending => posted(one.facts, bear(one, one.incident.amountCents));
+
+function takeReported(one: Case): Ending {
+  const [payment, own] = [paymentOf(one), ownOf(one)];
+  const reported = one.incident.amountCents;
   const netCents = Math.min(reported, netOf(payment));
   const recover = post(one, own, { kind: 'debitLateCompletion', netCents, feeCents: payment.feeCents });
-  return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
+  return posted(one.facts, [recover, ...bear(one, reported - netCents, ':above')]);
 }
 
 /** The transfer left with the reported amount. */
-function completedAs(one: Case, transfer: Payment, reported: number): Ending {
+function completeAsReported(one: Case): Ending {
+  const transfer = paymentOf(one);
   const completed = complete(one, transfer);
   const { payment, postings, events } = completed;
-  const amountCents = netOf(transfer) - reported;
+  const amountCents = netOf(transfer) - one.incident.amountCents;
   if (amountCents <= 0) return { ...completed, postings: [...postings, ...bear(one, -amountCents)] };
   const back = post(one, one.facts.own as ChainKey, { kind: 'return', amountCents });
   return {
@@ -358,118 +290,121 @@ function completedAs(one: Case, transfer: Payment, reported: number): Ending {
   };
 }
 
-function ofContradiction(one: DecidedCase): Ending {
-  const { incident, action, facts } = one;
-  const { payment, account, own } = facts;
-  if (!payment) throw unfit(one);
-  const { amountCents, reference } = incident;
+function takeCompleted(one: Case): Ending {
+  const payment = paymentOf(one);
+  const movement = {
+    kind: 'debitLateCompletion',
+    netCents: netOf(payment),
+    feeCents: payment.feeCents,
+  } as const;
+  return posted(one.facts, [post(one, ownOf(one), movement)]);
+}
+
+const bearContradicted = (one: Case): Ending => borneBySide(one, one.incident.amountCents);
+
+function creditReturned(one: Case): Ending {
+  const { facts, incident } = one;
+  const { amountCents } = incident;
+  if (!isBorneByOperation(one))
+    throw new OperatorRefused(
+      'no decision has taken this money from the operation: decide about its completion first, or `writeoff`',
+    );
+  return posted(facts, [post(one, ownOrHeirOf(one), { kind: 'return', amountCents })]);
+}
+
+function keepReturned(one: Case): Ending {
+  if (isBorneByOperation(one))
+    throw new OperatorRefused('a decision has taken this money from the operation: `credit`');
+  return borneBySide(one, -one.incident.amountCents);
+}
+
+/** The side that bore the money that left gets what came back of it. */
+const isBorneByOperation = ({ facts, incident: { amountCents } }: Case): boolean =>
+  facts.borneCents >= amountCents;
+
+function borneBySide(one: Case, amountCents: number): Ending {
+  const { own, account } = one.facts;
+  return posted(one.facts, [post(one, own ?? account, { kind: 'bookLoss', amountCents })]);
+}
+
+function creditRefused(one: Case): Ending {
+  const payment = paymentOf(one);
   const { feeCents } = payment;
-  const target = own ?? facts.heir;
-  const borne = (cents: number) =>
-    posted(facts, [post(one, own ?? account, { kind: 'bookLoss', amountCents: cents })]);
-  // `contradiction:<payment>:<what was reported>`, and for a return the provider's id of it.
-  switch (reference.split(':')[2]) {
-    case 'completed':
-      if (action === 'writeoff') return borne(amountCents);
-      if (action !== 'debit' || !own) throw unfit(one);
-      return posted(facts, [
-        post(one, own, { kind: 'debitLateCompletion', netCents: netOf(payment), feeCents }),
-      ]);
-    case 'returned':
-      requireBearer(one, amountCents);
-      if (action === 'writeoff') return borne(-amountCents);
-      if (action !== 'credit' || !target) throw unfit(one);
-      return posted(facts, [post(one, target, { kind: 'return', amountCents })]);
-    default: {
-      const netCents = netOf(payment) - payment.returnedCents;
-      if (action !== 'credit' || !target || netCents === 0) throw unfit(one);
-      return posted(facts, [post(one, target, { kind: 'creditNeverLeft', netCents, feeCents })]);
-    }
-  }
+  const netCents = netOf(payment) - payment.returnedCents;
+  if (netCents === 0) throw unfit(one);
+  return posted(one.facts, [post(one, ownOrHeirOf(one), { kind: 'creditNeverLeft', netCents, feeCents })]);
 }
 
-function ofUndecided(one: DecidedCase): Ending {
-  const { action, facts } = one;
-  const { payment } = facts;
-  if (!isOpen(payment)) throw unfit(one);
-  if (payment.kind === 'deposit') {
-    if (action !== 'writeoff') throw unfit(one);
-    return cancel(one);
-  }
-  if (action === 'credit') return cancel(one);
-  if (action === 'debit') return complete(one, payment);
-  throw unfit(one);
+// --------------------------------------------------------------------------------------------------- refunds and returns to payers
+
+/** The refund with its operation. */
+function refundOf(one: Case) {
+  const refund = returnOf(one);
+  const { amountCents, feeBackCents } = refund;
+  return { refund, own: ownOf(one), amountCents, feeBackCents: Math.min(feeBackCents ?? 0, amountCents) };
 }
 
-function ofRefund(one: DecidedCase): Ending {
-  const { incident, action, facts } = one;
-  const { refund, own } = facts;
-  if (refund?.reason === 'odd_money') return ofPayerReturn(one, refund);
-  if (!refund || !own) throw unfit(one);
-  const { amountCents } = refund;
-  const feeBackCents = Math.min(refund.feeBackCents ?? 0, amountCents);
-  const reported = incident.amountCents;
-  if (isRefundOpen(refund)) {
-    if (action === 'credit')
-      return refundStep(one, refund, own, { type: 'refused', reason: 'cancelled_by_operator' });
-    if (action !== 'debit') throw unfit(one);
-    const completed = refundStep(one, refund, own, {
-      type: 'completed',
-      amountCents,
-      rtrId: null,
-      settledAt: null,
-    });
-    const back: Posting[] =
-      reported < amountCents
-        ? [post(one, own, { kind: 'creditNeverLeft', netCents: amountCents - reported, feeCents: 0 })]
-        : bear(one, reported - amountCents);
-    return { ...completed, postings: [...completed.postings, ...back] };
-  }
-  if (incident.kind === 'refund_undecided') throw unfit(one);
-  if (refund.status === 'completed') {
-    if (incident.kind !== 'refund_contradiction' || action !== 'credit') throw unfit(one);
-    return posted(facts, [
-      post(one, own, { kind: 'creditNeverLeft', netCents: amountCents, feeCents: -feeBackCents }),
-    ]);
-  }
-  if (action === 'writeoff') return posted(facts, bear(one, reported));
-  if (action !== 'debit') throw unfit(one);
+const notCarriedOut = { type: 'refused', reason: 'cancelled_by_operator' } as const;
+const carriedOut = (amountCents: number) =>
+  ({ type: 'completed', amountCents, rtrId: null, settledAt: null }) as const;
+
+function failRefund(one: Case): Ending {
+  const { refund, own } = refundOf(one);
+  return refundStep(one, refund, own, notCarriedOut);
+}
+
+function completeRefund(one: Case): Ending {
+  const { refund, own, amountCents } = refundOf(one);
+  const reported = one.incident.amountCents;
+  const completed = refundStep(one, refund, own, carriedOut(amountCents));
+  const back: Posting[] =
+    reported < amountCents
+      ? [post(one, own, { kind: 'creditNeverLeft', netCents: amountCents - reported, feeCents: 0 })]
+      : bear(one, reported - amountCents);
+  return { ...completed, postings: [...completed.postings, ...back] };
+}
+
+function creditRefunded(one: Case): Ending {
+  const { own, amountCents, feeBackCents } = refundOf(one);
+  return posted(one.facts, [
+    post(one, own, { kind: 'creditNeverLeft', netCents: amountCents, feeCents: -feeBackCents }),
+  ]);
+}
+
+function takeRefunded(one: Case): Ending {
+  const { own, amountCents, feeBackCents } = refundOf(one);
+  const reported = one.incident.amountCents;
   const netCents = Math.min(reported, amountCents);
   const feeCents = -Math.min(feeBackCents, netCents);
   const recover = post(one, own, { kind: 'debitLateCompletion', netCents, feeCents });
-  return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
+  return posted(one.facts, [recover, ...bear(one, reported - netCents, ':above')]);
 }
 
-/** The merchant never had the money and never owes it. */
-function ofPayerReturn(one: DecidedCase, refund: Refund): Ending {
-  const { incident, action, facts } = one;
-  const { account, own, heir } = facts;
+/** Our loss, or below zero ours. */
+const lost = (one: Case, amountCents: number): Posting[] =>
+  amountCents === 0 ? [] : [post(one, one.facts.account, { kind: 'bookLoss', amountCents })];
+
+const failReturn = (one: Case): Ending => refundStep(one, returnOf(one), one.facts.account, notCarriedOut);
+
+function completeReturn(one: Case): Ending {
+  const refund = returnOf(one);
   const { amountCents } = refund;
-  const reported = incident.amountCents;
-  const lost = (cents: number): Posting[] =>
-    cents === 0 ? [] : [post(one, account, { kind: 'bookLoss', amountCents: cents })];
-  if (isRefundOpen(refund)) {
-    if (action === 'credit')
-      return refundStep(one, refund, account, { type: 'refused', reason: 'cancelled_by_operator' });
-    if (action !== 'debit') throw unfit(one);
-    const event = { type: 'completed', amountCents, rtrId: null, settledAt: null } as const;
-    const completed = refundStep(one, refund, account, event);
-    return { ...completed, postings: [...completed.postings, ...lost(reported - amountCents)] };
-  }
-  if (incident.kind === 'refund_undecided') throw unfit(one);
-  if (refund.status === 'failed') {
-    if (action !== 'writeoff') throw unfit(one);
-    return posted(facts, lost(reported));
-  }
-  if (incident.kind !== 'refund_contradiction') throw unfit(one);
-  if (action === 'writeoff') return posted(facts, lost(-amountCents));
-  const target = own ?? heir;
-  if (action !== 'credit' || !target) throw unfit(one);
-  return posted(facts, [
-    post(one, account, { kind: 'bookToSuspense', amountCents }),
-    post(one, target, { kind: 'creditBesidePayment', amountCents, feeCents: 0 }, ':claim'),
+  const completed = refundStep(one, refund, one.facts.account, carriedOut(amountCents));
+  const difference = lost(one, one.incident.amountCents - amountCents);
+  return { ...completed, postings: [...completed.postings, ...difference] };
+}
+
+const loseReturned = (one: Case): Ending => posted(one.facts, lost(one, one.incident.amountCents));
+
+function creditNotReturned(one: Case): Ending {
+  const { amountCents } = returnOf(one);
+  return posted(one.facts, [
+    post(one, one.facts.account, { kind: 'bookToSuspense', amountCents }),
+    post(one, ownOrHeirOf(one), { kind: 'creditBesidePayment', amountCents, feeCents: 0 }, ':claim'),
   ]);
 }
+
+const keepNotReturned = (one: Case): Ending => posted(one.facts, lost(one, -returnOf(one).amountCents));
 
 /** A step of a refund that a person decides. */
 function refundStep(one: Case, refund: Refund, own: ChainKey, event: RefundEvent): Ending {
@@ -492,6 +427,16 @@ function requireNotSending({ intent }: CaseFacts): void {
 
 const unfit = ({ incident, action }: Case): OperatorRefused =>
   new OperatorRefused(`${action} does not fit this incident (${incident.kind})`);
+
+/** The part that an act needs. @throws OperatorRefused it is not there */
+const required = <Part>(one: Case, part: Part | null | undefined): Part => {
+  if (!part) throw unfit(one);
+  return part;
+};
+const paymentOf = (one: Case): Payment => required(one, one.facts.payment);
+const returnOf = (one: Case): Refund => required(one, one.facts.refund);
+const ownOf = (one: Case): ChainKey => required(one, one.facts.own);
+const ownOrHeirOf = (one: Case): ChainKey => required(one, one.facts.own ?? one.facts.heir);
 
 const nothingThere = (): OperatorRefused => new OperatorRefused('nothing of it stands in suspense');
 
@@ -525,17 +470,6 @@ const posted = ({ payment }: CaseFacts, postings: Posting[]): Ending => ({
 });
 
 /** @param more makes the reference of a second posting unique */
-/** The side that bore the money that left gets what came back of it. @throws OperatorRefused the other side bore it */
-function requireBearer({ action, facts }: DecidedCase, amountCents: number): void {
-  const byOperation = facts.borneCents >= amountCents;
-  if (action === 'credit' && !byOperation)
-    throw new OperatorRefused(
-      'no decision has taken this money from the operation: decide about its completion first, or `writeoff`',
-    );
-  if (action === 'writeoff' && byOperation)
-    throw new OperatorRefused('a decision has taken this money from the operation: `credit`');
-}
-
 const post = (
   { incident, facts }: Case,
   chain: ChainKey,
@@ -564,7 +498,7 @@ const expired = (facts: CaseFacts, charge: Payment, postings: Posting[]): Ending
   ends: true,
 });
 
-const cancel = (one: Case): Ending => step(one, { type: 'refused', reason: 'cancelled_by_operator' });
+const cancel = (one: Case): Ending => step(one, notCarriedOut);
 
 const complete = (one: Case, transfer: Payment): Ending =>
   step(one, {
@@ -601,4 +535,152 @@ function entered(
   const updatedAt = Math.max(facts.now, payment.updatedAt + 1);
   const reached = { status, at: new Date(updatedAt).toISOString(), cause: causeOf(facts) };
   return { ...payment, ...changed, status, updatedAt, history: [...payment.history, reached] };
+}
+
+// ------------------------------------------------------------------------------------------------------------------ the table
+
+type Deed = (one: Case) => Ending;
+
+/** A state in which an incident's money or payment may be, and what each action then does. */
+type Subject = { is(one: Case): boolean } & { readonly [A in Case['action']]?: Deed };
+
+const isOf = (kind: Payment['kind'], { facts: { payment } }: Case): boolean => payment?.kind === kind;
+const isUnfinished = ({ facts: { payment } }: Case): boolean => isOpen(payment);
+type RefundCase = 'open' | 'completed' | 'failed';
+const isRefund = (status: RefundCase, { facts: { refund, own } }: Case): boolean =>
+  refund?.reason === 'requested' && own !== null && caseOf(refund) === status;
+const isReturn = (status: RefundCase, { facts: { refund } }: Case): boolean =>
+  refund?.reason === 'odd_money' && caseOf(refund) === status;
+const caseOf = (refund: Refund) => (isRefundOpen(refund) ? 'open' : refund.status);
+/** `contradiction:<payment>:<what was reported>`, and for a return the provider's id of it. */
+const contradictedBy = ({ facts, incident }: Case): string | undefined =>
+  facts.payment && incident.reference.split(':')[2];
+
+// R to the operation, less the fee where the money makes the charge `paid`. R is ours otherwise.
+const received: Subject = { is: () => true, credit: creditReceived, writeoff: keepReceived };
+const receivedOfCharge: Subject = { ...received, return: returnToPayer };
+
+/**
+ * A payment of ours has posted the same Pix since, or the money's id names an account, of a payment that is not here or a charge that is here on another
+ * connection. Else it is ours, or our loss.
+ */
+const unmatched: Subject = { is: () => true, credit: creditUnmatched, writeoff: keepSuspended };
+
+/** R < 0: taken from the operation, at most what of it had been credited there; the rest is our loss. */
+const debitOfSuspended: Subject = {
+  is: ({ facts }) => facts.suspended !== undefined,
+  debit: takeCredited,
+  writeoff: keepSuspended,
+};
+/** It was taken from the merchant already: what is still owed of it is waived. */
+const debitOfMerchant: Subject = { is: ({ facts }) => facts.suspended === undefined, writeoff: waiveOwed };
+
+const openCharge: Subject = {
+  is: (one) => isOf('deposit', one) && isUnfinished(one),
+  writeoff: cancel,
+};
+/** A later payment of it opens a new incident. */
+const mismatchedCharge: Subject = { ...openCharge, writeoff: expire };
+
+const openTransfer: Subject = {
+  is: (one) => isOf('transfer', one) && isUnfinished(one),
+  credit: cancel,
+  debit: completeAsAsked,
+};
+/** Left: N − X comes back as a return, what X is above N is our loss, since the merchant agreed to G. */
+const mismatchedTransfer: Subject = { ...openTransfer, debit: completeAsReported, writeoff: cancelAtOurCost };
+/** X and f are taken, at most G in all; above that our loss. */
+const cancelledTransfer: Subject = {
+  is: (one) => isOf('transfer', one) && one.facts.payment?.status === 'cancelled',
+  debit: takeReported,
+  writeoff: bearReported,
+};
+
+/** Cancelled, then completed: N and f are taken, what is missing becomes a debt. The state of a contradicted payment stays. */
+const thenCompleted: Subject = {
+  is: (one) => contradictedBy(one) === 'completed',
+  debit: takeCompleted,
+  writeoff: bearContradicted,
+};
+/** Cancelled, then returned: to the side that bore its completion. */
+const thenReturned: Subject = {
+  is: (one) => contradictedBy(one) === 'returned',
+  credit: creditReturned,
+  writeoff: keepReturned,
+};
+/** Completed, then refused: what had left and f come back. */
+const thenRefused: Subject = {
+  is: (one) => !['completed', 'returned', undefined].includes(contradictedBy(one)),
+  credit: creditRefused,
+};
+
+const openRefund: Subject = {
+  is: (one) => isRefund('open', one),
+  credit: failRefund,
+  debit: completeRefund,
+};
+/** It completed then: X is taken, at most its amount. */
+const failedRefund: Subject = {
+  is: (one) => isRefund('failed', one),
+  debit: takeRefunded,
+  writeoff: bearReported,
+};
+/** It was refused then: its amount comes back. */
+const completedRefund: Subject = {
+  is: (one) => isRefund('completed', one),
+  credit: creditRefunded,
+};
+
+// The merchant never had the money of a return to a payer and never owes it. Failed: R stands in suspense again with an incident.
+const openReturn: Subject = {
+  is: (one) => isReturn('open', one),
+  credit: failReturn,
+  debit: completeReturn,
+};
+const failedReturn: Subject = {
+  is: (one) => isReturn('failed', one),
+  writeoff: loseReturned,
+};
+const completedReturn: Subject = {
+  is: (one) => isReturn('completed', one),
+  credit: creditNotReturned,
+  writeoff: keepNotReturned,
+};
+
+/** The cases of each kind; a kind without any allows `none` alone. */
+const endings: Record<IncidentCase['kind'], readonly Subject[]> = {
+  amount_mismatch: [receivedOfCharge],
+  second_payment: [receivedOfCharge],
+  failed_charge_paid: [receivedOfCharge],
+  deleted_operation: [receivedOfCharge],
+  return_refused: [receivedOfCharge],
+  return_exceeds: [received],
+  unmatched: [unmatched],
+  debit: [debitOfSuspended, debitOfMerchant],
+  report_mismatch: [mismatchedCharge, mismatchedTransfer, cancelledTransfer],
+  contradiction: [thenCompleted, thenReturned, thenRefused],
+  undecided: [openCharge, openTransfer],
+  refund_mismatch: [openRefund, failedRefund, openReturn, failedReturn],
+  refund_contradiction: [
+    ...[openRefund, failedRefund, completedRefund],
+    ...[openReturn, failedReturn, completedReturn],
+  ],
+  refund_undecided: [openRefund, openReturn],
+  unreadable: [],
+  divergence: [],
+  close_difference: [],
+  unread: [],
+  connection_held: [],
+  // `none` lets the account's withdrawals go out again.
+  lost_payout: [],
+  lost_time: [],
+};
+
+/** By the table above. @throws OperatorRefused an action that does not fit */
+export function endingOf(incident: IncidentCase, action: Action, facts: CaseFacts): Ending {
+  if (action === 'none') return posted(facts, []);
+  const one: Case = { incident, action, facts };
+  const deed = endings[incident.kind].find(({ is }) => is(one))?.[action];
+  if (!deed) throw unfit(one);
+  return deed(one);
 }

@@ -1,5 +1,5 @@
 import { claimOn, type PixClaims } from '../../kinds/refund/pix-claims.ts';
-import { type Intent, sendPriority } from '../../money/intent.ts';
+import { type Intent, newIntent } from '../../money/intent.ts';
 import { newRefund, type Refund, refundWindowMs } from '../../money/refund.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 
@@ -63,30 +63,7 @@ export function payerReturnOf(
     fingerprint,
     command: token,
   };
-  const intent: Intent = {
-    accountId,
-    paymentId: refundId,
-    operationId: accountId,
-    connection,
-    kind: 'refund',
-    priority: sendPriority,
-    state: 'ready',
-    fence: token,
-    attempt: 0,
-    leaseUntil: null,
-    dueAt: now,
-    newsAt: now,
-    attemptEndedAt: null,
-    failures: 0,
-    absences: 0,
-    absentAt: null,
-    undecidedSince: null,
-    answeredAt: null,
-    known: false,
-    refused: false,
-    createdAt: now,
-    providerRef: null,
-    identity: null,
-  };
+  const own = { accountId, paymentId: refundId, operationId: accountId };
+  const intent = newIntent({ ...own, connection, kind: 'refund', fence: token }, now);
   return { refund: newRefund(begun, now, { by: 'operator', id: incidentId }), intent };
 }
