@@ -1,39 +1,11 @@
-import { findWords } from '../../flow/provider-words.sql.ts';
 import { priceOf } from '../../ground/money.ts';
-import { paymentIdOf, providerIdOf } from '../../money/payment.ts';
-import {
-  type AuditEntry,
-  countOpenIncidents,
-  type DisputeRow,
-  type FoundAccount,
-  type FoundRow,
-  findAccountById,
-  findAccountNumbers,
-  findAccountsNamed,
-  findAccountsOfDocument,
-  findAudit,
-  findByEndToEnd,
-  findById,
-  findByRequestKey,
-  findDisputeRows,
-  findIncidentsOf,
-  findOperationsOf,
-  findPaymentDisputes,
-  findPostings,
-  findRefundRows,
-} from '../../operate/find.sql.ts';
-import { OperatorRefused } from '../../store/operator.ts';
-import { conditions } from '../../store/rows/conditions.sql.ts';
-import { accountNumberOf, paymentIdFor } from '../../store/rows/idempotency.ts';
-import { intents } from '../../store/rows/intents.sql.ts';
-import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import type { Context } from '../start.ts';
+import { paymentIdOf } from '../../money/payment.ts';
+import { type AuditEntry, findAudit, findDisputeRows } from '../../operate/find.sql.ts';
+import { accountFacts, find, shownDispute, storyOf } from '../../operate/look.ts';
 import { onDatabase } from '../start.ts';
 import { type Command, instant, integer, table, UsageFault, uuid } from './command.ts';
 import { cellsOf, onAccount } from './in-cells.ts';
 import { identityOf } from './operator-commands.ts';
-
-const namedMost = 50;
 
 /** Commands of operators that read and change nothing. No Pix key is shown: keys are sealed. */
 export const findCommands: Command[] = [
@@ -102,7 +74,7 @@ export const findCommands: Command[] = [
     operands: ['TEXT'],
     run: async (edge, { operands }) => {
       const found = await onDatabase(edge, 'find', (context) =>
-        find(context, (operands[0] as string).trim()),
+        find({ ...context, identity: () => identityOf(context) }, (operands[0] as string).trim()),
       );
       return {
         json: { found },
@@ -177,94 +149,6 @@ export const findCommands: Command[] = [
 
 const listMost = 1_000;
 
-async function accountFacts(sql: Context['sql'], ownerId: string) {
-  const account = await findAccountById(sql, ownerId);
-  const [held] = account ? await conditions.read(sql, [ownerId]) : [];
-  if (!account || !held) throw new OperatorRefused('no such account');
-  const { accountId: _, ...rules } = held;
-  const [operations, openIncidents] = await Promise.all([
-    findOperationsOf(sql, ownerId),
-    countOpenIncidents(sql, ownerId),
-  ]);
-  const { number: __, ...shown } = account;
-  return { ...shown, ...rules, openIncidents, operations };
-}
-
-/** Everything that the books have of a payment, each with its own clock. */
-async function storyOf(context: Context, id: string) {
-  const accounts = await findAccountNumbers(context.sql);
-  const owner = accounts.find(({ number }) => number === accountNumberOf(id));
-  const cell = owner && (await context.cells.ofAccount(owner.ownerId));
-  const sql = cell?.sql ?? context.sql;
-  const [payment] = owner ? await payments.read(sql, [paymentKey(owner.ownerId, id)]) : [];
-  if (!owner || !payment) throw new OperatorRefused('no such payment');
-  const { ownerId } = owner;
-  const [refunds, disputes, incidents] = await Promise.all([
-    findRefundRows(sql, ownerId, id),
-    findPaymentDisputes(sql, ownerId, id),
-    findIncidentsOf(sql, ownerId, id),
-  ]);
-  const subjects = [id, ...refunds.map((one) => one.id)];
-  const [words, postings, sends] = await Promise.all([
-    findWords(sql, ownerId, subjects),
-    findPostings(sql, ownerId, subjects),
-    intents.read(
-      sql,
-      subjects.map((one) => paymentKey(ownerId, one)),
-    ),
-  ]);
-  return {
-    id,
-    ownerId,
-    operationId: payment.operationId,
-    kind: payment.kind,
-    status: payment.status,
-    amountCents: payment.amountCents,
-    feeCents: payment.feeCents,
-    connection: payment.connection,
-    providerId: providerIdOf(id),
-    endToEnd: payment.endToEnd,
-    payerName: payment.payerName,
-    receiver: payment.receiver,
-    description: payment.description,
-    requestKey: payment.requestKey,
-    reasonCode: payment.reasonCode,
-    refundedCents: payment.refundedCents,
-    returnedCents: payment.returnedCents,
-    createdAt: instant(payment.createdAt),
-    updatedAt: instant(payment.updatedAt),
-    settledAt: instant(payment.settledAt),
-    paidAt: instant(payment.paidAt),
-    expiresAt: instant(payment.expiresAt),
-    history: payment.history,
-    /** The open intents of it and of its refunds. */
-    intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
-      id: paymentId,
-      connection,
-      state,
-      attempts: attempt,
-      failures,
-      absences,
-      known,
-      dueAt: instant(dueAt),
-    })),
-    refunds: refunds.map((one) => ({
-      ...one,
-      createdAt: instant(one.createdAt),
-      settledAt: instant(one.settledAt),
-    })),
-    disputes: disputes.map(shownDispute),
-    incidents: incidents.map((one) => ({
-      ...one,
-      openedAt: instant(one.openedAt),
-      resolvedAt: instant(one.resolvedAt),
-    })),
-    /** The provider's words to attempts that it did not accept. */
-    words: words.map((one) => ({ ...one, at: instant(one.at) })),
-    postings: postings.map(({ postedAt, ...one }) => ({ ...one, postedAt: instant(postedAt) })),
-  };
-}
-
 function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
   const { history, intents: sends, refunds, disputes, incidents, words, postings, ...payment } = story;
   const facts = Object.entries(payment)
@@ -305,49 +189,3 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
     ...sections.filter(([, rows]) => rows.length > 0).map(([head, rows]) => `${head}\n${table(rows, '')}`),
   ].join('\n\n');
 }
-
-type Found = Omit<FoundRow, 'kind'> & { kind: FoundRow['kind'] | 'account' };
-
-const foundAccount = ({ ownerId, name }: FoundAccount): Found => ({
-  kind: 'account',
-  id: ownerId,
-  ownerId,
-  operationId: null,
-  state: name,
-  amountCents: null,
-});
-
-/** Exact identifiers first; a text that is none of them is looked for in the names of accounts. */
-async function find(context: Context, text: string): Promise<Found[]> {
-  const cells = await cellsOf(context);
-  const inCells = async (look: (sql: Context['sql']) => Promise<FoundRow[]>): Promise<FoundRow[]> =>
-    (await Promise.all(cells.map(({ sql }) => look(sql)))).flat();
-  const id = paymentIdOf(text.replaceAll('-', ''));
-  if (id !== null) {
-    const account = await findAccountById(context.sql, id);
-    if (account) return [foundAccount(account)];
-    const rows = await inCells((sql) => findById(sql, id));
-    if (rows.length > 0) return rows;
-    const identity = await identityOf(context);
-    const accounts = await findAccountNumbers(context.sql);
-    const ids = accounts.map(({ ownerId, number }) => ({
-      accountId: ownerId,
-      paymentId: paymentIdFor(identity, { id: ownerId, number }, id),
-    }));
-    return inCells((sql) => findByRequestKey(sql, id, ids));
-  }
-  if (/^[ED][0-9A-Za-z]{31}$/.test(text)) return inCells((sql) => findByEndToEnd(sql, text));
-  const document = text.replace(/[./-]/g, '').toUpperCase();
-  if (/^[0-9A-Z]{12}[0-9]{2}$/.test(document)) {
-    const ofDocument = await Promise.all(cells.map(({ sql }) => findAccountsOfDocument(sql, document)));
-    if (ofDocument.flat().length > 0) return ofDocument.flat().map(foundAccount);
-  }
-  return (await findAccountsNamed(context.sql, text, namedMost)).map(foundAccount);
-}
-
-const shownDispute = (row: DisputeRow) => ({
-  ...row,
-  openedAt: instant(row.openedAt),
-  deadlineAt: instant(row.deadlineAt),
-  endedAt: instant(row.endedAt),
-});

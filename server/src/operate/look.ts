@@ -1,0 +1,193 @@
+import { findWords } from '../flow/provider-words.sql.ts';
+import { isoOf } from '../kinds/payment/view.ts';
+import { paymentIdOf, providerIdOf } from '../money/payment.ts';
+import type { Queries } from '../ports/sql.ts';
+import { OperatorRefused } from '../store/operator.ts';
+import { conditions } from '../store/rows/conditions.sql.ts';
+import { accountNumberOf, paymentIdFor } from '../store/rows/idempotency.ts';
+import { intents } from '../store/rows/intents.sql.ts';
+import { paymentKey, payments } from '../store/rows/payments.sql.ts';
+import {
+  countOpenIncidents,
+  type DisputeRow,
+  type FoundAccount,
+  type FoundRow,
+  findAccountById,
+  findAccountNumbers,
+  findAccountsNamed,
+  findAccountsOfDocument,
+  findByEndToEnd,
+  findById,
+  findByRequestKey,
+  findIncidentsOf,
+  findOperationsOf,
+  findPaymentDisputes,
+  findPostings,
+  findRefundRows,
+} from './find.sql.ts';
+
+/** What operators look up, on the command line and in the console. Nothing here writes, and no Pix key is shown: keys are sealed. */
+
+/** The directory, and the cells that have the rows of accounts. */
+export interface LookDeps {
+  sql: Queries;
+  cells: {
+    refresh(): Promise<unknown>;
+    all(): readonly { sql: Queries }[];
+    ofAccount(accountId: string): Promise<{ sql: Queries } | undefined>;
+  };
+}
+
+/** Of accounts that are found by their names. */
+const namedMost = 50;
+
+function timeOf(ms: number): string;
+function timeOf(ms: number | null): string | null;
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : isoOf(ms);
+}
+
+/**
+ * An account with its conditions, its operations and their balances.
+ * @param sql of its cell
+ * @throws OperatorRefused no such account
+ */
+export async function accountFacts(sql: Queries, ownerId: string) {
+  const account = await findAccountById(sql, ownerId);
+  const [held] = account ? await conditions.read(sql, [ownerId]) : [];
+  if (!account || !held) throw new OperatorRefused('no such account');
+  const { accountId: _, ...rules } = held;
+  const [operations, openIncidents] = await Promise.all([
+    findOperationsOf(sql, ownerId),
+    countOpenIncidents(sql, ownerId),
+  ]);
+  const { number: __, ...shown } = account;
+  return { ...shown, ...rules, openIncidents, operations };
+}
+
+/**
+ * Everything that the books have of a payment, each with its own clock.
+ * @param id as `paymentIdOf` reads it
+ * @throws OperatorRefused no such payment
+ */
+export async function storyOf(deps: LookDeps, id: string) {
+  const accounts = await findAccountNumbers(deps.sql);
+  const owner = accounts.find(({ number }) => number === accountNumberOf(id));
+  const cell = owner && (await deps.cells.ofAccount(owner.ownerId));
+  const sql = cell?.sql ?? deps.sql;
+  const [payment] = owner ? await payments.read(sql, [paymentKey(owner.ownerId, id)]) : [];
+  if (!owner || !payment) throw new OperatorRefused('no such payment');
+  const { ownerId } = owner;
+  const [refunds, disputes, incidents] = await Promise.all([
+    findRefundRows(sql, ownerId, id),
+    findPaymentDisputes(sql, ownerId, id),
+    findIncidentsOf(sql, ownerId, id),
+  ]);
+  const subjects = [id, ...refunds.map((one) => one.id)];
+  const [words, postings, sends] = await Promise.all([
+    findWords(sql, ownerId, subjects),
+    findPostings(sql, ownerId, subjects),
+    intents.read(
+      sql,
+      subjects.map((one) => paymentKey(ownerId, one)),
+    ),
+  ]);
+  return {
+    id,
+    ownerId,
+    operationId: payment.operationId,
+    kind: payment.kind,
+    status: payment.status,
+    amountCents: payment.amountCents,
+    feeCents: payment.feeCents,
+    connection: payment.connection,
+    providerId: providerIdOf(id),
+    endToEnd: payment.endToEnd,
+    payerName: payment.payerName,
+    receiver: payment.receiver,
+    description: payment.description,
+    requestKey: payment.requestKey,
+    reasonCode: payment.reasonCode,
+    refundedCents: payment.refundedCents,
+    returnedCents: payment.returnedCents,
+    createdAt: timeOf(payment.createdAt),
+    updatedAt: timeOf(payment.updatedAt),
+    settledAt: timeOf(payment.settledAt),
+    paidAt: timeOf(payment.paidAt),
+    expiresAt: timeOf(payment.expiresAt),
+    history: payment.history,
+    /** The open intents of it and of its refunds. */
+    intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
+      id: paymentId,
+      connection,
+      state,
+      attempts: attempt,
+      failures,
+      absences,
+      known,
+      dueAt: timeOf(dueAt),
+    })),
+    refunds: refunds.map((one) => ({
+      ...one,
+      createdAt: timeOf(one.createdAt),
+      settledAt: timeOf(one.settledAt),
+    })),
+    disputes: disputes.map(shownDispute),
+    incidents: incidents.map((one) => ({
+      ...one,
+      openedAt: timeOf(one.openedAt),
+      resolvedAt: timeOf(one.resolvedAt),
+    })),
+    /** The provider's words to attempts that it did not accept. */
+    words: words.map((one) => ({ ...one, at: timeOf(one.at) })),
+    postings: postings.map(({ postedAt, ...one }) => ({ ...one, postedAt: timeOf(postedAt) })),
+  };
+}
+
+/** `state`: of an account its name. */
+export type Found = Omit<FoundRow, 'kind'> & { kind: FoundRow['kind'] | 'account' };
+
+const foundAccount = ({ ownerId, name }: FoundAccount): Found => ({
+  kind: 'account',
+  id: ownerId,
+  ownerId,
+  operationId: null,
+  state: name,
+  amountCents: null,
+});
+
+/** Exact identifiers first; a text that is none of them is looked for in the names of accounts. */
+export async function find(deps: LookDeps & { identity(): Promise<Buffer> }, text: string): Promise<Found[]> {
+  await deps.cells.refresh();
+  const cells = deps.cells.all();
+  const inCells = async (look: (sql: Queries) => Promise<FoundRow[]>): Promise<FoundRow[]> =>
+    (await Promise.all(cells.map(({ sql }) => look(sql)))).flat();
+  const id = paymentIdOf(text.replaceAll('-', ''));
+  if (id !== null) {
+    const account = await findAccountById(deps.sql, id);
+    if (account) return [foundAccount(account)];
+    const rows = await inCells((sql) => findById(sql, id));
+    if (rows.length > 0) return rows;
+    const identity = await deps.identity();
+    const accounts = await findAccountNumbers(deps.sql);
+    const ids = accounts.map(({ ownerId, number }) => ({
+      accountId: ownerId,
+      paymentId: paymentIdFor(identity, { id: ownerId, number }, id),
+    }));
+    return inCells((sql) => findByRequestKey(sql, id, ids));
+  }
+  if (/^[ED][0-9A-Za-z]{31}$/.test(text)) return inCells((sql) => findByEndToEnd(sql, text));
+  const document = text.replace(/[./-]/g, '').toUpperCase();
+  if (/^[0-9A-Z]{12}[0-9]{2}$/.test(document)) {
+    const ofDocument = await Promise.all(cells.map(({ sql }) => findAccountsOfDocument(sql, document)));
+    if (ofDocument.flat().length > 0) return ofDocument.flat().map(foundAccount);
+  }
+  return (await findAccountsNamed(deps.sql, text, namedMost)).map(foundAccount);
+}
+
+export const shownDispute = (row: DisputeRow) => ({
+  ...row,
+  openedAt: timeOf(row.openedAt),
+  deadlineAt: timeOf(row.deadlineAt),
+  endedAt: timeOf(row.endedAt),
+});
