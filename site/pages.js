@@ -31,6 +31,7 @@ const tools = {
 const operators = [
   'settings',
   'first-week',
+  'console',
   'connections',
   'doctor',
   'scaling',

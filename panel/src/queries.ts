@@ -16,5 +16,8 @@ export const queries = new QueryClient({
 // The session ended elsewhere, or by its time: whatever was asked then is asked of the gate.
 queries.getQueryCache().subscribe((event) => {
   const error = event.type === 'updated' && event.action.type === 'error' ? event.action.error : null;
-  if (error instanceof Problem && error.status === 401) queries.setQueryData(['session'], null);
+  if (!(error instanceof Problem) || error.status !== 401) return;
+  // The console of the operators has a session of its own.
+  const realm = event.query.queryKey[0] === 'operator' ? ['operator', 'session'] : ['session'];
+  queries.setQueryData(realm, null);
 });

@@ -117,6 +117,27 @@ const page = <Path extends string>(path: Path, component: ReturnType<typeof lazy
 const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => root, path, component });
 
+/** The operators' console, which merchants never load: a realm of its own. */
+const deskPage = (
+  name:
+    | 'Desk'
+    | 'OperatorSignIn'
+    | 'OperatorInvitation'
+    | 'WorklistPage'
+    | 'FoundPage'
+    | 'AccountPage'
+    | 'StoryPage'
+    | 'IncidentPage'
+    | 'OperatorsPage',
+) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
+const insideDesk = createRoute({
+  getParentRoute: () => root,
+  id: 'operator-inside',
+  component: deskPage('Desk'),
+});
+const onDesk = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => insideDesk, path, component });
+
 // Start, lists and statement are in the program itself: they weigh a twentieth of it, and as files of their own they would come after it.
 const routes = root.addChildren([
   inside.addChildren([
@@ -317,6 +338,23 @@ const routes = root.addChildren([
       component: lazyRouteComponent(() => import('./pages/payer.tsx'), 'PayerView'),
     }),
   ]),
+  insideDesk.addChildren([
+    onDesk('/operator', deskPage('WorklistPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/busca',
+      validateSearch: (search): { q?: string } =>
+        // A number in the address is parsed as one.
+        typeof search.q === 'number' ? { q: String(search.q) } : textsOf(search, ['q']),
+      component: deskPage('FoundPage'),
+    }),
+    onDesk('/operator/contas/$id', deskPage('AccountPage')),
+    onDesk('/operator/pagamentos/$id', deskPage('StoryPage')),
+    onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
+    onDesk('/operator/operadores', deskPage('OperatorsPage')),
+  ]),
+  open('/operator/entrar', deskPage('OperatorSignIn')),
+  open('/operator/convite', deskPage('OperatorInvitation')),
   open(
     '/entrar',
     lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),

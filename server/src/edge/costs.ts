@@ -31,7 +31,7 @@ export const searchUnits = 20;
 
 const memory: Cost = { kind: 'memory', policy: null };
 const visit: Cost = { kind: 'visit', policy: null };
-/** Of a payer, known by the address alone: one row by its key. */
+/** Of a payer or an operator: no account's limit counts it. */
 const page: Cost = { kind: 'rows', policy: null };
 const rows: Cost = { kind: 'rows', policy: 'reads' };
 const file: Cost = { kind: 'file', policy: 'files' };
@@ -214,6 +214,25 @@ const personCalls: readonly string[] = [
   'GET /mailbox',
 ];
 
+/** Of an operator; counted by network, and guesses of a sign-in by their own attempts. */
+const operatorCalls: Readonly<Record<string, Cost>> = {
+  'POST /sign-in': visit,
+  'POST /enrolment/look': visit,
+  'POST /enrolment/app': visit,
+  'POST /enrolment/accept': visit,
+  'GET /session': visit,
+  'POST /sign-out': visit,
+  'GET /worklist': page,
+  // A text that is no identifier is looked for in the name of every account, and in nothing else.
+  'GET /find': page,
+  'GET /accounts/:id': page,
+  'GET /payments/:id': page,
+  'POST /payments/:id/personal-data': { kind: 'change', policy: null },
+  'GET /incidents/:id': page,
+  'GET /operators': page,
+  ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
+};
+
 const below = (prefix: string, calls: Readonly<Record<string, Cost>>): Record<string, Cost> =>
   Object.fromEntries(
     Object.entries(calls).map(([call, cost]) => {
@@ -246,6 +265,7 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /panel/api/openapi.json': memory,
   ...below('/panel/api/accounts/:account', peopleCalls),
   ...below('/panel/api/accounts/:account/test', testCalls),
+  ...below('/operator/api', operatorCalls),
 };
 
 /** @throws Error for a route that has no row: what it costs must be known before it is served */

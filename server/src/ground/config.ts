@@ -58,6 +58,8 @@ export interface Config {
   readonly secretPrevious: Buffer | null;
   /** Addresses and networks (CIDR) whose forwarded headers count. */
   readonly trustedProxies: readonly string[];
+  /** Addresses and networks from which the operators' console opens; empty: from everywhere. */
+  readonly operatorAddresses: readonly string[];
   readonly smtpUrl: string | null;
   /** Mail may go to another machine unencrypted, when its server offers no TLS. */
   readonly smtpWithoutTls: boolean;
@@ -252,6 +254,12 @@ function edgeSettings(from: SettingReader) {
     ),
     trustedProxies: from.setting(
       'TRUSTED_PROXIES',
+      [],
+      'addresses or networks, with commas between',
+      addresses,
+    ),
+    operatorAddresses: from.setting(
+      'OPERATOR_ADDRESSES',
       [],
       'addresses or networks, with commas between',
       addresses,

@@ -9,6 +9,7 @@ import { createHoldNotes } from '../operate/connections/held.ts';
 import type { Provider } from '../provider/provider.ts';
 import { watchClock } from '../store/database/clock-offset.ts';
 import { findWebhookTokens, storeWebhookBase } from '../store/rows/inbound.sql.ts';
+import { mountConsole } from './console.ts';
 import { mountPanel } from './panel.ts';
 import { mountPayer } from './payer.ts';
 import { createReadiness, inTime } from './readiness.ts';
@@ -57,6 +58,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   });
   mountPayer(server, edge, servedOf);
   mountPanel(server, edge, servedOf);
+  mountConsole(server, edge);
   await clockOffset.measured;
   const port = await listen(server, config);
   const tried: Promise<void>[] = [];

@@ -1,4 +1,5 @@
 import { stepUrlChangePruning } from '../api/webhooks/endpoints.ts';
+import { stepOperatorSessions } from '../console/people/operators.ts';
 import { stepBucketPruning } from '../edge/rate-limit.ts';
 import { stepRequestPruning } from '../edge/request-log/request-log.ts';
 import { stepDisputeFiles } from '../flow/files.ts';
@@ -174,6 +175,14 @@ export const retention: Readonly<
     statement: 'security_event_prune',
     index: 'security_event_pkey',
     step: stepSecurityEventPruning,
+  },
+
+  operator_person: kept('the audit names it'),
+  operator_session: {
+    after: 'its end',
+    statement: 'operator_session_prune',
+    index: 'operator_session_expires_at',
+    step: stepOperatorSessions,
   },
 
   // ---------------------------------------------------------------------------------------------------- program

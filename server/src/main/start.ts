@@ -131,7 +131,10 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
     if (trial && hasMailbox({ config }))
       say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
-    if (trial) say(`vintem documentation ${api.url}/docs`);
+    if (trial) {
+      say(`vintem documentation ${api.url}/docs`);
+      say(`vintem console ${config.publicUrl}/operator opens to whom \`vintem operator create\` invites`);
+    }
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {

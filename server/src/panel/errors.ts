@@ -28,6 +28,21 @@ const catalogue = {
     en: 'For 24 hours after a password reset, an e-mail change or a new second factor you cannot transfer, change keys, people, webhooks or your e-mail, or add a second factor.',
     pt: 'Por 24 horas após redefinir a senha, trocar o e-mail ou adicionar um segundo fator, você não pode transferir, alterar chaves, pessoas, webhooks ou seu e-mail, nem adicionar um segundo fator.',
   },
+  sign_in_failed: {
+    status: 401,
+    en: 'E-mail, password or code are wrong. A code counts once, and after several wrong ones none counts for a quarter of an hour.',
+    pt: 'E-mail, senha ou código errados. Um código vale uma vez, e após vários errados nenhum vale por um quarto de hora.',
+  },
+  operator_role_denied: {
+    status: 403,
+    en: 'Your role does not allow this.',
+    pt: 'Seu papel não permite isto.',
+  },
+  operator_address_refused: {
+    status: 403,
+    en: 'The console does not open from this address.',
+    pt: 'O console não abre a partir deste endereço.',
+  },
   wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
   password_too_long: {
     status: 400,

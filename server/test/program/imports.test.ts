@@ -53,6 +53,7 @@ const layers = [
   'edge',
   'api',
   'panel',
+  'console',
   'payer',
   'main',
 ];

@@ -240,10 +240,11 @@ describe('start', () => {
   it('continues with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');
-    const [simulator, mailbox, documentation, ready, ...more] = program.stdout().trimEnd().split('\n');
-    expect([simulator, documentation, ready, more]).toEqual([
+    const [simulator, mailbox, documentation, desk, ready, ...more] = program.stdout().trimEnd().split('\n');
+    expect([simulator, documentation, desk, ready, more]).toEqual([
       `vintem simulator http://127.0.0.1:${env.SIMULATOR_PORT}`,
       `vintem documentation ${address()}/docs`,
+      `vintem console ${address()}/operator opens to whom \`vintem operator create\` invites`,
       `vintem ready ${address()}`,
       [],
     ]);

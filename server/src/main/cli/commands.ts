@@ -39,6 +39,7 @@ import {
   uuid,
 } from './command.ts';
 import { connectionCommands } from './connection-commands.ts';
+import { consoleCommands } from './console-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { findCommands } from './find-commands.ts';
 import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
@@ -320,6 +321,7 @@ export const commands: Command[] = [
   ...findCommands,
   ...cellCommands,
   ...memberCommands,
+  ...consoleCommands,
   ...connectionCommands,
   ...secretCommands,
   ...subjectCommands,

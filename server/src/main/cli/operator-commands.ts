@@ -576,8 +576,11 @@ export const atProviders = <T>(
     }
   });
 
-const asOperator = <T>(edge: Edge, command: string, work: (operator: Operator) => Promise<T>): Promise<T> =>
-  onDatabase(edge, command, (context) => work(operatorOf(context)));
+export const asOperator = <T>(
+  edge: Edge,
+  command: string,
+  work: (operator: Operator) => Promise<T>,
+): Promise<T> => onDatabase(edge, command, (context) => work(operatorOf(context)));
 
 const onOperation = <T>(
   edge: Edge,

@@ -59,6 +59,12 @@ export const limits = {
   draftMailAccount: floods(200, hour),
   /** Each takes a query of the limit at the provider that all accounts share. */
   paymentQuery: guesses(30, 15 * minute),
+  /** Sign-ins to the console, by e-mail and network, by network, and by e-mail from anywhere. */
+  operatorSignIn: guesses(10, 15 * minute),
+  operatorSignInNetwork: guesses(50, 15 * minute),
+  operatorSignInEmail: guesses(100, hour),
+  /** Codes of an operator whose password was right: 5 of a million in a quarter of an hour. */
+  operatorCode: guesses(5, 15 * minute),
   /** Names of strangers by their keys, and look-ups that the provider counts, by person and by account. */
   receiverLookUpPerson: guesses(30, hour),
   receiverLookUpAccount: guesses(100, hour),

@@ -1,16 +1,12 @@
 import type { GenericEndpointContext } from '@better-auth/core';
-import { createOTP } from '@better-auth/utils/otp';
 import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { symmetricDecrypt } from 'better-auth/crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { useTotpStep } from '../people/members.sql.ts';
+import { stepOf } from './app-codes.ts';
 import { addressHeader } from './auth-calls.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
-
-const stepMs = 30_000;
-/** The step of now, and the one before for the delay of the network and the person (RFC 6238, 5.2): a code lives for at most a minute. */
-const toleratedSteps = [0, -1] as const;
 
 /**
  * Runs before better-auth checks a code of the app or a backup code. It counts the attempt in the database, and uses up the code's time
@@ -56,14 +52,4 @@ async function userOf(ctx: GenericEndpointContext, nowMs: number): Promise<strin
   const found = await ctx.context.internalAdapter.findVerificationValue(waiting);
   // The library looks at the time of it later, and only once the code was right.
   return found && found.expiresAt.getTime() > nowMs ? found.value : null;
-}
-
-/** The time step whose code this is; null: of none that is tolerated now. */
-export async function stepOf(secret: string, code: string, nowMs: number): Promise<number | null> {
-  const otp = createOTP(secret, { digits: 6, period: stepMs / 1000 });
-  const now = Math.floor(nowMs / stepMs);
-  for (const offset of toleratedSteps) {
-    if ((await otp.hotp(now + offset)) === code) return now + offset;
-  }
-  return null;
 }

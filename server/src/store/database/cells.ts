@@ -54,6 +54,8 @@ export const directoryTables: readonly string[] = [
   'panel_new_email',
   'panel_attempt',
   'security_event',
+  'operator_person',
+  'operator_session',
 ];
 
 /**

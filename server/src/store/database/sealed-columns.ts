@@ -59,6 +59,7 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: 'connection', key: byId('text'), column: 'credentials', type: 'bytea', context: 'id' },
   { table: 'retired_pepper', key: byId('text'), column: 'sealed', type: 'bytea', context: 'id' },
   { table: 'page_key', key: byId('text'), column: 'sealed', type: 'bytea', context: 'id' },
+  { table: 'operator_person', key: byId('uuid'), column: 'app_secret', type: 'bytea', context: 'id' },
   { table: 'panel_two_factor', key: byId('uuid'), column: 'secret', type: 'text', context: 'id' },
   { table: 'panel_two_factor', key: byId('uuid'), column: 'backup_codes', type: 'text', context: 'id' },
 ];

@@ -1,7 +1,7 @@
 import { createOTP } from '@better-auth/utils/otp';
 import { totpOf } from '@vintem/testkit/panel.ts';
 import { expect, test } from 'vitest';
-import { stepOf } from './one-time-codes.ts';
+import { stepOf } from './app-codes.ts';
 
 const shared = 'thirty-two letters of the secret';
 /** As the app gets it. */

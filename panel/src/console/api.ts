@@ -1,0 +1,48 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import createClient from 'openapi-fetch';
+import { ask, Problem } from '../api/client.ts';
+import type { paths } from '../api/console.d.ts';
+
+/** The calls of the operators' console, a realm of its own: another cookie, another sign behind changes. */
+const own = { csrf: '' };
+
+export const desk = createClient<paths>({ baseUrl: '/operator/api' });
+desk.use({
+  onRequest: ({ request }) => {
+    request.headers.set('x-csrf-token', own.csrf);
+    request.headers.set('accept-language', document.documentElement.lang);
+    return request;
+  },
+});
+
+type Answer<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
+}
+  ? Body
+  : never;
+
+export type OperatorSession = Answer<'/session'>;
+export type Worklist = Answer<'/worklist'>;
+export type Story = Answer<'/payments/{id}'>;
+export type Found = Answer<'/find'>['found'][number];
+
+/** The first part of every key of the console. */
+export const deskKey = 'operator';
+
+export const operatorSession = queryOptions({
+  queryKey: [deskKey, 'session'],
+  queryFn: async (): Promise<OperatorSession | null> => {
+    try {
+      const session = await ask(() => desk.GET('/session'));
+      own.csrf = session.csrf;
+      return session;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) return null;
+      throw error;
+    }
+  },
+  staleTime: 60_000,
+});
+
+/** The operator who is signed in, or null. */
+export const useOperator = () => useQuery(operatorSession);

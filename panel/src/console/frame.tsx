@@ -1,0 +1,148 @@
+import './console.css';
+import { Button, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Navigate, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { ask } from '../api/client.ts';
+import { useText } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Rows, Trouble } from '../ui/parts.tsx';
+import { LanguageSwitch } from '../ui/shell.tsx';
+import { desk, deskKey, type OperatorSession, operatorSession, useOperator } from './api.ts';
+import { useConsoleWords } from './words.ts';
+
+/** Around every page of an operator who is signed in. */
+export function Desk() {
+  const { words } = useText();
+  const { data, error, refetch } = useOperator();
+  if (data === null) return <Navigate to="/operator/entrar" />;
+  if (error && !data) {
+    return (
+      <main>
+        <Trouble error={error} retry={() => void refetch()} />
+      </main>
+    );
+  }
+  if (!data) {
+    return (
+      <main aria-label={words.common.loading}>
+        <Rows />
+      </main>
+    );
+  }
+  return <Frame session={data} />;
+}
+
+function Frame({ session }: { session: OperatorSession }) {
+  const words = useConsoleWords();
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const first = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each page
+  useEffect(() => {
+    // Moves the screen reader to the start of the new page. Not needed on the first load, which starts there.
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+    window.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <div className="desk">
+      <a className="skip" href="#conteudo">
+        {words.skip}
+      </a>
+      <header className="deskhead">
+        <Link to="/operator" className="brand">
+          <img src="/vintem.svg" alt="" width="30" height="30" />
+          <span>
+            vintem <small>{words.name}</small>
+          </span>
+        </Link>
+        <nav aria-label={words.nav.main}>
+          <ul>
+            <li>
+              <Link to="/operator" className="navlink" activeOptions={{ exact: true }}>
+                {words.nav.worklist}
+              </Link>
+            </li>
+            {session.acts.includes('operators') && (
+              <li>
+                <Link to="/operator/operadores" className="navlink">
+                  {words.nav.operators}
+                </Link>
+              </li>
+            )}
+          </ul>
+        </nav>
+        <Search />
+        <span className="who">
+          {session.name}, {words.roles[session.role]}
+        </span>
+        <LanguageSwitch />
+        <SignOut />
+      </header>
+      <main id="conteudo" ref={main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+/** One box for everything. `/` leads there from anywhere but a field. */
+function Search() {
+  const words = useConsoleWords();
+  const navigate = useNavigate();
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  useEffect(() => {
+    const lead = (event: KeyboardEvent) => {
+      const elsewhere =
+        event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+      if (event.key !== '/' || elsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', lead);
+    return () => document.removeEventListener('keydown', lead);
+  }, []);
+  return (
+    <search>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== '') void navigate({ to: '/operator/busca', search: { q: text.trim() } });
+        }}
+      >
+        <TextInput
+          ref={field}
+          aria-label={words.search.label}
+          aria-keyshortcuts="/"
+          placeholder={words.search.hint}
+          maxLength={200}
+          leftSection={<Icon name="search" size={18} />}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="default">
+          {words.search.submit}
+        </Button>
+      </form>
+    </search>
+  );
+}
+
+function SignOut() {
+  const words = useConsoleWords();
+  const queries = useQueryClient();
+  const leave = useAction(async () => {
+    await ask(() => desk.POST('/sign-out', { body: {} }));
+    // What an operator saw does not stay in the page of the next one.
+    queries.removeQueries({ queryKey: [deskKey] });
+    queries.setQueryData(operatorSession.queryKey, null);
+  });
+  return (
+    <Button variant="default" loading={leave.busy} onClick={() => leave.run()}>
+      {words.nav.signOut}
+    </Button>
+  );
+}

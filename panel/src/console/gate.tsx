@@ -1,0 +1,216 @@
+import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useState } from 'react';
+import { ask } from '../api/client.ts';
+import { useAction } from '../ui/action.ts';
+import { FormError, Rows } from '../ui/parts.tsx';
+import { Qr } from '../ui/qr.tsx';
+import { LanguageSwitch } from '../ui/shell.tsx';
+import { desk, deskKey } from './api.ts';
+import { useConsoleWords } from './words.ts';
+
+function Gate({ title, children }: { title: string; children: ReactNode }) {
+  const words = useConsoleWords();
+  useEffect(() => {
+    document.title = `${title} · vintem`;
+  }, [title]);
+  return (
+    <div className="gate">
+      <aside>
+        <div style={{ display: 'flex', justifyContent: 'space-between', alignItems: 'center' }}>
+          <span className="brand">
+            <img src="/vintem.svg" alt="" width="30" height="30" />
+            vintem
+          </span>
+          <LanguageSwitch />
+        </div>
+        <p>{words.signIn.lead}</p>
+        <img className="coin" src="/vintem.svg" alt="" />
+      </aside>
+      <main>{children}</main>
+    </div>
+  );
+}
+
+function useEnter() {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return async () => {
+    queries.removeQueries({ queryKey: [deskKey] });
+    await navigate({ to: '/operator' });
+  };
+}
+
+const digits = (text: string): string => text.replace(/\D/g, '');
+
+function CodeField({
+  label,
+  value,
+  onValue,
+}: {
+  label: string;
+  value: string;
+  onValue: (text: string) => void;
+}) {
+  return (
+    <TextInput
+      label={label}
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      maxLength={7}
+      required
+      withAsterisk={false}
+      value={value}
+      onChange={(event) => onValue(event.currentTarget.value)}
+    />
+  );
+}
+
+export function OperatorSignIn() {
+  const words = useConsoleWords();
+  const enter = useEnter();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const signIn = useAction(async () => {
+    await ask(() => desk.POST('/sign-in', { body: { email: email.trim(), password, code: digits(code) } }));
+    await enter();
+  });
+  return (
+    <Gate title={words.signIn.title}>
+      <form className="stack" onSubmit={signIn.submit}>
+        <h1>{words.signIn.title}</h1>
+        <TextInput
+          label={words.signIn.email}
+          type="email"
+          autoComplete="username"
+          required
+          withAsterisk={false}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={words.signIn.password}
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-hidden': true }}
+        />
+        <CodeField label={words.signIn.code} value={code} onValue={setCode} />
+        <FormError error={signIn.error} />
+        <Button type="submit" size="md" loading={signIn.busy}>
+          {words.signIn.submit}
+        </Button>
+      </form>
+    </Gate>
+  );
+}
+
+/** The secret behind `#`, which no server has seen. It leaves the address at once. */
+function secretOfLink(): string {
+  const secret = location.hash.slice(1);
+  if (secret !== '') history.replaceState(null, '', location.pathname);
+  return secret;
+}
+
+export function OperatorInvitation() {
+  const words = useConsoleWords();
+  const [token] = useState(secretOfLink);
+  const { data, error } = useQuery({
+    queryKey: [deskKey, 'invitation', token],
+    queryFn: () => ask(() => desk.POST('/enrolment/look', { body: { token } })),
+    retry: false,
+    refetchOnWindowFocus: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <Gate title={words.enrol.title}>
+      {error ? (
+        <div className="stack panel">
+          <h1>{words.enrol.title}</h1>
+          <FormError error={error} />
+        </div>
+      ) : !data ? (
+        <div className="panel">
+          <Rows count={3} />
+        </div>
+      ) : (
+        <Enrolment
+          token={token}
+          lead={words.enrol.lead(data.name, words.roles[data.role])}
+          email={data.email}
+        />
+      )}
+    </Gate>
+  );
+}
+
+function Enrolment({ token, lead, email }: { token: string; lead: string; email: string }) {
+  const words = useConsoleWords();
+  const [appUri, setAppUri] = useState<string | null>(null);
+  const begin = useAction(async () =>
+    setAppUri((await ask(() => desk.POST('/enrolment/app', { body: { token } }))).appUri),
+  );
+  if (appUri !== null) return <Factors token={token} appUri={appUri} email={email} />;
+  return (
+    <form className="stack" onSubmit={begin.submit}>
+      <div>
+        <h1>{words.enrol.title}</h1>
+        <p className="soft" style={{ margin: 0 }}>
+          {lead}
+        </p>
+      </div>
+      <FormError error={begin.error} />
+      <Button type="submit" size="md" loading={begin.busy}>
+        {words.enrol.begin}
+      </Button>
+    </form>
+  );
+}
+
+function Factors({ token, appUri, email }: { token: string; appUri: string; email: string }) {
+  const words = useConsoleWords();
+  const enter = useEnter();
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const accept = useAction(async () => {
+    await ask(() => desk.POST('/enrolment/accept', { body: { token, password, code: digits(code) } }));
+    await enter();
+  });
+  return (
+    <form className="stack" onSubmit={accept.submit}>
+      <h1>{words.enrol.title}</h1>
+      <p style={{ margin: 0 }}>{words.enrol.scan}</p>
+      <Qr text={appUri} label={words.enrol.scan} />
+      <div>
+        <div className="soft" style={{ fontSize: 13 }}>
+          {words.enrol.secret}
+        </div>
+        <div className="code" data-testid="app-secret">
+          {new URL(appUri).searchParams.get('secret')}
+        </div>
+      </div>
+      <input type="text" autoComplete="username" value={email} readOnly hidden />
+      <PasswordInput
+        label={words.enrol.password}
+        description={words.enrol.passwordHint}
+        autoComplete="new-password"
+        required
+        withAsterisk={false}
+        minLength={12}
+        maxLength={128}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        visibilityToggleButtonProps={{ 'aria-hidden': true }}
+      />
+      <CodeField label={words.enrol.code} value={code} onValue={setCode} />
+      <FormError error={accept.error} />
+      <Button type="submit" size="md" loading={accept.busy}>
+        {words.enrol.submit}
+      </Button>
+    </form>
+  );
+}

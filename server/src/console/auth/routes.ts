@@ -1,0 +1,198 @@
+import type { FastifyRequest } from 'fastify';
+import { callerNetwork } from '../../edge/caller-address.ts';
+import type { ApiScope } from '../../edge/edge.ts';
+import { isoOf } from '../../kinds/payment/view.ts';
+import { stepOf } from '../../panel/auth/app-codes.ts';
+import type { Attempts } from '../../panel/auth/attempts.ts';
+import { PanelError } from '../../panel/errors.ts';
+import { emailOf } from '../../panel/people/members.ts';
+import { hashPassword, isPassword } from '../../panel/people/password.ts';
+import { type Credentials, findCredentials, useAppStep } from '../people/operators.sql.ts';
+import { type EnrolDeps, enrol, lookAtInvitation, noteOperator, offerApp } from '../people/operators.ts';
+import { consoleConfig } from '../route.ts';
+import {
+  AppSchema,
+  Done,
+  EnrolBody,
+  InvitationBody,
+  InvitedSchema,
+  Nothing,
+  SessionSchema,
+  SignInBody,
+} from '../schema.ts';
+import { actsOf, type ConsoleSessions } from './sessions.ts';
+
+const tags = ['Operator'];
+
+interface SignInDeps extends EnrolDeps {
+  attempts: Attempts;
+  sessions: ConsoleSessions;
+}
+
+/** How operators come in. These calls have no session yet; the others of the console do. */
+export function signInRoutes(api: ApiScope, deps: SignInDeps): void {
+  const { sql, sessions } = deps;
+
+  api.post(
+    '/sign-in',
+    {
+      schema: { tags, summary: 'Sign in', body: SignInBody, response: { 200: Done } },
+      config: consoleConfig,
+    },
+    async (request, reply) => {
+      const { id, step, email } = await provenBy(deps, request, request.body);
+      const cookie = await sql.tx(async (tx) => {
+        // Of several calls with the same code, and beside a suspension, one at most continues.
+        if (!(await useAppStep(tx, id, step))) throw new PanelError('sign_in_failed');
+        await noteOperator(tx, deps, {
+          actor: email,
+          action: 'operator.sign_in',
+          subject: id,
+          detail: { network: callerNetwork(request) },
+        });
+        return sessions.begin(tx, id, request);
+      });
+      await settle(deps.attempts, request, { id, email });
+      reply.header('set-cookie', cookie);
+      return { ok: true as const };
+    },
+  );
+
+  enrolmentRoutes(api, deps);
+}
+
+/** Hashed once, so that an address of none costs what a wrong password costs. */
+let hashOfNone: Promise<string> | undefined;
+
+/** The operator whose password and code these are. Counted before either is looked at. @throws PanelError `sign_in_failed`, `too_many_attempts` */
+async function provenBy(
+  { sql, ids, clock, secrets, attempts }: SignInDeps,
+  request: FastifyRequest,
+  given: { email: string; password: string; code: string },
+): Promise<{ id: string; step: number; email: string }> {
+  const email = emailOf(given.email);
+  const network = callerNetwork(request);
+  await attempts.take('operatorSignInNetwork', network);
+  await attempts.take('operatorSignIn', `${email} ${network}`);
+  await attempts.take('operatorSignInEmail', email);
+  const person: Credentials | undefined = await findCredentials(sql, email);
+  hashOfNone ??= hashPassword(ids.bytes(16).toString('base64url'), ids.bytes(16));
+  const isRight = await isPassword(person?.password ?? (await hashOfNone), given.password);
+  if (!person || !isRight) throw new PanelError('sign_in_failed');
+  // The same answer as for a wrong password: it does not say that the password was right.
+  if (!(await attempts.tryTake('operatorCode', person.id))) throw new PanelError('sign_in_failed');
+  const secret = secrets.open(person.appSecret, person.id).toString();
+  const step = await stepOf(secret, given.code, clock.now());
+  if (step === null) throw new PanelError('sign_in_failed');
+  return { id: person.id, step, email };
+}
+
+async function settle(
+  attempts: Attempts,
+  request: FastifyRequest,
+  { id, email }: { id: string; email: string },
+): Promise<void> {
+  const network = callerNetwork(request);
+  await attempts.giveBack('operatorSignInNetwork', network);
+  await attempts.forget('operatorSignIn', `${email} ${network}`);
+  await attempts.giveBack('operatorSignInEmail', email);
+  await attempts.forget('operatorCode', id);
+}
+
+function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
+  const { sessions, attempts } = deps;
+  /** A link that exists is no guess. */
+  const counted = async <T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> => {
+    const network = callerNetwork(request);
+    await attempts.take('linkSecret', network);
+    const done = await work();
+    await attempts.giveBack('linkSecret', network);
+    return done;
+  };
+
+  api.post(
+    '/enrolment/look',
+    {
+      schema: {
+        tags,
+        summary: 'Whose invitation it is',
+        body: InvitationBody,
+        response: { 200: InvitedSchema },
+      },
+      config: consoleConfig,
+    },
+    async (request) => {
+      const { email, name, role } = await counted(request, () => lookAtInvitation(deps, request.body.token));
+      return { email, name, role };
+    },
+  );
+
+  api.post(
+    '/enrolment/app',
+    {
+      schema: {
+        tags,
+        summary: 'A new secret for the authenticator app',
+        body: InvitationBody,
+        response: { 200: AppSchema },
+      },
+      config: consoleConfig,
+    },
+    async (request) => ({ appUri: await counted(request, () => offerApp(deps, request.body.token)) }),
+  );
+
+  api.post(
+    '/enrolment/accept',
+    {
+      schema: { tags, summary: 'Accept the invitation', body: EnrolBody, response: { 200: Done } },
+      config: consoleConfig,
+    },
+    async (request, reply) => {
+      await counted(request, async () => {
+        let cookie = '';
+        await enrol(deps, request.body, async (tx, operatorId) => {
+          cookie = await sessions.begin(tx, operatorId, request);
+        });
+        reply.header('set-cookie', cookie);
+      });
+      return { ok: true as const };
+    },
+  );
+}
+
+const sessionMs = 12 * 3600 * 1000;
+
+/** The session of the one who calls. */
+export function ownSessionRoutes(api: ApiScope, deps: EnrolDeps & { sessions: ConsoleSessions }): void {
+  api.get(
+    '/session',
+    {
+      schema: { tags, summary: 'Who is signed in', response: { 200: SessionSchema } },
+      config: consoleConfig,
+    },
+    async ({ operator }) => ({
+      email: operator.email,
+      name: operator.name,
+      role: operator.role,
+      acts: actsOf(operator.role),
+      csrf: operator.csrf,
+      endsAt: isoOf(operator.createdAt + sessionMs),
+    }),
+  );
+
+  api.post(
+    '/sign-out',
+    { schema: { tags, summary: 'Sign out', body: Nothing, response: { 200: Done } }, config: consoleConfig },
+    async ({ operator }, reply) => {
+      reply.header('set-cookie', await deps.sessions.end(operator));
+      await deps.sql.tx((tx) =>
+        noteOperator(tx, deps, {
+          actor: operator.email,
+          action: 'operator.sign_out',
+          subject: operator.operatorId,
+        }),
+      );
+      return { ok: true as const };
+    },
+  );
+}

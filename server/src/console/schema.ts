@@ -1,0 +1,254 @@
+import { Type } from 'typebox';
+import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../ground/schema.ts';
+import { type ActName, acts, operatorRoles } from '../operate/acts.ts';
+import { emailMost } from '../panel/people/members.ts';
+import { passwordLength } from '../panel/people/password-length.ts';
+
+/** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
+
+const Nullable = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const Word = (description: string) => Type.String({ description });
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Role = OneOf(operatorRoles, 'Role of the operator');
+
+export const Done = Type.Object({ ok: Type.Literal(true) });
+export const Nothing = Body({});
+
+const Email = Text('E-mail address', { minLength: 3, maxLength: emailMost });
+const Password = Text('Password', { minLength: 1, maxLength: passwordLength.maximum });
+const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Code of the authenticator app' });
+const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'The secret of the link' });
+
+export const SignInBody = Body({ email: Email, password: Password, code: Code });
+export const InvitationBody = Body({ token: Token });
+export const EnrolBody = Body({ token: Token, password: Password, code: Code });
+export const ReasonBody = Body({
+  reason: Text('Why the data has to be seen', { minLength: 5, maxLength: 200, 'x-trim': true }),
+});
+
+export const InvitedSchema = Type.Object({ email: Type.String(), name: Type.String(), role: Role });
+export const AppSchema = Type.Object({ appUri: Word('`otpauth:` address for the authenticator app') });
+
+export const SessionSchema = Type.Object({
+  email: Type.String(),
+  name: Type.String(),
+  role: Role,
+  acts: Type.Array(OneOf(Object.keys(acts) as ActName[], 'Act')),
+  csrf: Word('Goes back with every change'),
+  endsAt: Time('The session ends then at the latest'),
+});
+
+export const WorklistSchema = Type.Object({
+  withdrawalsPausedAt: NullableTime('Since when withdrawals are paused'),
+  withdrawalsPausedReason: Nullable('Why'),
+  /** So many of each list: a list that has as many may have more. */
+  most: Count('Entries of a list'),
+  items: Type.Array(
+    Type.Object({
+      kind: OneOf(
+        ['incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
+        'What waits for a person',
+      ),
+      id: Word('Id of the incident, the dispute, the payment, the line or the item'),
+      about: Word('Kind of the incident, status of the dispute, or kind of the line'),
+      ownerId: Nullable('Account'),
+      paymentId: Nullable('Payment'),
+      connection: Nullable('Connection'),
+      amountCents: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      since: Time('Since when it waits'),
+      dueAt: NullableTime('The provider decides without us then'),
+      freezes: Type.Boolean({ description: 'Withdrawals of its operation wait for it' }),
+    }),
+  ),
+});
+
+export const FoundSchema = Type.Object({
+  found: Type.Array(
+    Type.Object({
+      kind: OneOf(['account', 'payment', 'refund', 'operation', 'incident', 'dispute'], 'What was found'),
+      id: Word('Its id'),
+      ownerId: Uuid('Account'),
+      operationId: Nullable('Operation'),
+      state: Word('Status, kind or name'),
+      amountCents: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    }),
+  ),
+});
+
+export const FindQuery = Type.Object(
+  {
+    text: Text('Id, end-to-end id, request key, document or part of a name', {
+      minLength: 1,
+      maxLength: 200,
+      'x-trim': true,
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const OperationFacts = Type.Object({
+  id: Uuid('Operation'),
+  name: Type.String(),
+  isDefault: Type.Boolean(),
+  deletedAt: NullableTime('When it was deleted'),
+  availableCents: Cents('Available'),
+  reservedCents: Cents('Reserved for transfers'),
+  heldCents: Cents('Held'),
+  receivableCents: Cents('Owed'),
+  frozen: Type.Boolean({ description: 'An incident freezes its withdrawals' }),
+});
+
+export const AccountSchema = Type.Object({
+  ownerId: Uuid('Account'),
+  name: Type.String(),
+  test: Type.Boolean(),
+  enabled: Type.Boolean(),
+  connection: Type.String(),
+  withdrawalsBlocked: Type.Boolean(),
+  withdrawalFeeCents: Cents('Fee of a withdrawal'),
+  withdrawalFeeBps: Count('Fee of a withdrawal, in hundredths of a percent'),
+  depositFeeCents: Cents('Fee of a charge'),
+  depositFeeBps: Count('Fee of a charge, in hundredths of a percent'),
+  minimumDepositCents: Cents('Smallest charge'),
+  maximumDepositCents: Cents('Largest charge'),
+  minimumWithdrawalCents: Cents('Smallest withdrawal'),
+  maximumWithdrawalCents: Cents('Largest withdrawal'),
+  openIncidents: Count('Open incidents'),
+  operations: Type.Array(OperationFacts),
+});
+
+const columns = [
+  'available',
+  'reserved',
+  'held',
+  'receivable',
+  'clearing',
+  'feeRevenue',
+  'providerCost',
+  'suspense',
+  'adjustments',
+] as const;
+
+export const PaymentSchema = Type.Object({
+  id: Uuid('Payment'),
+  ownerId: Uuid('Account'),
+  operationId: Uuid('Operation'),
+  kind: OneOf(['deposit', 'transfer'], 'Kind'),
+  status: Type.String(),
+  amountCents: Cents('Amount'),
+  feeCents: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  connection: Nullable('Connection'),
+  providerId: Word('Id at the provider'),
+  endToEnd: Nullable('End-to-end id'),
+  requestKey: Word('Request key'),
+  reasonCode: Nullable('Why it ended'),
+  refundedCents: Cents('Refunded'),
+  returnedCents: Cents('Returned'),
+  createdAt: Time('Created'),
+  updatedAt: Time('Last change'),
+  settledAt: NullableTime('Settled'),
+  paidAt: NullableTime('Paid'),
+  expiresAt: NullableTime('Expires'),
+  history: Type.Array(Type.Object({ at: Time('When'), status: Type.String(), by: Word('What caused it') })),
+  intents: Type.Array(
+    Type.Object({
+      id: Uuid('Payment or refund'),
+      state: Type.String(),
+      attempts: Count('Attempts'),
+      known: Type.Boolean({ description: 'The provider confirmed that it knows it' }),
+      dueAt: Time('Next look'),
+    }),
+  ),
+  refunds: Type.Array(
+    Type.Object({
+      id: Uuid('Refund'),
+      status: Type.String(),
+      amountCents: Cents('Amount'),
+      reasonCode: Nullable('Why it ended'),
+      createdAt: Time('Created'),
+      settledAt: NullableTime('Settled'),
+    }),
+  ),
+  disputes: Type.Array(
+    Type.Object({
+      id: Uuid('Dispute'),
+      status: Type.String(),
+      amountCents: Cents('Amount'),
+      openedAt: Time('Opened'),
+      deadlineAt: NullableTime('Deadline'),
+      endedAt: NullableTime('Ended'),
+    }),
+  ),
+  incidents: Type.Array(
+    Type.Object({
+      id: Uuid('Incident'),
+      kind: Type.String(),
+      state: Type.String(),
+      amountCents: Cents('Amount'),
+      openedAt: Time('Opened'),
+      resolvedAt: NullableTime('Resolved'),
+    }),
+  ),
+  words: Type.Array(Type.Object({ at: Time('When'), name: Type.String(), message: Nullable('Masked text') })),
+  postings: Type.Array(
+    Type.Object({
+      seq: Count('Place in its chain'),
+      postedAt: Time('When'),
+      template: Word('Movement'),
+      ...Object.fromEntries(columns.map((name) => [name, Cents(name)])),
+    } as {
+      seq: ReturnType<typeof Count>;
+      postedAt: ReturnType<typeof Time>;
+      template: ReturnType<typeof Word>;
+    } & {
+      [Name in (typeof columns)[number]]: ReturnType<typeof Cents>;
+    }),
+  ),
+});
+
+export const PersonalDataSchema = Type.Object({
+  payerName: Nullable('Payer'),
+  receiverName: Nullable('Receiver'),
+  receiverTaxId: Nullable('Document of the receiver, as the provider masks it'),
+  description: Nullable('Text of the merchant'),
+});
+
+export const IncidentSchema = Type.Object({
+  id: Uuid('Incident'),
+  ownerId: Uuid('Account'),
+  kind: Type.String(),
+  state: OneOf(['open', 'resolved'], 'State'),
+  paymentId: Nullable('Payment'),
+  operationId: Nullable('Operation'),
+  amountCents: Cents('Amount'),
+  freezes: Type.Boolean(),
+  reference: Word('What it is about'),
+  openedAt: Time('Opened'),
+  resolvedAt: NullableTime('Resolved'),
+  keptAt: NullableTime('A person keeps its money from the rule of the account since then'),
+  resolution: Type.Unsafe<{ action: string; reason: string; actor: string } | null>({
+    anyOf: [
+      Type.Object({ action: Type.String(), reason: Type.String(), actor: Type.String() }),
+      { type: 'null' },
+    ],
+  }),
+  related: Type.Array(Uuid('Incident about the same Pix')),
+  facts: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+    description: 'What was found, without names and documents',
+  }),
+});
+
+export const OperatorsSchema = Type.Object({
+  operators: Type.Array(
+    Type.Object({
+      id: Uuid('Operator'),
+      email: Type.String(),
+      name: Type.String(),
+      role: Role,
+      createdAt: Time('Created'),
+      enrolledAt: NullableTime('Accepted the invitation'),
+      suspendedAt: NullableTime('Suspended'),
+    }),
+  ),
+});

@@ -1,0 +1,107 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance } from 'fastify';
+import { allowList } from '../api/keys/address.ts';
+import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
+import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
+import { consoleSessions } from '../console/auth/sessions.ts';
+import { lookRoutes } from '../console/views/look.ts';
+import { worklistRoute } from '../console/views/worklist.ts';
+import type { ApiScope } from '../edge/edge.ts';
+import type { Config } from '../ground/config.ts';
+import { actOfRoute } from '../operate/acts.ts';
+import { attempts } from '../panel/auth/attempts.ts';
+import { PanelError, panelErrorBody } from '../panel/errors.ts';
+import { originsOf } from '../panel/site/origins.ts';
+import type { Runtime } from './runtime.ts';
+import { limiterOf } from './server.ts';
+
+export const consolePath = '/operator/api';
+
+export type ConsoleParts = Pick<
+  Runtime,
+  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining'
+> & {
+  config: Config;
+  /** Whether this process may write limits that all processes share. */
+  mayShare(): boolean;
+};
+
+/**
+ * The operators' console: its pages at `/operator`, its calls under `/operator/api`. Every call but the sign-in needs a session of its own realm and
+ * an act of the table that the role has; what is not there answers without a session as everything else.
+ * @returns the calls, for the document of the pages' client
+ */
+export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonly DescribedRoute[] {
+  const { config } = parts;
+  const site = {
+    origins: originsOf(config.publicUrl),
+    overTls: config.publicUrl.startsWith('https:'),
+    admits: allowList(config.operatorAddresses),
+  };
+  const sessions = consoleSessions({ ...parts, site });
+  const deps = { ...parts, sessions, attempts: attempts(parts) };
+  const described: DescribedRoute[] = [];
+
+  app.register(
+    async (scope) => {
+      scope.setErrorHandler(async (error, request, reply) => {
+        if (!(error instanceof PanelError)) throw error;
+        const body = panelErrorBody(error, request.language, request.id);
+        return reply.code(error.status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+      });
+      const limiter = limiterOf(deps);
+      scope.addHook('onRequest', (request, reply, done) => {
+        // No proxy and no browser keeps what an operator saw.
+        reply.header('cache-control', 'no-store');
+        limiter.takeVisit(request);
+        sessions.requirePlace(request);
+        done();
+      });
+      scope.decorateRequest('operator', null as never);
+      const api = scope.withTypeProvider<TypeBoxTypeProvider>();
+      describe(api, described);
+      signInRoutes(api, deps);
+      api.register(async (inner) => {
+        const inside = inner.withTypeProvider<TypeBoxTypeProvider>();
+        inside.addHook('onRequest', async (request) => {
+          const method = request.method === 'HEAD' ? 'GET' : request.method;
+          const route = `${method} ${request.routeOptions.url?.slice(consolePath.length) ?? ''}`;
+          await sessions.admit(request, actOfRoute.get(route));
+        });
+        ownSessionRoutes(inside, deps);
+        worklistRoute(inside, deps);
+        lookRoutes(inside, deps);
+        for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
+          inside.route({
+            method,
+            url: '/*',
+            exposeHeadRoute: false,
+            // Only the session is looked at before: a stranger does not learn what is there.
+            handler: () => {
+              throw new PanelError('not_found');
+            },
+          });
+      });
+    },
+    { prefix: consolePath },
+  );
+  return described;
+}
+
+/** Notes each route that is registered from here on. */
+function describe(api: ApiScope, described: DescribedRoute[]): void {
+  api.addHook('onRoute', (route) => {
+    const facts = route.config?.api;
+    if (!facts || typeof route.method !== 'string' || route.method === 'HEAD') return;
+    described.push({
+      method: route.method,
+      path: route.url.slice(consolePath.length),
+      schema: route.schema ?? {},
+      facts,
+    });
+  });
+}
+
+/** The calls as an OpenAPI document, from which the types of the pages' client are made. It is not served. */
+export const consoleDocument = (described: readonly DescribedRoute[], publicUrl: string): string =>
+  JSON.stringify(openApiOf(described, publicUrl + consolePath));

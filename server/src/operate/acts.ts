@@ -1,0 +1,185 @@
+/** The roles of operators. A role that cannot be read is none: `isOperatorRole` comes before every question here. */
+export const operatorRoles = ['support', 'risk', 'treasury', 'administrator', 'auditor'] as const;
+
+export type OperatorRole = (typeof operatorRoles)[number];
+
+export const isOperatorRole = (name: string): name is OperatorRole =>
+  (operatorRoles as readonly string[]).includes(name);
+
+/** One thing that an operator does, in the console, on the command line, or on both. */
+export interface Act {
+  roles: readonly OperatorRole[];
+  /** Above which amount a second person has to agree, in cents; 0: always; null: never. */
+  secondPersonAboveCents: number | null;
+  /** What the audit log keeps of it beside who and when; empty: it changes nothing, and nothing is kept. */
+  audit: readonly ('subject' | 'reason' | 'detail')[];
+  /** Calls of the console, below `/operator/api`. */
+  routes: readonly string[];
+  commands: readonly string[];
+}
+
+const everybody = operatorRoles;
+
+const reading = (
+  roles: readonly OperatorRole[],
+  routes: readonly string[],
+  commands: readonly string[],
+): Act => ({ roles, secondPersonAboveCents: null, audit: [], routes, commands });
+
+const changing = (
+  roles: readonly OperatorRole[],
+  secondPersonAboveCents: number | null,
+  audit: Act['audit'],
+  commands: readonly string[],
+  routes: readonly string[] = [],
+): Act => ({ roles, secondPersonAboveCents, audit, routes, commands });
+
+/**
+ * Every act of operators, in one table: the console asks it before each call, and a test holds the routes, the command line and the roles against
+ * it. The person at the shell of the service's machine has every act, as they have its database. An act that needs a second person has no route:
+ * the console has no requests yet that a second person could agree to.
+ */
+export const acts = {
+  ownSession: reading(everybody, ['GET /session', 'POST /sign-out'], []),
+  worklist: reading(
+    everybody,
+    ['GET /worklist'],
+    ['incident list', 'dispute list', 'statement list', 'unread list'],
+  ),
+  search: reading(everybody, ['GET /find'], ['find']),
+  accounts: reading(
+    everybody,
+    ['GET /accounts/:id'],
+    ['account show', 'account list', 'hold list', 'key list', 'member list', 'member sessions'],
+  ),
+  payments: reading(everybody, ['GET /payments/:id'], ['payment show']),
+  incidents: reading(everybody, ['GET /incidents/:id'], ['incident show']),
+  personalData: changing(
+    ['risk', 'auditor'],
+    null,
+    ['subject', 'reason'],
+    ['unread show', 'subject export'],
+    ['POST /payments/:id/personal-data'],
+  ),
+  placeHold: changing(['risk'], null, ['subject', 'reason', 'detail'], ['hold place']),
+  releaseHold: changing(['risk'], 0, ['subject', 'detail'], ['hold release']),
+  keepIncident: changing(['risk', 'treasury'], null, ['subject', 'reason', 'detail'], ['incident keep']),
+  resolveIncident: changing(
+    ['risk', 'treasury'],
+    0,
+    ['subject', 'reason', 'detail'],
+    ['incident resolve', 'incident own-money'],
+  ),
+  pauseWithdrawals: changing(
+    ['support', 'risk', 'treasury', 'administrator'],
+    null,
+    ['subject', 'reason'],
+    ['withdrawals pause'],
+  ),
+  resumeWithdrawals: changing(
+    ['risk', 'treasury', 'administrator'],
+    0,
+    ['subject'],
+    ['withdrawals resume', 'provider compared'],
+  ),
+  lostTime: changing(['administrator'], 0, ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
+  lookAtConnections: reading(
+    ['support', 'treasury', 'administrator', 'auditor'],
+    [],
+    [
+      'connection list',
+      'connection show',
+      'connection test',
+      'connection movements',
+      'doctor',
+      'provider balance',
+      'cells list',
+      'cells status',
+      'secret status',
+    ],
+  ),
+  changeConnections: changing(
+    ['administrator'],
+    0,
+    ['subject', 'detail'],
+    [
+      'connection create',
+      'connection set',
+      'connection rotate',
+      'connection holder',
+      'connection retire',
+      'account route',
+      'account move',
+      'provider address',
+    ],
+  ),
+  reconcile: changing(
+    ['treasury'],
+    null,
+    ['subject', 'detail'],
+    ['reconcile', 'close', 'connection cost', 'connection own-money'],
+  ),
+  dismiss: changing(
+    ['treasury'],
+    null,
+    ['subject', 'reason', 'detail'],
+    ['statement dismiss', 'unread dismiss'],
+  ),
+  createAccounts: changing(['administrator'], null, ['subject', 'detail'], ['account create']),
+  changeConditions: changing(
+    ['administrator'],
+    0,
+    ['subject', 'detail'],
+    ['account set', 'account returns', 'account rates'],
+  ),
+  keysOfMerchants: changing(
+    ['administrator'],
+    0,
+    ['subject', 'detail'],
+    ['key create', 'key revoke', 'key roll', 'key wake'],
+  ),
+  peopleOfMerchants: changing(
+    ['administrator'],
+    0,
+    ['subject', 'reason', 'detail'],
+    ['member invite', 'member end', 'member reset-factor'],
+  ),
+  draftTransfers: changing([], 0, ['subject', 'detail'], ['transfer draft']),
+  anonymise: changing(['administrator'], 0, ['subject', 'reason', 'detail'], ['subject anonymise']),
+  operators: reading(['administrator', 'auditor'], ['GET /operators'], ['operator list']),
+  changeOperators: changing(
+    ['administrator'],
+    0,
+    ['subject', 'detail'],
+    ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
+  ),
+  audit: reading(['administrator', 'auditor'], [], ['audit list', 'verify']),
+} as const satisfies Record<string, Act>;
+
+export type ActName = keyof typeof acts;
+
+/** What runs the program or its machine, and is no person's act on accounts or money. */
+export const commandsOfTheMachine: readonly string[] = [
+  'start',
+  'api',
+  'worker',
+  'simulator',
+  'migrate',
+  'check',
+  'backup',
+  'restore',
+  'secret rotate',
+  'cells add',
+  'cells set',
+];
+
+/** By the row alone. */
+export const mayAct = (role: OperatorRole, name: ActName): boolean =>
+  (acts[name].roles as readonly OperatorRole[]).includes(role);
+
+/** The act of each call of the console. */
+export const actOfRoute: ReadonlyMap<string, ActName> = new Map(
+  Object.entries(acts).flatMap(([name, { routes }]) =>
+    routes.map((route): [string, ActName] => [route, name as ActName]),
+  ),
+);

@@ -1,0 +1,127 @@
+import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
+import { operatorPassword, passOperatorCodes, shellOf } from '@vintem/testkit/console.ts';
+import { totpOf } from '@vintem/testkit/panel.ts';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createOperator, operatorInvitationLink } from '../../src/console/people/operators.ts';
+
+/** An operator in a browser: from the invitation to a payment's story, by keyboard, in both languages, light and dark. */
+
+let service: Service;
+let browser: Browser;
+let window: Window;
+let page: Page;
+let secret = '';
+let paymentId = '';
+let endToEnd = '';
+
+const email = 'rita@vintem.example';
+const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+
+/** The page in both schemes, at both widths. */
+async function inspectBoth(name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await inspect(page, `operator-${name}-${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+}
+
+beforeAll(async () => {
+  service = await openService();
+  const shop = await service.newMerchant();
+  paymentId = await shop.paidCharge({ payerName: 'Maria Aparecida', amountCents: 12_345 });
+  ({ endToEnd } = (await shop.call('GET', `/payments/${paymentId}`)).body);
+  const { sql, ids } = service.cellOf(shop);
+  await sql.tx((tx) =>
+    tx.run(
+      {
+        name: 'test_open_incident',
+        text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, opened_at, state)
+          VALUES ($1, $2, 'second_payment', $3, $4, 12345, 'test', true, '{"endToEnd": "E1"}', now(), 'open')`,
+      },
+      [shop.ownerId, ids.uuid(), paymentId, shop.operationId],
+    ),
+  );
+  browser = await openBrowser();
+  window = await openWindow(browser);
+  page = window.page;
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+test('An invitation leads into the console, with an app and a password, and its secret leaves the address', async () => {
+  const { token } = await createOperator(shellOf(service), { email, name: 'Rita Lima', role: 'risk' });
+  await page.goto(operatorInvitationLink(service.url, token));
+  await heading('Aceitar o convite').waitFor();
+  await page.getByText('Rita Lima, você entra no console como risco.').waitFor();
+  expect(page.url()).toBe(`${service.url}/operator/convite`);
+  await inspectBoth('invitation');
+  await page.getByRole('button', { name: 'Começar' }).press('Enter');
+  secret = (await page.getByTestId('app-secret').textContent()) ?? '';
+  await page.getByLabel('Crie uma senha').fill(operatorPassword);
+  await page.getByLabel('Código do aplicativo').fill(totpOf(secret, Date.now()));
+  await page.keyboard.press('Enter');
+  await heading('Pendências').waitFor();
+});
+
+test('The worklist shows what freezes withdrawals, and leads to the incident and its payment', async () => {
+  const incident = page.getByRole('link', { name: 'Incidente: Cobrança paga de novo' });
+  await incident.waitFor();
+  await page.getByText('Congela saques').waitFor();
+  await inspectBoth('worklist');
+  await incident.press('Enter');
+  await heading('Cobrança paga de novo').waitFor();
+  await page.getByText('os saques da operação ficam congelados').waitFor();
+  await inspectBoth('incident');
+});
+
+test('A support case is solved by keyboard: slash, the end-to-end id, the payment', async () => {
+  await page.locator('main').focus();
+  await page.keyboard.press('/');
+  await until(() => page.getByLabel('Buscar').evaluate('(field) => field === document.activeElement'));
+  await page.keyboard.type(endToEnd);
+  await page.keyboard.press('Enter');
+  await heading(`Busca por “${endToEnd}”`).waitFor();
+  await inspectBoth('search');
+  await page.getByRole('link', { name: 'Pagamento', exact: true }).press('Enter');
+  await heading('Cobrança').waitFor();
+  await page.getByText(paymentId, { exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Lançamentos' }).waitFor();
+  expect(await page.locator('main').textContent()).not.toContain('Maria');
+  await inspectBoth('payment');
+  await page.getByLabel('Motivo').fill('chamado 4711');
+  await page.keyboard.press('Enter');
+  await page.getByText('Maria Aparecida').waitFor();
+});
+
+test('The account page shows conditions and balances, in English too', async () => {
+  await page.locator('main a[href^="/operator/contas/"]').first().press('Enter');
+  await heading('Loja').waitFor();
+  await page.getByRole('button', { name: 'EN English' }).press('Enter');
+  await page.getByRole('heading', { name: 'Conditions' }).waitFor();
+  await inspectBoth('account');
+  await page.getByRole('button', { name: 'PT Português' }).press('Enter');
+});
+
+test('Signing out leads to the gate, which takes the password and a code', async () => {
+  await page.getByRole('button', { name: 'Sair' }).press('Enter');
+  await heading('Entrar no console').waitFor();
+  await inspectBoth('sign-in');
+  await page.goto(`${service.url}/operator`);
+  await heading('Entrar no console').waitFor();
+  await passOperatorCodes(service);
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Senha', { exact: true }).fill('outra senha errada');
+  await page.getByLabel('Código do aplicativo').fill(totpOf(secret, Date.now()));
+  await page.keyboard.press('Enter');
+  await page.getByText('E-mail, senha ou código errados').waitFor();
+  await page.getByLabel('Senha', { exact: true }).fill(operatorPassword);
+  await page.getByLabel('Código do aplicativo').fill(totpOf(secret, Date.now()));
+  await page.keyboard.press('Enter');
+  await heading('Pendências').waitFor();
+  expect(window.complaints).toEqual([]);
+});

@@ -1,0 +1,454 @@
+import { randomUUID } from 'node:crypto';
+import {
+  acceptInvitation,
+  type Desk,
+  newOperator,
+  openDesk,
+  operatorPassword,
+  passOperatorCodes,
+  shellOf,
+  signIn,
+} from '@vintem/testkit/console.ts';
+import { newPerson, openTab, totpOf } from '@vintem/testkit/panel.ts';
+import { openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createOperator,
+  grantOperator,
+  resetOperator,
+  suspendOperator,
+} from '../../src/console/people/operators.ts';
+import { costs } from '../../src/edge/costs.ts';
+import { type ActName, actOfRoute, mayAct, operatorRoles } from '../../src/operate/acts.ts';
+
+/** The operators' console: who comes in, what each role may call, and what is shown for a reason alone. */
+
+let service: Service;
+const base = '/operator/api';
+
+beforeAll(async () => {
+  service = await openService({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+});
+afterAll(() => service?.close());
+
+const withoutSession = [
+  'POST /sign-in',
+  'POST /enrolment/look',
+  'POST /enrolment/app',
+  'POST /enrolment/accept',
+];
+/** Every call of a realm, as method and path with a made-up id. */
+const callsBelow = (prefix: string): [string, string][] =>
+  Object.keys(costs)
+    .filter((call) => call.split(' ')[1]?.startsWith(`${prefix}/`))
+    .map((call) => {
+      const [method = '', path = ''] = call.slice().split(' ');
+      return [method, path.slice(prefix.length).replaceAll(/:\w+/g, randomUUID()).replace('*', 'elsewhere')];
+    });
+const sessionCalls = (): [string, string][] =>
+  callsBelow(base).filter(([method, path]) => !withoutSession.includes(`${method} ${path}`));
+const bodyFor = (method: string): object | undefined => (method === 'GET' ? undefined : {});
+
+describe('a session', () => {
+  test('that is none opens no call of the console', async () => {
+    const desk = openDesk(service);
+    for (const [method, path] of sessionCalls())
+      expect({ method, path, status: (await desk.call(method, path, bodyFor(method))).status }).toEqual({
+        method,
+        path,
+        status: 401,
+      });
+  });
+
+  test('of a merchant’s person opens no call of the console, under either name of the cookie', async () => {
+    const shop = await service.newMerchant();
+    await newPerson(service, shop.ownerId, 'dona@padaria.example');
+    const tab = openTab(service);
+    expect((await tab.signIn('dona@padaria.example')).status).toBe(200);
+    const desk = openDesk(service);
+    const [token = ''] = /(?<=session_token=)[^;]+/.exec(tab.cookie()) ?? [];
+    expect(token).not.toBe('');
+    for (const cookie of [tab.cookie(), `vintem-operator=${token}`, `vintem-operator=${token.split('.')[0]}`])
+      for (const [method, path] of sessionCalls())
+        expect(
+          (await desk.call(method, path, bodyFor(method), { cookie, 'x-csrf-token': tab.csrf })).status,
+        ).toBe(401);
+  });
+
+  test('of an operator opens no call of the panel', async () => {
+    const desk = await newOperator(service, 'administrator');
+    const shop = await service.newMerchant();
+    const [, token = ''] = desk.cookie.split('=');
+    const opened: string[] = [];
+    // The others are refused before their bodies are looked at.
+    const bodies: Record<string, object> = {
+      '/email': { email: 'a@b.example' },
+      '/reauthenticate': { password: 'x' },
+    };
+    for (const [method, path] of callsBelow('/panel/api')) {
+      if (path.startsWith('/auth/') || path.startsWith('/invitations/') || path.startsWith('/mailbox'))
+        continue;
+      if (path === '/email/confirm' || path === '/email/cancel' || path === '/openapi.json') continue;
+      for (const cookie of [desk.cookie, `vintem.session_token=${token}`]) {
+        const url = `${service.url}/panel/api${path.replace(/^\/accounts\/[^/]+/, `/accounts/${shop.ownerId}`)}`;
+        const { status } = await fetch(url, {
+          method,
+          headers: {
+            cookie,
+            origin: service.url,
+            'x-csrf-token': desk.csrf,
+            'content-type': 'application/json',
+          },
+          ...(method !== 'GET' && { body: JSON.stringify(bodies[path] ?? {}) }),
+        });
+        if (status !== 401) opened.push(`${method} ${path} ${status}`);
+      }
+    }
+    expect(opened).toEqual([]);
+  });
+
+  test('ends in another network, and stays ended in its own', async () => {
+    const desk = await newOperator(service, 'support', { 'x-forwarded-for': '192.0.2.1' });
+    expect((await desk.call('GET', '/session')).status).toBe(200);
+    expect(
+      (await desk.call('GET', '/session', undefined, { 'x-forwarded-for': '198.51.100.7' })).status,
+    ).toBe(401);
+    expect((await desk.call('GET', '/session')).status).toBe(401);
+  });
+
+  test('ends after half an hour without a call, and twelve hours after it began', async () => {
+    const idle = await newOperator(service, 'support');
+    const old = await newOperator(service, 'support');
+    const age = (desk: Desk, change: string) =>
+      service.database.admin(
+        `UPDATE operator_session SET ${change} WHERE operator_id = (SELECT id FROM operator_person WHERE email = '${desk.email}')`,
+      );
+    await age(idle, `seen_at = seen_at - interval '29 minutes'`);
+    expect((await idle.call('GET', '/session')).status).toBe(200);
+    await age(idle, `seen_at = seen_at - interval '31 minutes'`);
+    expect((await idle.call('GET', '/session')).status).toBe(401);
+    const { endsAt } = (await old.call('GET', '/session')).body;
+    expect(Date.parse(endsAt) - Date.now()).toBeGreaterThan(11.9 * 3600 * 1000);
+    await age(old, `expires_at = expires_at - interval '12 hours'`);
+    expect((await old.call('GET', '/session')).status).toBe(401);
+  });
+
+  test('ends with its sign-out, and a change without the page’s own sign and origin is refused', async () => {
+    const desk = await newOperator(service, 'support');
+    const { cookie } = desk;
+    const foreign = [{ origin: 'https://attacker.example' }, { 'x-csrf-token': 'x' }, { 'x-csrf-token': '' }];
+    for (const headers of foreign)
+      expect((await desk.call('POST', '/sign-out', {}, headers)).body.code).toBe('origin_refused');
+    expect((await desk.call('POST', '/sign-out', {})).status).toBe(200);
+    desk.cookie = cookie;
+    expect((await desk.call('GET', '/session')).status).toBe(401);
+  });
+
+  test('of a suspended operator ends at once, and a changed role counts from the next call on', async () => {
+    const desk = await newOperator(service, 'auditor');
+    expect((await desk.call('GET', '/operators')).status).toBe(200);
+    await grantOperator(shellOf(service), desk.email, 'support');
+    expect((await desk.call('GET', '/operators')).status).toBe(403);
+    await suspendOperator(shellOf(service), desk.email);
+    expect((await desk.call('GET', '/session')).status).toBe(401);
+    await passOperatorCodes(service);
+    expect((await signIn(desk)).status).toBe(401);
+    await grantOperator(shellOf(service), desk.email, 'support');
+    expect((await signIn(desk)).status).toBe(200);
+  });
+});
+
+describe('a role', () => {
+  test('opens the calls whose act the table gives it, and no other', async () => {
+    for (const role of operatorRoles) {
+      const desk = await newOperator(service, role);
+      for (const [route, act] of actOfRoute) {
+        if (route === 'POST /sign-out') continue;
+        const [method = '', path = ''] = route.split(' ');
+        const query = path === '/find' ? '?text=padaria' : '';
+        const url = path.replaceAll(/:\w+/g, randomUUID()) + query;
+        const { status } = await desk.call(
+          method,
+          url,
+          method === 'POST' ? { reason: 'suporte' } : undefined,
+        );
+        expect({ role, route, refused: status === 403 }).toEqual({
+          role,
+          route,
+          refused: !mayAct(role, act as ActName),
+        });
+      }
+    }
+  });
+
+  test('is asked of HEAD as of GET', async () => {
+    const desk = await newOperator(service, 'support');
+    expect((await desk.call('HEAD', '/operators')).status).toBe(403);
+    expect((await desk.call('HEAD', '/worklist')).status).toBe(200);
+  });
+
+  test('of the last administrator is neither taken nor suspended', async () => {
+    const shell = shellOf(service);
+    const kept = await newOperator(service, 'administrator');
+    await service.database.admin(
+      `UPDATE operator_person SET suspended_at = now() WHERE role = 'administrator' AND email <> '${kept.email}'`,
+    );
+    // An administrator who has not accepted the invitation could not sign in.
+    await createOperator(shell, { email: 'nova@vintem.example', name: 'Nova', role: 'administrator' });
+    await expect(grantOperator(shell, kept.email, 'support')).rejects.toThrow('no other administrator');
+    await expect(suspendOperator(shell, kept.email)).rejects.toThrow('no other administrator');
+    const other = await newOperator(service, 'administrator');
+    const both = await Promise.allSettled([
+      suspendOperator(shell, kept.email),
+      grantOperator(shell, other.email, 'support'),
+    ]);
+    expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});
+
+describe('a sign-in', () => {
+  test('needs the password and a code, and says the same whatever is wrong', async () => {
+    const desk = await newOperator(service, 'support');
+    await passOperatorCodes(service);
+    const wrong = [
+      { email: 'ninguem@vintem.example' },
+      { password: 'girafa azul de patins' },
+      { code: '000000' },
+    ];
+    const answers = [];
+    for (const fields of wrong) answers.push(await signIn(desk, fields));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
+    expect(new Set(answers.map(({ body }) => body.code))).toEqual(new Set(['sign_in_failed']));
+    expect(
+      (await desk.call('POST', '/sign-in', { email: desk.email, password: operatorPassword })).status,
+    ).toBe(400);
+    expect((await signIn(desk)).status).toBe(200);
+  });
+
+  test('takes a code once, also from two calls at once', async () => {
+    const desk = await newOperator(service, 'support');
+    await passOperatorCodes(service);
+    const statuses = (await Promise.all([signIn(desk), signIn(desk), signIn(desk)])).map(
+      ({ status }) => status,
+    );
+    expect(statuses.sort()).toEqual([200, 401, 401]);
+  });
+
+  test('looks at no code after five wrong ones, not even at the right one', async () => {
+    const desk = await newOperator(service, 'support');
+    await passOperatorCodes(service);
+    const right = totpOf(desk.appSecret, Date.now());
+    const other = right === '000000' ? '111111' : '000000';
+    for (let tries = 0; tries < 5; tries++) expect((await signIn(desk, { code: other })).status).toBe(401);
+    expect((await signIn(desk)).status).toBe(401);
+    expect((await desk.call('GET', '/session')).status).toBe(200);
+  });
+
+  test('takes hostile fields without an error of its own', async () => {
+    const desk = openDesk(service);
+    for (const fields of [
+      { email: 'a\u0000b@c.example', password: 'x', code: '000000' },
+      { email: 'a@c.example', password: '\ud800', code: '000000' },
+      { email: 'a@c.example', password: 'x'.repeat(5000), code: '000000' },
+      { email: ['a@c.example'], password: 'x', code: 0 },
+    ]) {
+      const { status } = await desk.call('POST', '/sign-in', fields);
+      expect([400, 401]).toContain(status);
+    }
+  });
+});
+
+describe('an invitation', () => {
+  test('is accepted once, with a password that is not easy to guess and a code of the app shown last', async () => {
+    const email = 'convite@vintem.example';
+    const { token } = await createOperator(shellOf(service), { email, name: 'Caio', role: 'risk' });
+    const desk = openDesk(service);
+    expect((await desk.call('POST', '/enrolment/look', { token })).body).toEqual({
+      email,
+      name: 'Caio',
+      role: 'risk',
+    });
+    const early = await desk.call('POST', '/enrolment/accept', {
+      token,
+      password: operatorPassword,
+      code: '123456',
+    });
+    expect(early.body.code).toBe('invitation_invalid');
+    const first = new URL((await desk.call('POST', '/enrolment/app', { token })).body.appUri);
+    const last = new URL((await desk.call('POST', '/enrolment/app', { token })).body.appUri);
+    const codeOf = (uri: URL) => totpOf(uri.searchParams.get('secret') ?? '', Date.now());
+    const accept = (fields: object) =>
+      desk.call('POST', '/enrolment/accept', {
+        token,
+        password: operatorPassword,
+        code: codeOf(last),
+        ...fields,
+      });
+    expect((await accept({ code: codeOf(first) })).body.code).toBe('sign_in_failed');
+    expect((await accept({ password: 'senha12345678' })).body.code).toBe('weak_password');
+    const [one, other] = await Promise.all([accept({}), accept({})]);
+    expect([one.status, other.status].sort()).toEqual([200, 400]);
+    expect((await desk.call('POST', '/enrolment/look', { token })).body.code).toBe('invitation_invalid');
+  });
+
+  test('of a reset takes the password and the app away and ends the sessions', async () => {
+    const desk = await newOperator(service, 'treasury');
+    const { token } = await resetOperator(shellOf(service), desk.email);
+    expect((await desk.call('GET', '/session')).status).toBe(401);
+    await passOperatorCodes(service);
+    expect((await signIn(desk)).status).toBe(401);
+    await acceptInvitation(desk, desk.email, token);
+    expect((await desk.call('GET', '/session')).body.role).toBe('treasury');
+  });
+
+  test('ends after a day and with a suspension', async () => {
+    const shell = shellOf(service);
+    const late = await createOperator(shell, { email: 'tarde@vintem.example', name: 'Tarde', role: 'risk' });
+    const gone = await createOperator(shell, { email: 'fora@vintem.example', name: 'Fora', role: 'risk' });
+    await service.database.admin(
+      `UPDATE operator_person SET invitation_expires_at = invitation_expires_at - interval '24 hours' WHERE email = 'tarde@vintem.example'`,
+    );
+    await suspendOperator(shell, 'fora@vintem.example');
+    for (const { token } of [late, gone]) {
+      const { body } = await openDesk(service).call('POST', '/enrolment/look', { token });
+      expect(body.code).toBe('invitation_invalid');
+    }
+    await expect(
+      createOperator(shell, { email: 'fora@vintem.example', name: 'Fora', role: 'risk' }),
+    ).rejects.toThrow('an operator has the address');
+  });
+});
+
+describe('the console', () => {
+  test('finds a payment by its end-to-end id and tells its story without names; names need a reason, which is kept', async () => {
+    const shop = await service.newMerchant();
+    const id = await shop.paidCharge({ payerName: 'Maria Aparecida', description: 'bolo de cenoura' });
+    const { endToEnd } = (await shop.call('GET', `/payments/${id}`)).body;
+    const desk = await newOperator(service, 'risk');
+    const { found } = (await desk.call('GET', `/find?text=${endToEnd}`)).body;
+    expect(found).toMatchObject([
+      { kind: 'payment', id, ownerId: shop.ownerId, state: 'paid', amountCents: 1000 },
+    ]);
+    const story = await desk.call('GET', `/payments/${id}`);
+    expect(story.body).toMatchObject({
+      id,
+      status: 'paid',
+      endToEnd,
+      refunds: [],
+      disputes: [],
+      incidents: [],
+    });
+    expect(story.body.postings.map(({ available }: { available: number }) => available)).toContain(1000);
+    expect(JSON.stringify(story.body)).not.toMatch(/Maria|cenoura/);
+    expect(story.headers.get('cache-control')).toBe('no-store');
+    const without = await desk.call('POST', `/payments/${id}/personal-data`, { reason: '  ' });
+    expect(without.status).toBe(400);
+    const shown = await desk.call('POST', `/payments/${id}/personal-data`, {
+      reason: 'chamado 4711 do pagador',
+    });
+    expect(shown.body).toMatchObject({ payerName: 'Maria Aparecida', description: 'bolo de cenoura' });
+    const kept = await service.cellOf(shop).sql.run(
+      {
+        name: 'test_audit_of_names',
+        text: `SELECT actor, reason FROM audit WHERE action = 'personal_data.show' AND subject = $1`,
+      },
+      [id],
+    );
+    expect(kept).toEqual([{ actor: desk.email, reason: 'chamado 4711 do pagador' }]);
+  });
+
+  test('shows an account with its balances, and finds it by its id and its name', async () => {
+    const shop = await service.newMerchant();
+    await shop.receive(2_500);
+    const desk = await newOperator(service, 'support');
+    const account = (await desk.call('GET', `/accounts/${shop.ownerId}`)).body;
+    expect(account).toMatchObject({ ownerId: shop.ownerId, name: 'Loja', test: true, openIncidents: 0 });
+    expect(account.operations).toMatchObject([
+      { id: shop.operationId, isDefault: true, availableCents: 2_500 },
+    ]);
+    expect((await desk.call('GET', `/find?text=${shop.ownerId}`)).body.found).toMatchObject([
+      { kind: 'account' },
+    ]);
+    expect((await desk.call('GET', '/find?text=Loj')).body.found.length).toBeGreaterThan(0);
+    expect((await desk.call('GET', '/find?text=100%25')).body.found).toEqual([]);
+    expect((await desk.call('GET', '/find')).status).toBe(400);
+  });
+
+  test('lists an open incident, what freezes first, and shows it with the payment that it is about', async () => {
+    const shop = await service.newMerchant();
+    const { body: charge } = await shop.charge();
+    const { sql, ids } = service.cellOf(shop);
+    const open = (freezes: boolean, openedAt: string): Promise<string> =>
+      sql.tx(async (tx) => {
+        const id = ids.uuid();
+        await tx.run(
+          {
+            name: 'test_open_incident',
+            text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, opened_at, state)
+              VALUES ($1, $2, 'contradiction', $3, $4, 700, $5, $6, $7, $8, 'open')`,
+          },
+          [
+            shop.ownerId,
+            id,
+            charge.id,
+            shop.operationId,
+            `test:${id}`,
+            freezes,
+            JSON.stringify({ payerName: 'Maria', endToEnd: 'E1', report: { name: 'Maria' } }),
+            openedAt,
+          ],
+        );
+        return id;
+      });
+    const older = await open(false, '2026-01-01T00:00:00Z');
+    const frozen = await open(true, '2026-02-01T00:00:00Z');
+    const desk = await newOperator(service, 'treasury');
+    const { items, withdrawalsPausedAt } = (await desk.call('GET', '/worklist')).body;
+    const own = items.filter(({ ownerId }: { ownerId: string }) => ownerId === shop.ownerId);
+    expect(own.map(({ id }: { id: string }) => id)).toEqual([frozen, older]);
+    expect(own[0]).toMatchObject({
+      kind: 'incident',
+      about: 'contradiction',
+      amountCents: 700,
+      freezes: true,
+    });
+    expect(withdrawalsPausedAt).toBe(null);
+    const incident = await desk.call('GET', `/incidents/${frozen}`);
+    expect(incident.body).toMatchObject({
+      ownerId: shop.ownerId,
+      paymentId: charge.id,
+      state: 'open',
+      resolution: null,
+    });
+    expect(incident.body.facts).toEqual([{ name: 'endToEnd', value: 'E1' }]);
+    const story = (await desk.call('GET', `/payments/${charge.id}`)).body;
+    expect(story.incidents.map(({ id }: { id: string }) => id)).toEqual([older, frozen]);
+  });
+
+  test('answers 404 for ids that are not there, and 400 for what is none', async () => {
+    const desk = await newOperator(service, 'support');
+    for (const path of ['/accounts', '/payments', '/incidents']) {
+      expect((await desk.call('GET', `${path}/${randomUUID()}`)).status).toBe(404);
+      expect((await desk.call('GET', `${path}/x`)).status).toBe(400);
+    }
+  });
+});
+
+test('The console opens from the addresses of its list alone, before anything else is looked at', async () => {
+  const listed = await openService({
+    worker: false,
+    env: { TRUSTED_PROXIES: '127.0.0.1', OPERATOR_ADDRESSES: '192.0.2.0/24' },
+  });
+  try {
+    const inside = await newOperator(listed, 'support', { 'x-forwarded-for': '192.0.2.9' });
+    expect((await inside.call('GET', '/session')).status).toBe(200);
+    const outside = { 'x-forwarded-for': '198.51.100.9' };
+    expect((await inside.call('GET', '/session', undefined, outside)).body.code).toBe(
+      'operator_address_refused',
+    );
+    expect((await inside.call('POST', '/sign-in', {}, outside)).body.code).toBe('operator_address_refused');
+    expect((await inside.call('GET', '/session')).status).toBe(200);
+  } finally {
+    await listed.close();
+  }
+});

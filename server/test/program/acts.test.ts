@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { costs } from '../../src/edge/costs.ts';
+import { commands } from '../../src/main/cli/commands.ts';
+import {
+  type Act,
+  type ActName,
+  acts,
+  commandsOfTheMachine,
+  mayAct,
+  operatorRoles,
+} from '../../src/operate/acts.ts';
+
+/** The table of operators' acts against the program: each call and each command has one row, and no row names what is not there. */
+
+const rows: [ActName, Act][] = Object.entries(acts) as [ActName, Act][];
+const base = '/operator/api';
+/** Before the sign-in. */
+const withoutSession = [
+  'POST /sign-in',
+  'POST /enrolment/look',
+  'POST /enrolment/app',
+  'POST /enrolment/accept',
+];
+
+describe('the table of acts', () => {
+  test('has one row for each call of the console that needs a session', () => {
+    const calls = Object.keys(costs)
+      .filter((call) => call.includes(` ${base}/`) && !call.endsWith('/*'))
+      .map((call) => call.replace(base, ''))
+      .filter((call) => !withoutSession.includes(call));
+    expect(rows.flatMap(([, { routes }]) => routes).sort()).toEqual(calls.sort());
+  });
+
+  test('has one row for each command, but those that run the program or its machine', () => {
+    const named = [...rows.flatMap(([, act]) => act.commands), ...commandsOfTheMachine];
+    expect(named.sort()).toEqual(commands.map(({ name }) => name).sort());
+  });
+
+  test('gives no act that needs a second person to one person in the console', () => {
+    const alone = rows.filter(([, act]) => act.secondPersonAboveCents !== null && act.routes.length > 0);
+    expect(alone.map(([name]) => name)).toEqual([]);
+  });
+
+  test('keeps something of every act that changes or shows what is hidden', () => {
+    for (const [name, { audit, routes }] of rows) {
+      const changes = routes.some((route) => !route.startsWith('GET ') && route !== 'POST /sign-out');
+      expect({ name, kept: audit.length > 0 || !changes }).toEqual({ name, kept: true });
+    }
+  });
+
+  test('lets each role do what the specification gives it', () => {
+    const matrix = Object.fromEntries(
+      operatorRoles.map((role) => [role, rows.filter(([name]) => mayAct(role, name)).map(([name]) => name)]),
+    );
+    const all: ActName[] = ['ownSession', 'worklist', 'search', 'accounts', 'payments', 'incidents'];
+    const money: ActName[] = ['keepIncident', 'resolveIncident', 'pauseWithdrawals', 'resumeWithdrawals'];
+    expect(matrix).toEqual({
+      support: [...all, 'pauseWithdrawals', 'lookAtConnections'],
+      risk: [...all, 'personalData', 'placeHold', 'releaseHold', ...money],
+      treasury: [...all, ...money, 'lookAtConnections', 'reconcile', 'dismiss'],
+      administrator: [
+        ...all,
+        'pauseWithdrawals',
+        'resumeWithdrawals',
+        'lostTime',
+        'lookAtConnections',
+        'changeConnections',
+        'createAccounts',
+        'changeConditions',
+        'keysOfMerchants',
+        'peopleOfMerchants',
+        'anonymise',
+        'operators',
+        'changeOperators',
+        'audit',
+      ],
+      auditor: [...all, 'personalData', 'lookAtConnections', 'operators', 'audit'],
+    });
+  });
+});
