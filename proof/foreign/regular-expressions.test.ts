@@ -4,6 +4,7 @@ import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
 import { expect, test } from 'vitest';
 import { printable } from '../../server/src/ground/printable.ts';
+import { documentOfConsole } from '../../server/src/main/console-contract.ts';
 import { panelDocument } from '../../server/src/main/panel-contract.ts';
 
 /**
@@ -96,6 +97,7 @@ test('no pattern of the API documents needs more than linear steps', async () =>
   const documents = {
     'contract/openapi.json': await readFile(new URL('contract/openapi.json', root), 'utf8'),
     'the panel’s document': await panelDocument(),
+    'the console’s document': await documentOfConsole(),
   };
   for (const [name, text] of Object.entries(documents)) found.push(...patternsOf(JSON.parse(text), name));
   const different = new Map(found.map((one) => [one.source, one]));

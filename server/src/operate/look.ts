@@ -26,7 +26,7 @@ import {
   findRefundRows,
 } from './find.sql.ts';
 
-/** What operators look up, on the command line and in the console. Nothing here writes, and no Pix key is shown: keys are sealed. */
+/** Look-ups of operators, on the command line and in the console. Nothing here writes, and no Pix key is shown: keys are sealed. */
 
 /** The directory, and the cells that have the rows of accounts. */
 export interface LookDeps {
