@@ -136,7 +136,7 @@ function SignOut() {
   const queries = useQueryClient();
   const leave = useAction(async () => {
     await ask(() => desk.POST('/sign-out', { body: {} }));
-    // What an operator saw does not stay in the page of the next one.
+    // The next one in this page does not see what this one saw.
     queries.removeQueries({ queryKey: [deskKey] });
     queries.setQueryData(operatorSession.queryKey, null);
   });

@@ -24,7 +24,7 @@ function At({ at }: { at: string }) {
   );
 }
 
-/** What a query has, or that it is on its way, or why it is not there. */
+/** The answer of a query, or that it is on its way, or why it is not there. */
 function Shown<Data>({
   query,
   children,
@@ -437,7 +437,7 @@ interface Step {
   what: ReactNode;
 }
 
-/** What happened to the payment, in the order of its clocks: states, words of the provider, and what comes next. */
+/** The life of the payment in the order of its clocks: states, words of the provider, and what comes next. */
 function History({ story }: { story: Story }) {
   const words = useConsoleWords();
   const panel = useWords();

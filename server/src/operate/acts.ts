@@ -11,7 +11,7 @@ export interface Act {
   roles: readonly OperatorRole[];
   /** Above which amount a second person has to agree, in cents; 0: always; null: never. */
   secondPersonAboveCents: number | null;
-  /** What the audit log keeps of it beside who and when; empty: it changes nothing, and nothing is kept. */
+  /** Fields of its entry in the audit log beside who and when; empty: it changes nothing, and nothing is kept. */
   audit: readonly ('subject' | 'reason' | 'detail')[];
   /** Calls of the console, below `/operator/api`. */
   routes: readonly string[];
@@ -158,7 +158,7 @@ export const acts = {
 
 export type ActName = keyof typeof acts;
 
-/** What runs the program or its machine, and is no person's act on accounts or money. */
+/** Commands that run the program or its machine, and are no person's act on accounts or money. */
 export const commandsOfTheMachine: readonly string[] = [
   'start',
   'api',

@@ -320,7 +320,7 @@ describe('an invitation', () => {
 });
 
 describe('the console', () => {
-  test('finds a payment by its end-to-end id and tells its story without names; names need a reason, which is kept', async () => {
+  test('finds a payment by its end-to-end id and shows its story without names; names need a reason, which is kept', async () => {
     const shop = await service.newMerchant();
     const id = await shop.paidCharge({ payerName: 'Maria Aparecida', description: 'bolo de cenoura' });
     const { endToEnd } = (await shop.call('GET', `/payments/${id}`)).body;

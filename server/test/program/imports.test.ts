@@ -53,8 +53,8 @@ const layers = [
   'edge',
   'api',
   'panel',
-  'console',
   'payer',
+  'console',
   'main',
 ];
 

@@ -1,14 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import { callerNetwork } from '../../edge/caller-address.ts';
 import type { ApiScope } from '../../edge/edge.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { stepOf } from '../../panel/auth/app-codes.ts';
 import type { Attempts } from '../../panel/auth/attempts.ts';
 import { PanelError } from '../../panel/errors.ts';
 import { emailOf } from '../../panel/people/members.ts';
 import { hashPassword, isPassword } from '../../panel/people/password.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql } from '../../ports/sql.ts';
 import { type Credentials, findCredentials, useAppStep } from '../people/operators.sql.ts';
-import { type EnrolDeps, enrol, lookAtInvitation, noteOperator, offerApp } from '../people/operators.ts';
+import { enrol, lookAtInvitation, noteOperator, offerApp } from '../people/operators.ts';
 import { consoleConfig } from '../route.ts';
 import {
   AppSchema,
@@ -24,7 +28,11 @@ import { actsOf, type ConsoleSessions } from './sessions.ts';
 
 const tags = ['Operator'];
 
-interface SignInDeps extends EnrolDeps {
+interface SignInDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  secrets: Pick<Secrets, 'seal' | 'open'>;
   attempts: Attempts;
   sessions: ConsoleSessions;
 }
@@ -163,7 +171,10 @@ function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
 const sessionMs = 12 * 3600 * 1000;
 
 /** The session of the one who calls. */
-export function ownSessionRoutes(api: ApiScope, deps: EnrolDeps & { sessions: ConsoleSessions }): void {
+export function ownSessionRoutes(
+  api: ApiScope,
+  deps: Pick<SignInDeps, 'sql' | 'clock' | 'ids' | 'sessions'>,
+): void {
   api.get(
     '/session',
     {

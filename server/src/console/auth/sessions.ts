@@ -116,7 +116,7 @@ export function consoleSessions({ sql, clock, ids, secrets, site }: SessionDeps)
       const { role } = session;
       if (!isOperatorRole(role)) throw new PanelError('operator_role_denied');
       request.operator = { ...session, role, csrf };
-      // What has no act in the table is not there, whatever a route says.
+      // A route without an act in the table is not there.
       if (act === undefined) throw new PanelError('not_found');
       if (!mayAct(role, act)) throw new PanelError('operator_role_denied');
     },

@@ -49,7 +49,7 @@ export interface Invited {
   expiresAt: number;
 }
 
-/** What an act on operators leaves in the audit log. */
+/** Writes an act on operators to the audit log. */
 export const noteOperator = (
   tx: Queries,
   { ids, clock }: { ids: Ids; clock: Clock },
@@ -137,7 +137,7 @@ async function requireOtherAdministrator(
     throw new OperatorRefused('no other administrator could sign in: create one first');
 }
 
-/** Ends every session, and lets nobody in until a role is granted again. @throws OperatorRefused unknown, suspended, or the last administrator */
+/** Ends every session; the operator stays out until a role is granted again. @throws OperatorRefused unknown, suspended, or the last administrator */
 export const suspendOperator = (operator: Operator, email: string): Promise<OperatorPerson> =>
   changing(operator, email, async (tx, person) => {
     if (person.suspendedAt !== null) throw new OperatorRefused('that operator is suspended already');

@@ -4,7 +4,7 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { paymentIdOf } from '../../money/payment.ts';
 import { type IncidentView, showIncident } from '../../operate/incidents/incident.ts';
-import { accountFacts, find, type LookDeps, storyOf } from '../../operate/look.ts';
+import { accountFacts, find, storyOf } from '../../operate/look.ts';
 import { PanelError } from '../../panel/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -27,7 +27,7 @@ import {
 
 const tags = ['Operator'];
 
-export interface ViewDeps extends Omit<LookDeps, 'sql' | 'cells'> {
+export interface ViewDeps {
   sql: Sql;
   cells: {
     refresh(): Promise<unknown>;

@@ -128,7 +128,7 @@ const item = (known: Pick<Item, 'kind' | 'id' | 'about' | 'since'> & Partial<Ite
   ...known,
 });
 
-/** What freezes first, then what has a deadline, the next one first, then the oldest. */
+/** Frozen withdrawals first, then deadlines, the next one first, then the oldest. */
 function byUrgency(one: Item, other: Item): number {
   if (one.freezes !== other.freezes) return one.freezes ? -1 : 1;
   if ((one.dueAt === null) !== (other.dueAt === null)) return one.dueAt === null ? 1 : -1;
