@@ -137,8 +137,9 @@ function SignOut() {
   const leave = useAction(async () => {
     await ask(() => desk.POST('/sign-out', { body: {} }));
     // The next one in this page does not see what this one saw.
-    queries.removeQueries({ queryKey: [deskKey] });
     queries.setQueryData(operatorSession.queryKey, null);
+    const isOther = ([realm, what]: readonly unknown[]) => realm === deskKey && what !== 'session';
+    queries.removeQueries({ predicate: ({ queryKey }) => isOther(queryKey) });
   });
   return (
     <Button variant="default" loading={leave.busy} onClick={() => leave.run()}>

@@ -15,7 +15,7 @@ const pt = {
   },
   enrol: {
     title: 'Aceitar o convite',
-    lead: (name: string, role: string) => `${name}, você entra no console como ${role}.`,
+    lead: (name: string, role: string) => `${name}, seu papel no console é ${role}.`,
     begin: 'Começar',
     scan: 'Leia o código com o aplicativo autenticador',
     secret: 'Ou digite esta chave no aplicativo',

@@ -1,5 +1,6 @@
 import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
 import { operatorPassword, passOperatorCodes, shellOf } from '@vintem/testkit/console.ts';
+import { hasFocus } from '@vintem/testkit/keyboard.ts';
 import { totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
@@ -57,7 +58,7 @@ test('An invitation leads into the console, with an app and a password, and its 
   const { token } = await createOperator(shellOf(service), { email, name: 'Rita Lima', role: 'risk' });
   await page.goto(operatorInvitationLink(service.url, token));
   await heading('Aceitar o convite').waitFor();
-  await page.getByText('Rita Lima, você entra no console como risco.').waitFor();
+  await page.getByText('Rita Lima, seu papel no console é risco.').waitFor();
   expect(page.url()).toBe(`${service.url}/operator/convite`);
   await inspectBoth('invitation');
   await page.getByRole('button', { name: 'Começar' }).press('Enter');
@@ -71,7 +72,7 @@ test('An invitation leads into the console, with an app and a password, and its 
 test('The worklist shows what freezes withdrawals, and leads to the incident and its payment', async () => {
   const incident = page.getByRole('link', { name: 'Incidente: Cobrança paga de novo' });
   await incident.waitFor();
-  await page.getByText('Congela saques').waitFor();
+  await page.getByText('Congela saques', { exact: true }).waitFor();
   await inspectBoth('worklist');
   await incident.press('Enter');
   await heading('Cobrança paga de novo').waitFor();
@@ -82,7 +83,7 @@ test('The worklist shows what freezes withdrawals, and leads to the incident and
 test('A support case is solved by keyboard: slash, the end-to-end id, the payment', async () => {
   await page.locator('main').focus();
   await page.keyboard.press('/');
-  await until(() => page.getByLabel('Buscar').evaluate('(field) => field === document.activeElement'));
+  await until(() => hasFocus(page.getByRole('textbox', { name: 'Buscar' })));
   await page.keyboard.type(endToEnd);
   await page.keyboard.press('Enter');
   await heading(`Busca por “${endToEnd}”`).waitFor();
