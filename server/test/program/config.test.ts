@@ -56,6 +56,7 @@ describe('settings', () => {
       secret: null,
       secretPrevious: null,
       trustedProxies: [],
+      operatorAddresses: [],
       smtpUrl: null,
       smtpWithoutTls: false,
       mailFrom: null,
