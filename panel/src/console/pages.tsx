@@ -96,7 +96,11 @@ function Items({ items }: { items: Worklist['items'] }) {
             <tr key={`${item.kind} ${item.connection} ${item.id}`}>
               <td className="wide">
                 <ItemName item={item} />
-                {item.freezes && <div className="status bad">{words.worklist.freezes}</div>}
+                {item.freezes && (
+                  <div>
+                    <span className="status bad">{words.worklist.freezes}</span>
+                  </div>
+                )}
               </td>
               <td className="right" data-label={words.worklist.amount}>
                 {item.amountCents === null ? '–' : <Money cents={item.amountCents} />}
@@ -167,7 +171,7 @@ export function FoundPage() {
           found.length === 0 ? (
             <Empty icon="search" title={words.search.none} lead={words.search.noneLead} />
           ) : (
-            <ul className="card moves" style={{ listStyle: 'none', margin: 0 }}>
+            <ul className="card deskfound">
               {found.map((one) => (
                 <li key={`${one.kind} ${one.id}`} className="refund">
                   <div>
