@@ -4,6 +4,7 @@ import { type Answer, openService, type Service } from '@vintem/testkit/service.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
 import { type CostKind, costs, searchUnits } from '../../src/edge/costs.ts';
+import { type ConsoleParts, mountConsole } from '../../src/main/console.ts';
 import { mountPanel, type PanelParts } from '../../src/main/panel.ts';
 import { mountPayer, type PayerParts } from '../../src/main/payer.ts';
 import type { Served } from '../../src/main/served.ts';
@@ -53,10 +54,14 @@ const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true
 
 describe('The cost of every route', () => {
   test('is in the table, and every row of the table is a route of the program', async () => {
-    const parts = { ...service.runtime } as unknown as EdgeParts & PanelParts & PayerParts;
+    const parts = { ...service.runtime } as unknown as EdgeParts &
+      PanelParts &
+      PayerParts &
+      ConsoleParts;
     const app = buildServer(parts);
     mountPanel(app, parts, () => service.runtime as Served);
     mountPayer(app, parts, () => service.runtime as Served);
+    mountConsole(app, parts);
     await app.ready();
     const missing = Object.keys(costs).filter((call) => {
       const [method, url] = call.split(' ') as ['GET', string];
