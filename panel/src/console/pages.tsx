@@ -505,13 +505,13 @@ function Postings({ story }: { story: Story }) {
         <tbody>
           {story.postings.map((one) => (
             <tr key={`${one.postedAt} ${one.seq} ${one.template}`}>
-              <td>
+              <td className="wide">
                 {(panel.detail.lines as Record<string, string>)[one.template] ?? one.template}
                 <div className="soft" style={{ fontSize: 13 }}>
                   <At at={one.postedAt} />
                 </div>
               </td>
-              <td className="right">
+              <td className="right wide">
                 {names
                   .filter((name) => one[name] !== 0)
                   .map((name) => (
