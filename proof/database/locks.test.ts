@@ -4,6 +4,7 @@ import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimUnusedKeys } from '../../server/src/api/keys/keys.sql.ts';
 import { lockMoving } from '../../server/src/api/test-mode/clock.sql.ts';
+import { lockOperators } from '../../server/src/console/people/operators.sql.ts';
 import { becomePublisher } from '../../server/src/events/publish.sql.ts';
 import {
   claimQueues,
@@ -465,6 +466,16 @@ const laws: Record<string, [law: string, Law]> = {
     async ({ sql, account, operation }) => {
       const take = (tx: Transaction) => lockBalances(tx, [{ accountId: account, chainId: operation }]);
       return (await beside(sql, take, take)) === 'waits';
+    },
+  ],
+  'console/people/operators.sql.ts operator_lock': [
+    'of two changes of operators at once, the later one sees the earlier: an administrator is left',
+    async ({ db, sql }) => {
+      await db.admin(
+        `INSERT INTO operator_person (id, email, name, role, created_at) VALUES ($1, 'x@example.com', 'x', 'risk', now()) ON CONFLICT DO NOTHING`,
+        [first],
+      );
+      return (await beside(sql, lockOperators, lockOperators)) === 'waits';
     },
   ],
   'store/rows/lock.sql.ts account_lock_balances': [

@@ -51,6 +51,8 @@ export const leftOut: Readonly<Record<string, string>> = {
   request_log: 'what was asked for in the last thirty days: nothing stands on it',
   panel_session: 'who was signed in then may have signed out since: people sign in again',
   panel_session_access: 'of sessions, which are left out',
+  operator_session:
+    'who was signed in then may have signed out or been suspended since: operators sign in again',
   panel_verification: 'codes and links of minutes, which may have been used since',
 };
 
