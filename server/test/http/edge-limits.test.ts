@@ -54,10 +54,7 @@ const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true
 
 describe('The cost of every route', () => {
   test('is in the table, and every row of the table is a route of the program', async () => {
-    const parts = { ...service.runtime } as unknown as EdgeParts &
-      PanelParts &
-      PayerParts &
-      ConsoleParts;
+    const parts = { ...service.runtime } as unknown as EdgeParts & PanelParts & PayerParts & ConsoleParts;
     const app = buildServer(parts);
     mountPanel(app, parts, () => service.runtime as Served);
     mountPayer(app, parts, () => service.runtime as Served);
