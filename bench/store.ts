@@ -29,7 +29,7 @@ export async function storeTransfers(
   const { accountId, operationId } = of;
   const [toPayments, toJournals] = await Promise.all([connect(url), connect(url)]);
   const { rows } = await toJournals.query<Row>(
-    `SELECT available, reserved, held, receivable, hold_wanted, seq, head FROM balance WHERE account_id = $1 AND operation_id = $2`,
+    `SELECT available, reserved, held, receivable, hold_wanted, card_held, seq, head FROM balance WHERE account_id = $1 AND operation_id = $2`,
     [accountId, operationId],
   );
   const row = rows[0] as Row;
@@ -39,6 +39,7 @@ export async function storeTransfers(
     held: Number(row.held),
     receivable: Number(row.receivable),
     holdWanted: Number(row.hold_wanted),
+    cardHeld: Number(row.card_held),
   };
   let seq = Number(row.seq);
   let head = row.head;
@@ -134,6 +135,7 @@ interface Row {
   held: string;
   receivable: string;
   hold_wanted: string;
+  card_held: string;
   seq: string;
   head: Buffer;
 }

@@ -6,6 +6,7 @@ import {
   defaultBehaviour,
   refusalOfKey,
 } from './behaviour.ts';
+import type { Card } from './cards.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
 import type { LookUps } from './look-ups.ts';
 import {
@@ -37,6 +38,8 @@ export type Bank = {
   /** In order of creation, as the other lists: a page of a list is a slice between two binary searches. */
   chargeList: Charge[];
   payments: Map<string, Payment>;
+  /** Pages of an acquirer, by its own name of each, oldest first. */
+  cards: Map<string, Card>;
   /** Codes that were made by a call, by identifier; where a provider has no such call, none is here. */
   staticCodes: Map<string, StaticCode>;
   /** By the provider's id, in order of opening. */
@@ -247,6 +250,7 @@ export type StatementLine = {
 export type Entry =
   | ['charge', Charge]
   | ['payment', Payment]
+  | ['card', Card]
   | ['static-code', StaticCode]
   | ['dispute', Dispute]
   | ['file', StoredFile]
@@ -294,6 +298,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
   return {
     charges: new Map(),
     chargeList: [],
+    cards: new Map(),
     staticCodes: new Map(),
     disputes: new Map(),
     files: new Map(),
@@ -1097,7 +1102,7 @@ export function requestReport(bank: Bank, world: World, asked: Pick<Report, 'day
 }
 
 /** Sends a webhook only where an address is registered for the key. */
-function report(
+export function report(
   bank: Bank,
   now: number,
   about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns' | 'about'>,
@@ -1182,7 +1187,7 @@ export function setBehaviour(bank: Bank, behaviour: Behaviour): Entry[] {
 }
 
 /** Milliseconds for a new row, never before those of the rows that exist. */
-function moment(bank: Bank, world: World): number {
+export function moment(bank: Bank, world: World): number {
   bank.lastMoment = Math.max(bank.lastMoment, world.now());
   return bank.lastMoment;
 }
@@ -1245,6 +1250,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'payment':
       // Journals of earlier versions have no returns of received Pix.
       bank.payments.set(entry[1].endToEnd, { ...entry[1], returns: entry[1].returns ?? [] });
+      break;
+    case 'card':
+      bank.cards.set(entry[1].ref, entry[1]);
       break;
     case 'static-code':
       bank.staticCodes.set(entry[1].identifier, entry[1]);
@@ -1361,6 +1369,8 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
+  for (const code of bank.staticCodes.values()) yield ['static-code', code];
+  for (const card of bank.cards.values()) yield ['card', card];
   for (const dispute of bank.disputes.values()) yield ['dispute', dispute];
   for (const file of bank.files.values()) yield ['file', file];
   for (const payout of bank.payouts.values()) yield ['payout', payout];

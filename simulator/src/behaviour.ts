@@ -26,6 +26,7 @@ export const choices = {
     'no-code',
   ],
   cancel: ['remove', 'late-cancel', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
+  checkout: ['create', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang'],
   refund: [
     'complete',
     'complete-in-answer',
@@ -60,6 +61,8 @@ export type Behaviour = {
   charge: ChargeBehaviour;
   /** `late-cancel`: a payer is quicker, so that the charge is paid when the cancel is carried out. */
   cancel: CancelBehaviour;
+  /** Of an acquirer's page. */
+  checkout: (typeof choices.checkout)[number];
   refund: RefundBehaviour;
   /** The fate of the answer to a dispute; files that are only stored for it always are. */
   defence: DefenceBehaviour;
@@ -87,6 +90,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   payout: 'complete',
   charge: 'create',
   cancel: 'remove',
+  checkout: 'create',
   refund: 'complete',
   defence: 'take',
   webhook: 'send',

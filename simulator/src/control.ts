@@ -26,6 +26,7 @@ import {
   settleRefund,
 } from './bank.ts';
 import { defaultBehaviour, mergeBehaviour, paymentSystemCodes } from './behaviour.ts';
+import { approvalOf, type Card, type CardAction, type CardFields, cardOf, moveCard } from './cards.ts';
 import type { Desk, Request } from './desk.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
@@ -48,6 +49,8 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
   if (call === 'POST payouts' && id !== undefined)
     return payout(desk, nameIn(desk.bank.payouts, id), action, request.body);
+  if (call === 'POST cards' && id !== undefined)
+    return card(desk, cardOf(desk.bank, plainId(id)), action, request.body);
   if (call === 'POST refunds' && id !== undefined) return refund(desk, plainId(id), action, request.body);
   return unknownCall();
 }
@@ -124,6 +127,56 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   if (answer === 'not-found') return failure(404, `no charge ${txid}`);
   if (answer === 'closed') return failure(409, `the charge is not open: it is paid or removed`);
   return json(200, { ok: true });
+}
+
+const cardActions: ReadonlySet<string> = new Set<CardAction>([
+  'approve',
+  'review',
+  'refuse',
+  'release',
+  'chargeback',
+  'win',
+  'lose',
+  'expire',
+  'refund',
+]);
+
+/** A payer, his bank or time moves a payment by card. */
+function card(desk: Desk, one: Card | undefined, action: string | undefined, body: string): Reply {
+  if (action === undefined || !cardActions.has(action)) return unknownCall();
+  const read = readBody(body, ['brand', 'last4', 'amountCents', 'currency', 'installments', 'reason']);
+  if ('refusal' in read) return read.refusal;
+  const amount = readCents(read.given);
+  if ('refusal' in amount) return amount.refusal;
+  if (one === undefined) return failure(404, 'no page of this payment');
+  const { answer, writes } = moveCard(
+    desk.bank,
+    desk.world,
+    one,
+    action as CardAction,
+    read.given as CardFields,
+  );
+  desk.commit(writes);
+  return answer === 'wrong' ? failure(409, `it cannot ${action} as it stands`) : json(200, cardState(one));
+}
+
+function cardState(one: Card) {
+  const approval = approvalOf(one);
+  return {
+    id: one.id,
+    ref: one.ref,
+    amountCents: one.amountCents,
+    status: approval ? 'paid' : one.status,
+    timesReceived: one.timesReceived,
+    refusals: one.attempts.filter(({ status }) => status === 'failed').length,
+    ...(approval && {
+      paidCents: approval.amountCents,
+      feeCents: approval.feeCents,
+      released: approval.released,
+      refundedCents: approval.refundedCents,
+      ...(approval.dispute && { dispute: approval.dispute }),
+    }),
+  };
 }
 
 /** A payer pays a static code, whatever its paper says. */
@@ -353,6 +406,8 @@ function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Pa
   yield* joined(payouts, (one) => JSON.stringify(payoutState(one)));
   yield '],"disputes":[';
   yield* joined(bank.disputes.values(), (one) => JSON.stringify(one));
+  yield '],"cards":[';
+  yield* joined(bank.cards.values(), (one) => JSON.stringify(cardState(one)));
   const { queries, webhooksSent } = bank.counts;
   yield `],"balanceCents":${bank.balanceCents},"queries":${queries},"webhooksSent":${webhooksSent}}`;
 }

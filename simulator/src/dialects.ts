@@ -2,6 +2,7 @@ import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
 import { itemsPerDelivery } from './outbox.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
+import { stripeApi, stripePosts, unknownStripe } from './stripe-api.ts';
 import type { TermsName } from './terms.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
 import { failure } from './woovi.ts';
@@ -41,6 +42,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     perDelivery: 1,
     terms: 'woovi',
   },
+  /** Cards alone. */
+  stripe: { api: stripeApi, unknown: unknownStripe, posts: () => stripePosts, perDelivery: 1, terms: 'free' },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

@@ -13,9 +13,10 @@ export type Notification = {
   n: number;
   /** The Pix key whose registered address it goes to. */
   key: string;
-  kind: 'payment' | 'payout';
-  /** endToEndId of a received payment, idEnvio of a payout. */
+  kind: 'payment' | 'payout' | 'card';
+  /** endToEndId of a received payment, idEnvio of a payout, the acquirer's name of a page. */
   id: string;
+  /** Of a page, which of its events it is, from 1. */
   returns: number;
   /** Which of them it is about, from 1; absent: the last. */
   about?: number;

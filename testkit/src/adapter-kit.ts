@@ -1022,7 +1022,7 @@ function aboutDefences(bench: Bench): void {
 
 /** Everything that the deliveries so far say and that is believed. */
 async function newsOf({ provider, deliveries }: Bench): Promise<Required<Moves>> {
-  const all: Required<Moves> = { received: [], payouts: [], returned: [], unread: [], costs: [] };
+  const all: Required<Moves> = { received: [], payouts: [], returned: [], named: [], unread: [], costs: [] };
   for (const delivery of [...deliveries]) {
     const content = await provider.parseWebhook(delivery);
     if (!content.authentic) throw new Error(content.reason);

@@ -10,6 +10,7 @@ export const capabilities: Capabilities = {
   payouts: true,
   queryPayoutByOwnId: true,
   cancelsCharges: true,
+  cards: false,
   staticCodes: 'local',
   canListCharges: true,
   canListPayouts: true,

@@ -161,24 +161,24 @@ const selectJournals: Statement = {
   text: `SELECT account_id AS "accountId", chain_id AS "chainId", seq, template, subject, event, reference, available, reserved,
       held, receivable, clearing, fee_revenue AS "feeRevenue", provider_cost AS "providerCost", suspense, adjustments,
       available_after AS "availableAfter", reserved_after AS "reservedAfter", held_after AS "heldAfter",
-      receivable_after AS "receivableAfter", effective_at AS "effectiveAt", posted_at AS "postedAt", command, version, previous, hash,
+      card_held AS "cardHeld", receivable_after AS "receivableAfter", card_held_after AS "cardHeldAfter", effective_at AS "effectiveAt", posted_at AS "postedAt", command, version, previous, hash,
       connection
     FROM journal WHERE account_id = ANY ($1::uuid[]) ORDER BY account_id, chain_id, seq`,
 };
 
 type StoredJournal = Omit<Journal, 'lines' | 'after'> &
   Journal['lines'] &
-  Record<'availableAfter' | 'reservedAfter' | 'heldAfter' | 'receivableAfter', number>;
+  Record<'availableAfter' | 'reservedAfter' | 'heldAfter' | 'receivableAfter' | 'cardHeldAfter', number>;
 
 const selectBalances: Statement = {
   name: 'test_balances',
-  text: `SELECT account_id AS "accountId", operation_id AS "chainId", available, reserved, held, receivable, seq, head
+  text: `SELECT account_id AS "accountId", operation_id AS "chainId", available, reserved, held, receivable, card_held AS "cardHeld", seq, head
     FROM balance WHERE account_id = ANY ($1::uuid[])`,
 };
 
 type StoredBalance = Pick<
   BalanceRow,
-  'accountId' | 'chainId' | 'available' | 'reserved' | 'held' | 'receivable' | 'seq' | 'head'
+  'accountId' | 'chainId' | 'available' | 'reserved' | 'held' | 'receivable' | 'cardHeld' | 'seq' | 'head'
 >;
 
 /** The operations of one test database: makes them, and adds up what tills have written. */
@@ -225,7 +225,10 @@ export function booksOf(db: TestDatabase) {
     const journals = await db.sql.run<StoredJournal>(selectJournals, [accounts]);
     const balances = await db.sql.run<StoredBalance>(selectBalances, [accounts]);
     const sums = new Map<string, Omit<StoredBalance, 'accountId' | 'chainId'>>();
-    const empty = { available: 0, reserved: 0, held: 0, receivable: 0, seq: 0, head: chainStart };
+    const empty = {
+      ...{ available: 0, reserved: 0, held: 0, receivable: 0, cardHeld: 0 },
+      ...{ seq: 0, head: chainStart },
+    };
     for (const row of journals) {
       const key = row.accountId + row.chainId;
       const before = sums.get(key) ?? empty;
@@ -239,21 +242,24 @@ export function booksOf(db: TestDatabase) {
         providerCost,
         suspense,
         adjustments,
+        cardHeld,
       } = row;
       const own = { available, reserved, held, receivable };
-      const lines = { ...own, clearing, feeRevenue, providerCost, suspense, adjustments };
+      const lines = { ...own, clearing, feeRevenue, providerCost, suspense, adjustments, cardHeld };
       expect(Object.values(lines).reduce((sum, line) => sum + line, 0)).toBe(0);
       const after = {
         available: before.available + available,
         reserved: before.reserved + reserved,
         held: before.held + held,
         receivable: before.receivable - receivable,
+        cardHeld: before.cardHeld + cardHeld,
       };
       expect({
         available: row.availableAfter,
         reserved: row.reservedAfter,
         held: row.heldAfter,
         receivable: row.receivableAfter,
+        cardHeld: row.cardHeldAfter,
       }).toEqual(after);
       expect(row.seq).toBe(before.seq + 1);
       expect(row.previous.equals(before.head)).toBe(true);

@@ -46,12 +46,13 @@ const byAnyOf =
 
 /** A key that may see one kind of payment alone is a filter too. */
 const paymentSearch: Searches = (query, permissions) =>
-  byAnyOf(['status', 'kind', 'metadata'], ['requestKey', 'endToEnd'])(query, permissions) ||
+  byAnyOf(['status', 'kind', 'paymentMethod', 'metadata'], ['requestKey', 'endToEnd'])(query, permissions) ||
   !permissions.has('read');
 
 /** Calls that API and panel have in common, below `/api/v1/public` and `/panel/api/accounts/:account`. */
 const shared: Readonly<Record<string, Cost>> = {
   'POST /pix/charges': change('charges'),
+  'POST /card/checkouts': change('charges'),
   'POST /payments/:id/cancel': change('charges'),
   'POST /payment-links': change('charges'),
   'GET /payment-links': rows,

@@ -81,6 +81,7 @@ export async function applyNews(
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   await askForUnread(deps, ownersOf, provider, news.unread ?? []);
+  await askForNamed(ownersOf, provider, news.named ?? []);
   const { named, lines } = await withReturned(deps, provider, news, untilMs);
   for (const pix of named.received) of(pix.txid).received.push(pix);
   for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
@@ -250,6 +251,17 @@ async function askForUnread(
       );
     }
   }
+}
+
+/** Payments that a delivery names and says nothing of by itself. @throws Error one could not be queried: the delivery is kept, and applied later */
+async function askForNamed(ownersOf: OwnersOf, provider: Provider, names: readonly string[]): Promise<void> {
+  const ids = [...new Set(names.flatMap((name) => paymentIdOf(name) ?? []))];
+  if (ids.length === 0) return;
+  const owners = await ownersOf(
+    provider.connection,
+    ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+  );
+  for (const { cell, owner } of owners) await confirm(cell, provider, [owner]);
 }
 
 /**

@@ -113,11 +113,12 @@ function followedOn(intent: Intent, { kind, input, row, heard }: Case, now: numb
   return after.state === 'ready' ? { ...after, connection: heard.connection ?? after.connection } : after;
 }
 
-const followedAs = ({ name: kind }: AnyKind, { status, createdAt, expiresAt = null }: Sent) => ({
+const followedAs = ({ name: kind }: AnyKind, { status, createdAt, expiresAt = null, card = null }: Sent) => ({
   kind,
   status,
   createdAt,
   expiresAt,
+  releaseAt: card?.releaseAt ?? null,
 });
 
 /** The incidents that are wanted, also where they were opened before. */

@@ -2,6 +2,7 @@ import type { Caller } from '../ground/caller.ts';
 import type { ErrorCode } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Permission } from '../ground/permissions.ts';
+import type { CardPayment } from '../money/card.ts';
 import type { AttemptResult, Intent, SentKind } from '../money/intent.ts';
 import type { PaymentReason, PaymentStatus } from '../money/payment.ts';
 import type { OpenedIncident } from '../money/state.ts';
@@ -100,6 +101,8 @@ export interface Sent {
   fingerprint: Buffer;
   createdAt: number;
   expiresAt?: number | null;
+  /** Of a card payment. */
+  card?: Pick<CardPayment, 'releaseAt'> | null;
 }
 
 export interface SendSettings {
@@ -109,6 +112,8 @@ export interface SendSettings {
   chargeWaitMs: number;
   /** The life that is asked of the provider for a charge. */
   chargeExpirySeconds: number;
+  /** The public page of a charge: acquirers send the payer back to it. */
+  pageOf(accountNumber: number, paymentId: string): string;
 }
 
 // ---------------------------------------------------------------------------------------------------------------- accept

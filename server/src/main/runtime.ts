@@ -94,6 +94,8 @@ export interface Settings {
   chargeWaitMs: number;
   /** The life that is asked of the provider for a charge. */
   chargeExpirySeconds: number;
+  /** The public page of a charge. */
+  pageOf(accountNumber: number, paymentId: string): string;
   /** How long a payment that a provider took may be missing in its lists. */
   listLagMs: number;
 }
@@ -134,6 +136,7 @@ export async function openRuntime(
       settings.certificate && validityOf(settings.certificate).untilMs,
     );
   const cells = createCells<Runtime>(sql);
+  const pages = createPageAddresses(await keepPageKey(ground, installation.pageKey), config.checkoutUrl);
   const home: Runtime = {
     ...ground,
     cells,
@@ -141,7 +144,7 @@ export async function openRuntime(
     measures,
     traces,
     identity: installation.identity,
-    pages: createPageAddresses(await keepPageKey(ground, installation.pageKey), config.checkoutUrl),
+    pages,
     providers: connections.providers,
     connections,
     isInUse: useOf(ground),
@@ -151,6 +154,7 @@ export async function openRuntime(
       chargeWaitMs: 6_000,
       chargeExpirySeconds: config.chargeExpirySeconds,
       listLagMs: config.listLagSeconds * 1_000,
+      pageOf: (accountNumber, id) => pages.of('charge', accountNumber, id),
     },
     draining,
     simulatorUrl: config.simulatorUrl,

@@ -7,6 +7,7 @@ import fastify, {
 } from 'fastify';
 import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
+import { checkoutRoutes } from '../api/checkouts/routes.ts';
 import { disputeRoutes } from '../api/disputes/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
 import { type KeyPeppers, keyring } from '../api/keys/keys.ts';
@@ -281,6 +282,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     basePath,
     (api) => {
       chargeRoutes(api, cellOf);
+      checkoutRoutes(api, cellOf);
       refundRoutes(api, cellOf);
       staticCodeRoutes(api, cellOf);
       linkRoutes(api, cellOf);

@@ -2,9 +2,9 @@
  * The one ledger rule: what a movement does to an operation's columns and which lines it writes, or why it may not.
  * Plain arithmetic on integer cents; the till, the state-space search and every test call this same function.
  *
- * A positive line is a credit, a negative one a debit, and every journal sums to zero. `available`, `reserved` and `held` are what we owe the
- * merchant, `receivable` what the merchant owes us (so its line is negative when the debt grows); `clearing` is what the
- * provider's account holds for this merchant, `suspense` what has no owner yet. There is no movement between two
+ * A positive line is a credit, a negative one a debit, and every journal sums to zero. `available`, `reserved`, `held` and `cardHeld` are what we owe
+ * the merchant, `cardHeld` of card payments that the acquirer has not released; `receivable` is what the merchant owes us (so its line is negative
+ * when the debt grows); `clearing` is what the provider's account holds for this merchant, `suspense` what has no owner yet. There is no movement between two
  * operations: "another operation never covers a shortfall" holds because it cannot be said.
  *
  * Money that would raise `available` first pays the receivable, then fills what holds still want, and the rest becomes available.
@@ -17,6 +17,8 @@ export interface Balance {
   receivable: number;
   /** The amount that holds still want beyond `held`. */
   holdWanted: number;
+  /** Approved card payments that the acquirer has not released. No hold and no withdrawal reaches it. */
+  cardHeld: number;
 }
 
 export const accounts = [
@@ -29,6 +31,7 @@ export const accounts = [
   'providerCost',
   'suspense',
   'adjustments',
+  'cardHeld',
 ] as const;
 
 export type Lines = Record<(typeof accounts)[number], number>;
@@ -86,6 +89,10 @@ export type Movement =
    * account (or, negative, left it). Both on the installation's own chain.
    */
   | { kind: 'providerCost' | 'ownMoney'; amountCents: number }
+  /** The acquirer approved a card payment and owes it, less its own cost, until it releases it. */
+  | { kind: 'cardApprove'; amountCents: number; costCents: number }
+  /** The acquirer released it: from now on it is the merchant's, less the account's fee. `costCents`: of the acquirer, beyond what is booked. */
+  | { kind: 'cardRelease'; amountCents: number; feeCents: number; costCents: number }
   /** The installation takes over so much of the operation's debt. */
   | { kind: 'waiveDebt'; amountCents: number };
 
@@ -97,6 +104,7 @@ export const emptyBalance: Readonly<Balance> = {
   held: 0,
   receivable: 0,
   holdWanted: 0,
+  cardHeld: 0,
 };
 
 /** @throws RangeError when the movement is not made of positive safe integers: a mistake of ours, never of a caller */
@@ -268,6 +276,26 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.adjustments = amount;
       return posted(before, lines);
     }
+    case 'cardApprove': {
+      const amount = cents(movement.amountCents);
+      const cost = cents(movement.costCents, 0);
+      if (cost >= amount) throw new RangeError(`a cost of ${cost} on ${amount}`);
+      lines.clearing = cost - amount;
+      lines.providerCost = -cost;
+      lines.cardHeld = amount;
+      return posted(before, lines);
+    }
+    case 'cardRelease': {
+      const amount = cents(movement.amountCents);
+      const fee = cents(movement.feeCents, 0);
+      if (fee > amount) throw new RangeError(`a fee of ${fee} on ${amount}`);
+      if (amount > before.cardHeld) throw new RangeError(`a release of ${amount} of ${before.cardHeld}`);
+      lines.cardHeld = -amount;
+      lines.feeRevenue = fee;
+      lines.clearing = cents(movement.costCents, -amount);
+      lines.providerCost = -movement.costCents;
+      return raised(before, lines, amount - fee);
+    }
     case 'waiveDebt': {
       const amount = cents(movement.amountCents);
       if (amount > before.receivable) throw new RangeError(`${amount} of a debt of ${before.receivable}`);
@@ -300,6 +328,7 @@ function posted(before: Readonly<Balance>, lines: Lines): { lines: Lines; balanc
       held: before.held + lines.held,
       receivable: before.receivable - lines.receivable,
       holdWanted: before.holdWanted,
+      cardHeld: before.cardHeld + lines.cardHeld,
     },
   };
 }
@@ -314,6 +343,7 @@ const noLines = (): Lines => ({
   providerCost: 0,
   suspense: 0,
   adjustments: 0,
+  cardHeld: 0,
 });
 
 function cents(amount: number, least = 1): number {

@@ -2,7 +2,7 @@ import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.t
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
 /** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | 'refund' | 'cancel';
+export type SentKind = PaymentKind | 'refund' | 'cancel' | 'checkout';
 
 /**
  * The open work for a payment at its provider. The row is written with the payment and deleted with its terminal
@@ -123,23 +123,15 @@ const deadlineOffsets = [5 * second, 61 * second, 10 * minute, hour, day, 3 * da
  *
  * @param jitter 0 to 1: up to a fifth of the wait is added, never taken off, so that no query comes before five seconds
  */
-export function nextQueryAt(
-  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
-  newsAt: number,
-  now: number,
-  jitter: number,
-): number {
+export function nextQueryAt(payment: Followed, newsAt: number, now: number, jitter: number): number {
   const at = nominalQueryAt(payment, newsAt, now);
   return at + Math.floor(Math.max(at - Math.max(now, newsAt), 0) * 0.2 * jitter);
 }
 
-function nominalQueryAt(
-  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
-  newsAt: number,
-  now: number,
-): number {
+function nominalQueryAt(payment: Followed, newsAt: number, now: number): number {
   const elapsed = now - newsAt;
-  if (payment.kind === 'deposit' && payment.status === 'pending') {
+  if (payment.kind === 'checkout' && payment.status === 'paid') return releaseQueryAt(payment.releaseAt, now);
+  if (waitsForPayer(payment)) {
     const deadline = payment.expiresAt ?? Number.POSITIVE_INFINITY;
     if (now >= deadline) {
       const late = deadlineOffsets.find((offset) => offset > now - deadline);
@@ -153,6 +145,32 @@ function nominalQueryAt(
   if (offset !== undefined) return newsAt + offset;
   return now + (elapsed < day ? 30 * minute : elapsed < 7 * day ? hour : 6 * hour);
 }
+
+/** What a schedule of queries depends on. */
+export interface Followed {
+  kind: SentKind;
+  status: PaymentStatus;
+  expiresAt: number | null;
+  /** Of an approved card payment: when its acquirer says that it will release; null: it has not said. */
+  releaseAt?: number | null;
+}
+
+const waitsForPayer = ({ kind, status }: Pick<Followed, 'kind' | 'status'>): boolean =>
+  (kind === 'deposit' || kind === 'checkout') && status === 'pending';
+
+/**
+ * A card payment that its acquirer has approved and not released: once a day, for what is taken back or moved, at the moment that the acquirer named, and
+ * hourly from then on. The date is the acquirer's plan and releases nothing.
+ */
+function releaseQueryAt(releaseAt: number | null = null, now: number): number {
+  if (releaseAt === null) return now + day;
+  return releaseAt > now ? Math.min(now + day, releaseAt + minute) : now + hour;
+}
+
+/** How long after its moment a release may be late: banks close for holidays that no acquirer names. */
+const releaseLateMs = 5 * day;
+/** Where the acquirer names no moment: the longest that a card payment in Brazil is held is 30 days and the weekend behind them. */
+const releaseMostMs = 40 * day;
 
 /**
  * How long to wait after a failed query, in milliseconds: 5 s doubled per failure, jittered downwards by at most half, at most 30 min, so
@@ -283,11 +301,14 @@ export const failedQuery = ({
  * counts from its creation.
  */
 export function isOverdue(
-  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
-  { undecidedSince, answeredAt }: Intent,
+  payment: Followed & { createdAt: number },
+  { undecidedSince, answeredAt }: Pick<Intent, 'undecidedSince' | 'answeredAt'>,
 ): boolean {
   if (undecidedSince === null || answeredAt === null) return false;
-  const waits = payment.kind === 'deposit' && payment.status === 'pending';
+  const { releaseAt = null } = payment;
+  if (payment.kind === 'checkout' && payment.status === 'paid')
+    return answeredAt > (releaseAt === null ? undecidedSince + releaseMostMs : releaseAt + releaseLateMs);
+  const waits = waitsForPayer(payment);
   const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
   return answeredAt - from > undecidedAfterMs;
 }
@@ -295,7 +316,7 @@ export function isOverdue(
 export function afterEnding(
   intent: Intent,
   ending: AttemptResult,
-  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
+  payment: Followed,
   now: number,
   jitter: number,
 ): Intent {

@@ -22,8 +22,9 @@ const vector: Omit<Journal, 'hash' | 'pix'> = {
     providerCost: -3,
     suspense: 9_007_199_254_740_991,
     adjustments: -9_007_199_254_740_991,
+    cardHeld: 11,
   },
-  after: { available: 1, reserved: 4_294_967_296, held: 3, receivable: 4_294_967_295 },
+  after: { available: 1, reserved: 4_294_967_296, held: 3, receivable: 4_294_967_295, cardHeld: 5 },
   effectiveAt: 1_795_200_000_123,
   postedAt: 1_795_200_000_456,
   command: '0193a000-0000-7000-8000-0000000000c3',
@@ -54,7 +55,9 @@ function independently(journal: Omit<Journal, 'hash' | 'pix'>): string {
     text(journal.reference),
     ...[lines.available, lines.reserved, lines.held, lines.receivable, lines.clearing].map(int64),
     ...[lines.feeRevenue, lines.providerCost, lines.suspense, lines.adjustments].map(int64),
+    ...(journal.version < 3 ? [] : [int64(lines.cardHeld)]),
     ...[after.available, after.reserved, after.held, after.receivable].map(int64),
+    ...(journal.version < 3 ? [] : [int64(after.cardHeld)]),
     int64(journal.effectiveAt),
     int64(journal.postedAt),
     uuid(journal.command),
@@ -65,14 +68,18 @@ function independently(journal: Omit<Journal, 'hash' | 'pix'>): string {
 }
 
 describe('the canonical form', () => {
-  it('of the test vector has the hash that is written down', () => {
-    expect(hashOf(vector).toString('hex')).toBe(
+  it('of the test vector has the hash that is written down, in each version', () => {
+    expect(hashOf({ ...vector, version: 2 }).toString('hex')).toBe(
       '387cea91899fdb30041c12dc2a500ab005424986d772b8e13a528bdf3bfc8ebc',
+    );
+    expect(hashOf(vector).toString('hex')).toBe(
+      '912d97c70c32f8cb4ba33dbeef86004bd3acb99236e4494186058cc4c1124e96',
     );
   });
 
   it('is what its description says', () => {
     expect(hashOf(vector).toString('hex')).toBe(independently(vector));
+    expect(hashOf({ ...vector, version: 2 }).toString('hex')).toBe(independently({ ...vector, version: 2 }));
     expect(hashOf({ ...vector, connection: null }).toString('hex')).toBe(
       independently({ ...vector, connection: null }),
     );
@@ -100,7 +107,7 @@ describe('the canonical form', () => {
       `the line of ${account}`,
       { lines: { ...vector.lines, [account]: vector.lines[account] === 1 ? 2 : 1 } },
     ]),
-    ...(['available', 'reserved', 'held', 'receivable'] as const).map(
+    ...(['available', 'reserved', 'held', 'receivable', 'cardHeld'] as const).map(
       (column): [string, Partial<Journal>] => [
         `${column} after`,
         { after: { ...vector.after, [column]: vector.after[column] + 1 } },

@@ -19,7 +19,7 @@ export interface Journal {
   event: EventKind;
   reference: string;
   lines: Lines;
-  after: { available: number; reserved: number; held: number; receivable: number };
+  after: { available: number; reserved: number; held: number; receivable: number; cardHeld: number };
   effectiveAt: number;
   postedAt: number;
   /** The token of the command that posted it. */
@@ -56,11 +56,17 @@ export const eventKinds = {
   /** Of a connection, on the installation's chain: costs of the provider, and money of the company itself. */
   providerCost: 14,
   ownMoney: 15,
+  /** Of a card payment: the acquirer's approval, and its release. */
+  cardApprove: 16,
+  cardRelease: 17,
 } as const;
 
 export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];
 
-export const canonicalVersion = 2;
+export const canonicalVersion = 3;
+
+/** The lines of version 2. */
+const withoutCards = accounts.filter((account) => account !== 'cardHeld');
 
 /** The head of an empty chain. */
 export const chainStart: Buffer = Buffer.alloc(32);
@@ -68,17 +74,19 @@ export const chainStart: Buffer = Buffer.alloc(32);
 /**
  * The hash of a journal: SHA-256 over its canonical form.
  *
- * Canonical form, version 2, all integers big-endian: version (1 byte) · account id, chain id (16 bytes each) · seq (8) ·
- * template (length 2, UTF-8) · subject (16) · event (2) · reference (length 2, UTF-8) · the nine lines in the order of
- * `accounts` (8 each, two's complement) · available, reserved, held, receivable after (8 each) · effective at, posted at
+ * Canonical form, version 3, all integers big-endian: version (1 byte) · account id, chain id (16 bytes each) · seq (8) ·
+ * template (length 2, UTF-8) · subject (16) · event (2) · reference (length 2, UTF-8) · the ten lines in the order of
+ * `accounts` (8 each, two's complement) · available, reserved, held, receivable, card held after (8 each) · effective at, posted at
  * (8 each, ms) · command (16) · connection of the clearing line (length 2, UTF-8; empty: there is none) · hash of the journal
- * before (32).
+ * before (32). Version 2, from before there were card payments, has no line and no column for them.
  */
 export function hashOf(journal: Omit<Journal, 'hash' | 'pix'>): Buffer {
   const template = Buffer.from(journal.template);
   const reference = Buffer.from(journal.reference);
   const connection = Buffer.from(journal.connection ?? '');
-  const form = Buffer.allocUnsafe(233 + template.length + reference.length + connection.length);
+  const hasCards = journal.version >= 3;
+  const fixed = hasCards ? 249 : 233;
+  const form = Buffer.allocUnsafe(fixed + template.length + reference.length + connection.length);
   let at = form.writeUInt8(journal.version, 0);
   at = writeUuid(form, journal.accountId, at);
   at = writeUuid(form, journal.chainId, at);
@@ -87,11 +95,13 @@ export function hashOf(journal: Omit<Journal, 'hash' | 'pix'>): Buffer {
   at = writeUuid(form, journal.subject, at);
   at = form.writeUInt16BE(journal.event, at);
   at = writeText(form, reference, at);
-  for (const account of accounts) at = writeInteger(form, journal.lines[account], at);
+  for (const account of hasCards ? accounts : withoutCards)
+    at = writeInteger(form, journal.lines[account], at);
   at = writeInteger(form, journal.after.available, at);
   at = writeInteger(form, journal.after.reserved, at);
   at = writeInteger(form, journal.after.held, at);
   at = writeInteger(form, journal.after.receivable, at);
+  if (hasCards) at = writeInteger(form, journal.after.cardHeld, at);
   at = writeInteger(form, journal.effectiveAt, at);
   at = writeInteger(form, journal.postedAt, at);
   at = writeUuid(form, journal.command, at);
@@ -107,7 +117,7 @@ function writeUuid(form: Buffer, uuid: string, at: number): number {
   return at + form.write(uuid.replaceAll('-', ''), at, 16, 'hex');
 }
 
-/** A safe integer in eight bytes; `writeBigInt64BE` would cost a BigInt for each of seventeen numbers. */
+/** A safe integer in eight bytes; `writeBigInt64BE` would cost a BigInt for each of nineteen numbers. */
 function writeInteger(form: Buffer, value: number, at: number): number {
   form.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
   return form.writeUInt32BE(value >>> 0, at + 4);

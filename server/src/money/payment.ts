@@ -1,4 +1,5 @@
 import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
+import type { CardPayment } from './card.ts';
 import type { FiscalDocument } from './fiscal-documents.ts';
 import type { Metadata } from './metadata.ts';
 
@@ -107,6 +108,8 @@ export interface Payment {
   staticCodeId: string | null;
   /** The payment link that it was made by; null: by none. */
   paymentLinkId: string | null;
+  /** The page and the card of a payment by card; null: it is none. */
+  card: CardPayment | null;
   /** Over which it is sent and followed; null: older than this field, so the account's first one. */
   connection: string | null;
 }
@@ -129,7 +132,7 @@ type Begun = Pick<
   | 'command'
   | 'connection'
 > &
-  Partial<Pick<Payment, 'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId'>>;
+  Partial<Pick<Payment, 'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId' | 'card'>>;
 
 /** A payment in its first state; nothing is known from the provider yet. */
 export const newPayment = (
@@ -143,6 +146,7 @@ export const newPayment = (
   staticCodeId: begun.staticCodeId ?? null,
   paymentLinkId: begun.paymentLinkId ?? null,
   fiscalDocuments: begun.fiscalDocuments ?? null,
+  card: begun.card ?? null,
   receiver: null,
   status,
   createdAt: now,

@@ -141,6 +141,8 @@ export type PaymentEventType =
   | 'charge.expired'
   | 'charge.failed'
   | 'charge.unexpected_payment'
+  | 'charge.card_refused'
+  | 'charge.card_available'
   | 'transfer.created'
   | 'transfer.completed'
   | 'transfer.cancelled'
@@ -557,15 +559,21 @@ function suspendPix(step: Step, kind: IncidentKind, endToEnd: string, amountCent
   return { ...suspended, postings };
 }
 
-const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [], returns: [] });
+export const quiet = (payment: Payment): Step => ({
+  payment,
+  postings: [],
+  events: [],
+  incidents: [],
+  returns: [],
+});
 
 /** A deleted operation is invisible, so its payments write no events. */
 const silently = (step: Step): Step => ({ ...step, events: [] });
 
-function enter(
+export function enter(
   payment: Payment,
   status: PaymentStatus,
-  facts: Facts,
+  facts: Pick<Facts, 'now' | 'cause' | 'operationDeleted'>,
   news: Partial<Payment>,
   ...events: PaymentEventType[]
 ): Step {
@@ -591,4 +599,5 @@ export function firstWord(payment: Payment, cause: Cause): PaymentEventType[] {
 }
 
 /** Strictly increasing per payment, whatever the clock does: receivers order snapshots by it. */
-const touched = (payment: Payment, facts: Facts): number => Math.max(facts.now, payment.updatedAt + 1);
+export const touched = (payment: Payment, facts: Pick<Facts, 'now'>): number =>
+  Math.max(facts.now, payment.updatedAt + 1);

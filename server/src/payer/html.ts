@@ -137,6 +137,8 @@ const bannerOf = (mark: Mark, title: string, text: string): string =>
 
 /** The addresses that a charge's page leads to; paths of this host. */
 export interface ChargeLinks {
+  /** The acquirer's page of a payment by card. */
+  card: string;
   /** The proof of what its receipt is worth today. */
   proof: string;
   /** The link that it was made by; null: none. */
@@ -151,9 +153,10 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
   const say = words[language];
   const state = chargeStateOf(payment);
   const price = priceOf(payment.amountCents);
-  const [title, text] = say.states[state];
+  const [title, text] = payment.byCard && state === 'pending' ? say.byCard : say.states[state];
   const renews = to.link !== null && mayRenew(payment, frame.now);
   const showsCode = state === 'pending' && payment.copyPaste !== null && !renews;
+  const takesCard = state === 'pending' && payment.cardUrl !== null;
   const settled = payment.status === 'paid';
   const facts = rowsOf([
     [say.amount, price],
@@ -165,15 +168,19 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
     payment.successUrl === null
       ? ''
       : `<a class="button" href="${escaped(payment.successUrl)}" rel="noreferrer">${say.backToShop}</a>`;
-  const links = settled
-    ? `<p class="acts">${back}<a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${to.proof}">${say.verify}</a></p>`
+  const toCard = takesCard
+    ? `<p class="acts"><a class="button" href="${to.card}" rel="noreferrer">${say.payByCard}</a></p>`
     : '';
+  const links =
+    settled && !payment.byCard
+      ? `<p class="acts">${back}<a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${to.proof}">${say.verify}</a></p>`
+      : '';
   const newCode = renews
     ? `<form method="post" action="${to.link}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey: to.formKey, replaces: payment.id })}<button class="button">${say.newCode}</button></form>`
     : '';
   return documentOf(frame, {
     title: `${price} · ${payment.name}`,
-    summary: `${state === 'pending' ? say.pay : title}: ${price}, ${payment.name}`,
+    summary: `${state === 'pending' && !payment.byCard ? say.pay : title}: ${price}, ${payment.name}`,
     seller: payment,
     version: versionOf(payment),
     say: showsCode ? '' : `${title}. ${text}`,
@@ -184,6 +191,7 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
           ? ''
           : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
         facts +
+        toCard +
         links +
         newCode,
   });

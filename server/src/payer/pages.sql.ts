@@ -34,6 +34,9 @@ export interface PublicPayment extends ShownSeller {
   returnedCents: number;
   /** A dispute of its Pix is under way. */
   contested: boolean;
+  byCard: boolean;
+  /** The acquirer's page; null: there is none, or it is no payment by card. */
+  cardUrl: string | null;
   /** The link that it was made by. */
   paymentLinkId: string | null;
   /** Where the merchant's link sends a payer who has paid. */
@@ -48,7 +51,8 @@ const contested = `CASE WHEN p.disputed THEN EXISTS (SELECT FROM dispute d
 const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_amount_cents AS "netAmountCents",
       p.fee_cents AS "feeCents", p.description, p.copy_paste AS "copyPaste", p.expires_at AS "expiresAt", p.paid_at AS "paidAt",
       p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
-      p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents", p.payment_link_id AS "paymentLinkId"`;
+      p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents", p.payment_link_id AS "paymentLinkId",
+      p.card IS NOT NULL AS "byCard", p.card ->> 'url' AS "cardUrl"`;
 
 const ofPayment: Statement = {
   name: 'page_payment',

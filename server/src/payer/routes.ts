@@ -258,10 +258,17 @@ export function payerRoutes(
         const payment = await findPublicPayment(sql, subject);
         if (payment && subject.kind === 'receipt')
           return html(reply, frame, receiptProofPage(payment, frame));
-        if (payment?.kind !== 'deposit' || subject.kind !== 'charge') throw refuse('route_not_found');
+        if (payment?.kind !== 'deposit') throw refuse('route_not_found');
         const { accountNumber, id } = subject;
+        if (subject.kind === 'checkout') {
+          const { cardUrl, status } = payment;
+          const toAcquirer = status === 'pending' && cardUrl !== null;
+          return reply.redirect(toAcquirer ? cardUrl : pathOf('charge', accountNumber, id), 303);
+        }
+        if (subject.kind !== 'charge') throw refuse('route_not_found');
         const { paymentLinkId } = payment;
         const to = {
+          card: pathOf('checkout', accountNumber, id),
           proof: pathOf('receipt', accountNumber, id),
           link: paymentLinkId === null ? null : pathOf('link', accountNumber, paymentLinkId),
           formKey: cell.ids.uuid(),
@@ -322,7 +329,7 @@ export function payerRoutes(
 
       pay.get('/:token/receipt.pdf', async (request, reply) => {
         const { payment, subject, cell } = await chargeOf(request);
-        if (payment.status !== 'paid') throw refuse('route_not_found');
+        if (payment.status !== 'paid' || payment.byCard) throw refuse('route_not_found');
         const language = languageFor(request);
         const proof = deps.pages.of('receipt', subject.accountNumber, subject.id);
         const letterhead = await findLetterhead(cell.sql, payment.accountId);

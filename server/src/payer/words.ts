@@ -37,6 +37,8 @@ interface Words {
   received: string;
   refund: string;
   newCode: string;
+  payByCard: string;
+  byCard: readonly [title: string, text: string];
   backToShop: string;
   name: string;
   optional: string;
@@ -91,6 +93,11 @@ export const words: Readonly<Record<Language, Words>> = {
     sent: 'Pix enviado',
     received: 'Pix recebido',
     refund: 'Reembolso de Pix',
+    payByCard: 'Pagar com cartão',
+    byCard: [
+      'Pague com cartão',
+      'Você digita os dados do cartão na página da adquirente. Esta página avisa quando ela confirmar o pagamento.',
+    ],
     newCode: 'Gerar novo código',
     backToShop: 'Voltar ao site',
     name: 'Seu nome',
@@ -191,6 +198,11 @@ export const words: Readonly<Record<Language, Words>> = {
     sent: 'Pix sent',
     received: 'Pix received',
     refund: 'Pix refund',
+    payByCard: 'Pay by card',
+    byCard: [
+      'Pay by card',
+      'You type the card on the page of the acquirer. This page shows when the acquirer has confirmed the payment.',
+    ],
     newCode: 'Get a new code',
     backToShop: 'Back to the site',
     name: 'Your name',

@@ -46,6 +46,12 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     ...(provider.createStaticCode && {
       createStaticCode: timed('create_static_code', provider.createStaticCode),
     }),
+    ...(provider.cards && {
+      cards: {
+        create: timed('create_checkout', provider.cards.create),
+        query: timed('query_checkout', provider.cards.query),
+      },
+    }),
     sendPayout: timed('send_payout', provider.sendPayout),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),

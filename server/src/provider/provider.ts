@@ -1,3 +1,5 @@
+import type { CardPages } from './cards.ts';
+
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
  * decide nothing about money and keep no state but connections and tokens. All amounts are integer cents, all
@@ -80,6 +82,8 @@ export interface Provider {
    * this. It moves no money, but the directory counts each look-up (`ReceiverOutcome`).
    */
   lookUpReceiver?(pixKey: string): Promise<ReceiverOutcome>;
+  /** Only where `capabilities.cards`. */
+  readonly cards?: CardPages;
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
@@ -99,6 +103,8 @@ export interface Capabilities {
   queryPayoutByOwnId: boolean;
   /** `cancelCharge`. */
   cancelsCharges: boolean;
+  /** Payments by card (`cards`). */
+  cards: boolean;
   /** How `createStaticCode` makes static codes; null: there are none. */
   staticCodes: 'local' | 'provider' | null;
   /** One listing may answer for many charges. */
@@ -411,6 +417,8 @@ export interface Moves {
   payouts: PayoutReport[];
   /** Returns of Pix that the delivery names by their end-to-end ids alone. */
   returned?: ReturnOf[];
+  /** Ids of ours that it names and says nothing of by itself: each is queried. */
+  named?: string[];
   /** The parts that cannot be read. */
   unread?: UnreadItem[];
   /** The provider's costs of these. */

@@ -46,6 +46,7 @@ export const balances = describeRows<BalanceRow>({
     held: cents.changes,
     receivable: cents.changes,
     holdWanted: cents.changes,
+    cardHeld: cents.changes,
     frozen: boolean.changes,
     seq: bigint.changes,
     head: bytea.changes,
@@ -134,6 +135,7 @@ interface JournalRow extends Omit<Journal, 'lines' | 'after'>, Lines {
   reservedAfter: number;
   heldAfter: number;
   receivableAfter: number;
+  cardHeldAfter: number;
 }
 
 export const journals = describeRows<JournalRow>({
@@ -170,6 +172,8 @@ export const journals = describeRows<JournalRow>({
     hash: bytea,
     connection: text.orNull,
     pix: text.orNull,
+    cardHeld: cents,
+    cardHeldAfter: cents,
   },
 });
 
@@ -181,6 +185,7 @@ const journalRow = ({ lines, after, ...journal }: Journal): JournalRow => ({
   reservedAfter: after.reserved,
   heldAfter: after.held,
   receivableAfter: after.receivable,
+  cardHeldAfter: after.cardHeld,
 });
 
 export const insertJournals = (tx: Queries, posted: readonly Journal[]): Promise<unknown> =>

@@ -719,6 +719,7 @@ describe('what is said of a payout', () => {
       callTimeoutMs,
       sendTimeoutMs: callTimeoutMs,
       statement: { lists: true, dayReports: { utcOffsetMs: -3 * 3_600_000 } },
+      cards: false,
       staticCodes: 'local',
     });
     expect(providerWith({ limits: simulatorLimits }).capabilities.maxParallelSends).toBeNull();

@@ -13,6 +13,9 @@ export const SummarySchema = Type.Object(
     cardFeeCents: Cents('Fixed part of the card fee', { minimum: 0 }),
     minimumCardCents: Cents('0: card payments are off', { minimum: 0 }),
     maximumCardCents: Cents('0: card payments are off', { minimum: 0 }),
+    cardHeldCents: Cents('Card payments that the acquirer has not released; not in the balance', {
+      minimum: 0,
+    }),
     minimumDepositCents: Cents('Smallest charge', { minimum: 0 }),
     maximumDepositCents: Cents('Largest charge', { minimum: 0 }),
     minimumWithdrawalCents: Cents('Smallest transfer', { minimum: 0 }),
@@ -40,6 +43,7 @@ export const SummarySchema = Type.Object(
         cardFeeCents: 0,
         minimumCardCents: 0,
         maximumCardCents: 0,
+        cardHeldCents: 0,
         minimumDepositCents: 200,
         maximumDepositCents: 200000,
         minimumWithdrawalCents: 1000,

@@ -183,12 +183,14 @@ export interface JournalSums {
   reserved: number;
   held: number;
   receivable: number;
+  cardHeld: number;
 }
 
 const sumJournals: Statement = {
   name: 'operation_sum_journals',
   text: `SELECT count(*) AS journals, coalesce(sum(available), 0) AS available, coalesce(sum(reserved), 0) AS reserved,
-      coalesce(sum(held), 0) AS held, -coalesce(sum(receivable), 0) AS receivable
+      coalesce(sum(held), 0) AS held, -coalesce(sum(receivable), 0) AS receivable,
+      coalesce(sum(card_held), 0) AS "cardHeld"
     FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4`,
 };
 

@@ -248,7 +248,8 @@ export async function deleteOperation(deps: OperationsDeps, holder: KeyHolder, i
     if (obstacles.diverged) throw refuse('ledger_divergence');
     if (balance.available !== 0 || balance.receivable !== 0) throw refuse('operation_has_balance');
     if (balance.held !== 0 || balance.holdWanted !== 0) throw refuse('operation_on_hold');
-    if (balance.reserved !== 0 || obstacles.unfinished) throw refuse('operation_has_unfinished_payments');
+    if (balance.reserved !== 0 || balance.cardHeld !== 0 || obstacles.unfinished)
+      throw refuse('operation_has_unfinished_payments');
     // Every terminal state came from the provider, since no other cause exists, except what a restore brought back.
     if (obstacles.unconfirmed) throw refuse('balance_not_confirmed');
 
@@ -319,14 +320,22 @@ export const viewOfOperation = (operation: OperationRow): Static<typeof Operatio
 /** Journals per statement: some tens of milliseconds. */
 const journalsPerPage = 20_000;
 
-const noJournals: JournalSums = { journals: 0, available: 0, reserved: 0, held: 0, receivable: 0 };
+const noJournals: JournalSums = {
+  journals: 0,
+  available: 0,
+  reserved: 0,
+  held: 0,
+  receivable: 0,
+  cardHeld: 0,
+};
 
-const sumsAt = ({ seq, available, reserved, held, receivable }: ChainState): JournalSums => ({
+const sumsAt = ({ seq, available, reserved, held, receivable, cardHeld }: ChainState): JournalSums => ({
   journals: seq,
   available,
   reserved,
   held,
   receivable: -receivable,
+  cardHeld,
 });
 
 async function sumUpTo(sql: Sql, accountId: string, id: string, upTo: number): Promise<JournalSums> {
@@ -345,6 +354,7 @@ const addSums = (a: JournalSums, b: JournalSums): JournalSums => ({
   reserved: a.reserved + b.reserved,
   held: a.held + b.held,
   receivable: a.receivable + b.receivable,
+  cardHeld: a.cardHeld + b.cardHeld,
 });
 
 /** Every column is the sum of its lines, no journal is missing, and the head is the last one's hash. */
@@ -354,5 +364,6 @@ const agrees = (balance: LockedBalance, sums: JournalSums, lastHash: Buffer | un
   balance.reserved === sums.reserved &&
   balance.held === sums.held &&
   balance.receivable === sums.receivable &&
+  balance.cardHeld === sums.cardHeld &&
   lastHash !== undefined &&
   balance.head.equals(lastHash);

@@ -30,6 +30,10 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'charge.failed': 'O provedor recusou ou removeu uma cobrança.',
   'charge.unexpected_payment':
     'Uma cobrança foi paga pela segunda vez, com outro valor ou depois de ter falhado; o dinheiro aguarda análise.',
+  'charge.card_refused':
+    'Uma tentativa de pagar uma cobrança com cartão foi recusada; `card` diz por quê e quantas ainda restam.',
+  'charge.card_available':
+    'A adquirente liberou um pagamento com cartão; o valor menos a tarifa está no saldo.',
   'transfer.created': 'O provedor registrou uma transferência.',
   'transfer.completed': 'Uma transferência chegou ao recebedor.',
   'transfer.cancelled': 'Uma transferência foi recusada ou cancelada; o valor inteiro voltou ao saldo.',

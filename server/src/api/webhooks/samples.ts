@@ -3,6 +3,7 @@ import { type DisputeView, viewOfDispute } from '../../kinds/dispute/view.ts';
 import { viewOfLink } from '../../kinds/link/link.ts';
 import { refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
+import { newCard } from '../../money/card.ts';
 import type { Dispute, DisputeEventType } from '../../money/dispute.ts';
 import { newPayment, type Payment, type PaymentStatus } from '../../money/payment.ts';
 import { newRefund, type Refund, type RefundStatus } from '../../money/refund.ts';
@@ -44,6 +45,36 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
         'paid',
         at,
       );
+    case 'charge.card_refused':
+      return ofPayment(
+        {
+          ...charge(operationId, at),
+          card: {
+            ...newCard(60),
+            status: 'refused',
+            brand: 'visa',
+            refusal: 'insufficient_funds',
+            refusals: 1,
+          },
+        },
+        'pending',
+        'pending',
+        at,
+      );
+    case 'charge.card_available': {
+      const paid = { ...newCard(60), status: 'paid', brand: 'visa', last4: '4242' } as const;
+      return ofPayment(
+        {
+          ...charge(operationId, at),
+          ...settled(at),
+          paidAt: at - 30 * 86_400_000,
+          card: { ...paid, approval: 'pi_1', settlement: 'available', releaseAt: at },
+        },
+        'paid',
+        'paid',
+        at,
+      );
+    }
     case 'transfer.created':
       return ofPayment(transfer(operationId, at), 'unknown', 'pending', at);
     case 'transfer.completed':

@@ -5,7 +5,7 @@ import type { Sent } from '../kind.ts';
  * That a merchant asked to cancel a charge. It is open as long as its charge is, and ends with it in one commit (`end.ts`): its result
  * stands in the charge.
  */
-export interface ChargeCancel extends Omit<Sent, 'expiresAt'> {
+export interface ChargeCancel extends Omit<Sent, 'expiresAt' | 'card'> {
   /** The charge. */
   paymentId: string;
   /** `completed`: the charge has ended, whichever way. */

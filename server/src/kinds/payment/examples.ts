@@ -44,6 +44,21 @@ export const chargeExamples = {
   failed: { ...charge, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
 };
 
+const checkout = {
+  ...charge,
+  amountCents: 12500,
+  feeCents: 499,
+  paymentMethod: 'card',
+  expectedNetAmountCents: 12001,
+  card: null,
+};
+
+export const checkoutExamples = {
+  pending: { ...checkout, checkoutUrl: 'https://pay.example.com/pay/AWb1x9Q' },
+  unknown: { ...checkout, status: 'unknown', expiresAt: null },
+  failed: { ...checkout, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
+};
+
 export const cancelExamples = {
   cancelled: {
     ...charge,

@@ -24,7 +24,7 @@ export const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.st
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
   p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
   p.request_key AS "requestKey", p.metadata, p.fiscal_documents AS "fiscalDocuments",
-  p.refunded_cents AS "refundedCents", p.static_code_id AS "staticCodeId", p.payment_link_id AS "paymentLinkId"`;
+  p.refunded_cents AS "refundedCents", p.static_code_id AS "staticCodeId", p.payment_link_id AS "paymentLinkId", p.card`;
 
 /** A subquery that gives a value is looked up by its key for each row. EXISTS may be planned as a hash of everything that is open. */
 const selectMany: Statement = {
@@ -104,10 +104,11 @@ const selectFiltered: Statement = {
   text: `SELECT ${shownColumns}
     FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
     WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) AND ($11::text IS NULL OR p.metadata ->> $11 = $12)
+      AND ($13::text IS NULL OR (p.card IS NOT NULL) = ($13 = 'card'))
     ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
 };
 
-/** Those of the first `scanned` payments of the stretch that have one of the kinds and states, and the pair. */
+/** Those of the first `scanned` payments of the stretch that have one of the kinds and states, the pair and the method. */
 export const findFilteredPage = (
   sql: Queries,
   scope: Scope,
@@ -116,6 +117,7 @@ export const findFilteredPage = (
     kinds: readonly string[];
     statuses: readonly string[];
     pair: { name: string; value: string } | null;
+    method: 'pix' | 'card' | null;
   },
   scanned: number,
   limit: number,
@@ -128,6 +130,7 @@ export const findFilteredPage = (
     limit,
     filter.pair?.name ?? null,
     filter.pair?.value ?? null,
+    filter.method,
   ]);
 
 const selectPlace: Statement = {

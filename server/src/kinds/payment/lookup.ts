@@ -93,6 +93,7 @@ export async function listPayments(
   const fits = (payment: ShownPayment): boolean =>
     kinds.includes(payment.kind) &&
     (query.status === undefined || query.status.includes(payment.status)) &&
+    (query.paymentMethod === undefined || (query.paymentMethod === 'card') === (payment.card !== null)) &&
     (query.endToEnd === undefined || payment.endToEnd === query.endToEnd) &&
     (query.requestKey === undefined || payment.requestKey === query.requestKey) &&
     (pair === null || payment.metadata?.[pair.name] === pair.value) &&
@@ -108,8 +109,7 @@ export async function listPayments(
   const now = deps.clock.now();
   const below = query.cursor === undefined ? null : placeOf(deps.cursorKey, list, query.cursor, now);
 
-  // Nothing but Pix exists yet, and every Pix payment says so.
-  if (kinds.length === 0 || query.paymentMethod === 'card') return { payments: [], nextCursor: null };
+  if (kinds.length === 0) return { payments: [], nextCursor: null };
   if (query.requestKey !== undefined) {
     const account = { id: caller.accountId, number: caller.accountNumber };
     const payment = await findPayment(
@@ -127,13 +127,14 @@ export async function listPayments(
   const { limit = 100 } = query;
   const within: Stretch = { from, to, below };
   const cursorAt = (place: Place): string => cursorOf(deps.cursorKey, list, place, now);
-  const filtered = kinds.length < 2 || query.status !== undefined || pair !== null;
+  const { paymentMethod: method = null } = query;
+  const filtered = kinds.length < 2 || query.status !== undefined || pair !== null || method !== null;
   const payments = filtered
     ? await findFilteredPage(
         deps.sql,
         caller,
         within,
-        { kinds, statuses: query.status ?? paymentStatuses, pair },
+        { kinds, statuses: query.status ?? paymentStatuses, pair, method },
         scannedAtMost,
         limit + 1,
       )

@@ -3,14 +3,24 @@ import { Cents, NullableTime, OneOf, Text, Time, Uuid } from '../../ground/schem
 import { FiscalDocumentsShown } from '../../money/fiscal-documents.ts';
 import { MetadataShown } from '../../money/metadata.ts';
 import { paymentKinds, paymentStatuses, reasonCodes } from '../../money/payment.ts';
+import { type CardBrand, cardBrands } from '../../provider/cards.ts';
+
+interface ShownCard {
+  status: 'processing' | 'paid' | 'refused';
+  brand: CardBrand;
+  last4: string | null;
+  installments: 1;
+  refusedReason: string | null;
+  attemptsLeft: number | null;
+}
 
 /** Closed on purpose: the interface allows no other properties here. */
-const Card = Type.Unsafe<null>({
+const Card = Type.Unsafe<ShownCard | null>({
   type: ['object', 'null'],
   description: 'Card details',
   properties: {
     status: { type: 'string', enum: ['processing', 'paid', 'refused'] },
-    brand: { type: 'string', enum: ['visa', 'mastercard', 'elo', 'amex', 'hipercard', 'other'] },
+    brand: { type: 'string', enum: cardBrands },
     last4: { type: ['string', 'null'], pattern: '^[0-9]{4}$' },
     installments: { type: 'integer', const: 1 },
     refusedReason: { type: ['string', 'null'], maxLength: 300 },
@@ -78,8 +88,10 @@ export const PaymentSchema = Type.Object(
     refundedCents: Type.Optional(
       Cents('What refunds have given back of a paid charge; left out while nothing was', { minimum: 1 }),
     ),
-    paidAt: Type.Optional(Time("Instant of the payer's Pix")),
-    checkoutUrl: Type.Optional(Type.String({ format: 'uri', description: 'Hosted checkout, card only' })),
+    paidAt: Type.Optional(Time("Instant of the payer's Pix, or of the approval of the card")),
+    checkoutUrl: Type.Optional(
+      Type.String({ format: 'uri', description: 'Hosted checkout, card only, while pending; not in lists' }),
+    ),
     releaseAt: Type.Optional(Time('Release time reported by the settler')),
     cardSettlementStatus: Type.Optional(OneOf(['held', 'available'], 'Card only')),
     card: Type.Optional(Card),

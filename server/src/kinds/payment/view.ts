@@ -1,7 +1,9 @@
 import type { Static } from 'typebox';
 import type { Language } from '../../ground/errors.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
+import { attemptsMost, type CardPayment } from '../../money/card.ts';
 import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
+import type { CardRefusal } from '../../provider/cards.ts';
 import { qrPngDataUrl } from '../../provider/qr.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import type { PaymentSchema } from './schema.ts';
@@ -102,6 +104,7 @@ export type ShownPayment = Pick<
   | 'refundedCents'
   | 'staticCodeId'
   | 'paymentLinkId'
+  | 'card'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -116,7 +119,7 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
     operationId: payment.operationId,
     feeCents: payment.feeCents,
     settledAt: payment.settledAt === null ? null : isoOf(payment.settledAt),
-    paymentMethod: 'pix',
+    paymentMethod: payment.card === null ? 'pix' : 'card',
     expiresAt: payment.expiresAt === null ? null : isoOf(payment.expiresAt),
   };
   if (payment.endToEnd !== null) view.endToEnd = payment.endToEnd;
@@ -131,12 +134,66 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   }
   if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
   if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
+  if (payment.card !== null) Object.assign(view, cardView(payment, payment.card, language));
   if (payment.metadata !== null) view.metadata = payment.metadata;
   if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
   if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
   if (payment.fiscalDocuments !== null) view.fiscalDocuments = [...payment.fiscalDocuments];
   return view;
 }
+
+/** The members that only a payment by card has. The card is null before the first attempt. */
+function cardView(
+  { amountCents, feeCents }: Pick<Payment, 'amountCents' | 'feeCents'>,
+  card: CardPayment,
+  language: Language,
+): Pick<PaymentView, 'expectedNetAmountCents' | 'releaseAt' | 'cardSettlementStatus' | 'card'> {
+  const { settlement, releaseAt, status, brand, last4, refusal, refusals } = card;
+  return {
+    expectedNetAmountCents: amountCents - feeCents,
+    ...(settlement !== null && { cardSettlementStatus: settlement }),
+    ...(releaseAt !== null && { releaseAt: isoOf(releaseAt) }),
+    card:
+      status === null
+        ? null
+        : {
+            status,
+            brand: brand ?? 'other',
+            last4,
+            installments: 1,
+            refusedReason: status === 'refused' && refusal !== null ? cardRefusals[refusal][language] : null,
+            attemptsLeft: status === 'paid' ? null : Math.max(0, attemptsMost - refusals),
+          },
+  };
+}
+
+const cardRefusals: Record<CardRefusal, Record<Language, string>> = {
+  insufficient_funds: {
+    en: 'The card has not enough limit or balance.',
+    'pt-BR': 'O cartão não tem limite ou saldo suficiente.',
+  },
+  expired_card: { en: 'The card has expired.', 'pt-BR': 'O cartão está vencido.' },
+  incorrect_data: {
+    en: 'The data of the card is not right.',
+    'pt-BR': 'Os dados do cartão não estão corretos.',
+  },
+  not_authenticated: {
+    en: 'The bank asked the payer to confirm the payment, and it was not confirmed.',
+    'pt-BR': 'O banco pediu que o pagador confirmasse o pagamento, e ele não foi confirmado.',
+  },
+  lost_or_stolen: {
+    en: 'The bank that issued the card has blocked it.',
+    'pt-BR': 'O banco emissor bloqueou o cartão.',
+  },
+  refused_by_issuer: {
+    en: 'The bank that issued the card refused the payment.',
+    'pt-BR': 'O banco emissor do cartão recusou o pagamento.',
+  },
+  refused_as_risk: {
+    en: 'The payment was refused after a check for fraud.',
+    'pt-BR': 'O pagamento foi recusado na análise de fraude.',
+  },
+};
 
 /**
  * A payment as its creation, a repeat and `GET /payments/{id}` show it: with the request key that made it, the address of a charge's public page and,
@@ -153,6 +210,8 @@ export async function viewWithCode(
   // A payment of a static code had no payer who waits at a page.
   if (payment.kind === 'deposit' && payment.staticCodeId === null)
     view.payerUrl = pages.of('charge', accountNumberOf(payment.id), payment.id);
+  if (payment.status === 'pending' && payment.card?.url)
+    view.checkoutUrl = pages.of('checkout', accountNumberOf(payment.id), payment.id);
   if (payment.status === 'pending' && payment.copyPaste !== null) {
     view.copyPaste = payment.copyPaste;
     view.qrCodeBase64 = await qrPngDataUrl(payment.copyPaste);

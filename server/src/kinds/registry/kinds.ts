@@ -1,6 +1,7 @@
 import type { SentKind } from '../../money/intent.ts';
 import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
+import { checkout } from '../checkout/checkout.ts';
 import type { AnyKind } from '../kind.ts';
 import { refund } from '../refund/refund.ts';
 import { transfer } from '../transfer/transfer.ts';
@@ -11,6 +12,7 @@ const kinds: Readonly<Record<SentKind, AnyKind>> = {
   transfer,
   refund,
   cancel,
+  checkout,
 };
 
 export const kindOf = (name: SentKind): AnyKind => kinds[name];

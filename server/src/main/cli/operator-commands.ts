@@ -52,7 +52,7 @@ export const operatorCommands: Command[] = [
   {
     name: 'account set',
     usage:
-      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N] [--refund-fees kept|returned]',
+      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N] [--refund-fees kept|returned] [--card-connection N|none] [--card-fee-cents N] [--card-fee-bps N] [--minimum-card-cents N] [--maximum-card-cents N]',
     about: "changes an account's conditions, for new payments",
     options: {
       enabled: { type: 'string' },
@@ -66,6 +66,11 @@ export const operatorCommands: Command[] = [
       'minimum-withdrawal-cents': { type: 'string' },
       'maximum-withdrawal-cents': { type: 'string' },
       'refund-fees': { type: 'string' },
+      'card-connection': { type: 'string' },
+      'card-fee-cents': { type: 'string' },
+      'card-fee-bps': { type: 'string' },
+      'minimum-card-cents': { type: 'string' },
+      'maximum-card-cents': { type: 'string' },
     },
     operands: ['OWNER_ID'],
     run: async (edge, { values, operands }) => {
@@ -639,13 +644,17 @@ export async function identityOf({ sql }: Context): Promise<Buffer> {
 }
 
 function changeOf(values: CommandInput['values']): ConditionChange {
-  const change: Record<string, number | boolean | string> = {};
+  const change: Record<string, number | boolean | string | null> = {};
   for (const [option, value] of Object.entries(values)) {
     if (typeof value !== 'string') continue;
     if (option === 'refund-fees') {
       const rule = refundFees.find((one) => one === value);
       if (!rule) throw new UsageFault(`--refund-fees takes ${refundFees.join(' or ')}`);
       change.refundFees = rule;
+      continue;
+    }
+    if (option === 'card-connection') {
+      change.cardConnection = value === 'none' ? null : value;
       continue;
     }
     const name = option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

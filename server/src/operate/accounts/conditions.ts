@@ -1,3 +1,5 @@
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { isAcquirer } from '../../provider/registry/adapters.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { audits, installationId } from '../../store/rows/audit.sql.ts';
 import { type Conditions, conditions, updateConditions } from '../../store/rows/conditions.sql.ts';
@@ -16,6 +18,10 @@ const bounds: Readonly<Record<string, readonly [least: number, most: number]>> =
   maximumDepositCents: [200, 200_000],
   minimumWithdrawalCents: [1_000, 1_000_000],
   maximumWithdrawalCents: [1_000, 1_000_000],
+  cardFeeCents: [0, 1_000_000],
+  cardFeeBps: [0, 10_000],
+  minimumCardCents: [100, 1_000_000],
+  maximumCardCents: [100, 1_000_000],
 };
 
 /**
@@ -48,6 +54,9 @@ export async function setConditions(
       throw new OperatorRefused('the smallest deposit would be above the largest');
     if (after.minimumWithdrawalCents > after.maximumWithdrawalCents)
       throw new OperatorRefused('the smallest withdrawal would be above the largest');
+    if (after.minimumCardCents > after.maximumCardCents)
+      throw new OperatorRefused('the smallest card payment would be above the largest');
+    if (change.cardConnection) await requireAcquirer(tx, change.cardConnection, account?.test === true);
     const audit = {
       accountId,
       id: operator.ids.uuid(),
@@ -64,4 +73,20 @@ export async function setConditions(
     ]);
     return after;
   });
+}
+
+const acquirer: Statement = {
+  name: 'conditions_card_connection',
+  text: "SELECT test, adapter FROM connection WHERE id = $1 AND state = 'active'",
+};
+
+/** @throws OperatorRefused it is none, takes no cards, or is of the other kind of money */
+async function requireAcquirer(tx: Queries, connection: string, test: boolean): Promise<void> {
+  const [found] = await tx.run<{ test: boolean; adapter: string | null }>(acquirer, [connection]);
+  if (!found) throw new OperatorRefused(`there is no connection ${connection}`);
+  if (!isAcquirer(found.adapter)) throw new OperatorRefused(`${connection} takes no cards`);
+  if (found.test !== test)
+    throw new OperatorRefused(
+      `${connection} is ${found.test ? 'a test' : 'a live'} connection, the account is not`,
+    );
 }

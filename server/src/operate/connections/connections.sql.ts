@@ -21,7 +21,7 @@ export interface ConnectionRow {
   heldSince: number | null;
   heldReason: string | null;
   createdAt: number | null;
-  /** Accounts that are bound to it. */
+  /** Accounts that are bound to it, for Pix or for cards. */
   accounts: number;
   /** Accounts that have it in their list for charges. */
   routed: number;
@@ -30,7 +30,7 @@ export interface ConnectionRow {
 const columns = `c.id AS name, c.adapter, c.mode, c.test, c.simulated, c.url, c.credentials,
   c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.identity,
   c.held_since AS "heldSince", c.held_reason AS "heldReason", c.created_at AS "createdAt",
-  (SELECT count(*) FROM account a WHERE a.connection = c.id) AS accounts,
+  (SELECT count(*) FROM account a WHERE c.id IN (a.connection, a.card_connection)) AS accounts,
   (SELECT count(*) FROM account a WHERE c.id = ANY (a.charge_fallback)) AS routed`;
 
 const list: Statement = { name: 'connections', text: `SELECT ${columns} FROM connection c ORDER BY c.id` };

@@ -86,6 +86,8 @@ export function simulatorCredentials(
     clientSecret,
     pixKey: `${name}@simulator.example`,
     appKey: clientId,
+    secretKey: `sk_test_${Buffer.from(`${clientId}:${clientSecret}`).toString('base64url')}`,
+    webhookSecret: `whsec_${clientSecret}`,
     // Where one text stands for both, it is the user and password of Basic authentication.
     appId: Buffer.from(`${clientId}:${clientSecret}`).toString('base64'),
   };

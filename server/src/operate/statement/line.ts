@@ -112,6 +112,9 @@ const cancelled: Shown = { main: 'transfer_cancelled', fee: 'transfer_fee_cancel
 /** Null: the movement leaves the balance as it is. */
 const shownAs: Record<Movement['kind'], Shown | null> = {
   credit: charge,
+  // A card payment stands where its acquirer releases it: until then it is in no balance.
+  cardRelease: charge,
+  cardApprove: null,
   creditFromSuspense: charge,
   creditBesidePayment: { main: 'unexpected_payment', fee: 'charge_fee' },
   reserve: { ...transfer, feeOfPayment: true },

@@ -72,6 +72,7 @@ export interface Chain {
   held: number;
   receivable: number;
   holdWanted: number;
+  cardHeld: number;
   seq: number;
   head: Buffer;
   deletedAt: number | null;
@@ -121,6 +122,9 @@ export interface StoredOperation {
   held: number;
   receivable: number;
   holdWanted: number;
+  cardHeld: number;
+  /** Of card payments that are paid and not released. */
+  heldCardCents: number;
   frozen: boolean;
   openHoldCents: number;
   /** Of transfers and refunds that are `unknown` or `pending`. */
@@ -155,6 +159,8 @@ export interface StoredPayment {
   codeIsOurs: boolean;
   /** It has no payment link, or one of its account and operation. */
   linkIsOurs: boolean;
+  /** Of a card payment; null: it is none. */
+  card: StoredCard | null;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
   operationDeleted: boolean;
@@ -181,6 +187,14 @@ export interface StoredPayment {
   disputes: StoredDispute[];
   /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */
   credited: { endToEnd: string; cents: number }[];
+}
+
+/** The part of a card payment's state that its books follow (`money/card.ts`). */
+export interface StoredCard {
+  settlement: 'held' | 'available' | null;
+  /** The acquirer's own name of the approved payment; null: none was approved. */
+  approval: string | null;
+  costCents: number;
 }
 
 /** A dispute of a Pix that a charge received, with the hold that all disputes of this Pix share. */
@@ -290,12 +304,18 @@ const clockSkewMs = 5_000;
 const open = (payment: StoredPayment): boolean =>
   payment.status === 'unknown' || payment.status === 'pending';
 
+/** The provider is queried about it: it has not ended, or its acquirer has not released it. */
+const isFollowed = (payment: StoredPayment): boolean => open(payment) || payment.card?.settlement === 'held';
+
 const of = (payment: StoredPayment, event: number): PaymentJournal[] =>
   payment.journals.filter((journal) => journal.event === event);
 
-/** The journal that credited the operation as the payment of this charge. */
+/** The journal that credited the operation as the payment of this charge; of a card, that approved it. */
 const settlements = (payment: StoredPayment): PaymentJournal[] =>
-  payment.journals.filter((one) => one.event === eventKinds.credit || one.template === 'creditFromSuspense');
+  payment.journals.filter(
+    ({ event, template }) =>
+      event === eventKinds.credit || event === eventKinds.cardApprove || template === 'creditFromSuspense',
+  );
 
 const differs = (what: string, is: number, should: number): Fault =>
   is === should ? null : `${what} differs by ${is - should}`;
@@ -377,6 +397,7 @@ export const invariants: readonly Invariant[] = [
         differs('reserved', chain.reserved, sums.reserved),
         differs('held', chain.held, sums.held),
         differs('receivable', chain.receivable, -sums.receivable),
+        differs('card held', chain.cardHeld, sums.cardHeld),
       ),
   },
   {
@@ -415,6 +436,11 @@ export const invariants: readonly Invariant[] = [
           journal.after.receivable,
           -before.receivable - journal.lines.receivable,
         ),
+        differs(
+          `card held after ${journal.seq}`,
+          journal.after.cardHeld,
+          before.cardHeld + journal.lines.cardHeld,
+        ),
       ),
     chain: (chain, sums) => differs('seq', chain.seq, sums.seq),
   },
@@ -423,7 +449,16 @@ export const invariants: readonly Invariant[] = [
     name: 'no column is below zero, and holds have what there is',
     chain: (chain) =>
       first(
-        Math.min(chain.available, chain.reserved, chain.held, chain.receivable, chain.holdWanted) >= 0
+        Math.min(
+          ...[
+            chain.available,
+            chain.reserved,
+            chain.held,
+            chain.receivable,
+            chain.holdWanted,
+            chain.cardHeld,
+          ],
+        ) >= 0
           ? null
           : 'a column is below zero',
         chain.available > 0 && chain.receivable > 0 ? 'available although it owes' : null,
@@ -749,6 +784,7 @@ export const invariants: readonly Invariant[] = [
             one.held === 0 &&
             one.receivable === 0 &&
             one.holdWanted === 0 &&
+            one.cardHeld === 0 &&
             one.unfinished === 0
               ? null
               : `${one.id} is deleted and not empty`,
@@ -828,9 +864,9 @@ export const invariants: readonly Invariant[] = [
     number: 45,
     name: 'every unfinished payment is followed up',
     payment: (payment) =>
-      (payment.intentState !== null) === open(payment)
+      (payment.intentState !== null) === isFollowed(payment)
         ? null
-        : open(payment)
+        : isFollowed(payment)
           ? 'nobody follows it up'
           : `${payment.status} and still followed up`,
   },
@@ -1105,7 +1141,9 @@ export const invariants: readonly Invariant[] = [
       const isCost = event === eventKinds.providerCost;
       const isOwn = event === eventKinds.ownMoney;
       if (!isCost && !isOwn)
-        return template === 'providerCost' || template === 'ownMoney' || lines.providerCost !== 0
+        return template === 'providerCost' ||
+          template === 'ownMoney' ||
+          (lines.providerCost !== 0 && event !== eventKinds.cardApprove)
           ? `journal ${seq} is a cost without a movement`
           : null;
       return first(
@@ -1176,7 +1214,51 @@ export const invariants: readonly Invariant[] = [
       );
     },
   },
+  {
+    number: 70,
+    name: 'what acquirers have approved and not released is the sum of the card payments that stand so',
+    account: ({ operations }) =>
+      first(
+        ...operations.map((one) => differs(`the held cards of ${one.id}`, one.cardHeld, one.heldCardCents)),
+      ),
+  },
+  {
+    number: 71,
+    name: 'a card payment is approved once, released once and not before, whole and by the word of its acquirer',
+    payment: (payment) => faultOfCard(payment),
+  },
 ];
+
+function faultOfCard(payment: StoredPayment): Fault {
+  const { card, status, amountCents, feeCents } = payment;
+  const approvals = of(payment, eventKinds.cardApprove);
+  const releases = of(payment, eventKinds.cardRelease);
+  if (card === null) return approvals.length + releases.length === 0 ? null : 'is no card payment';
+  const [approval] = approvals;
+  const [release] = releases;
+  return first(
+    differs('the number of approvals', approvals.length, status === 'paid' ? 1 : 0),
+    differs('the number of releases', releases.length, card.settlement === 'available' ? 1 : 0),
+    (card.approval === null) === (status === 'paid')
+      ? 'is paid without an approval, or not paid with one'
+      : null,
+    approval === undefined
+      ? null
+      : first(
+          differs('what was approved', approval.cardHeld, amountCents),
+          differs('the cost of the acquirer', -approval.providerCost, card.costCents),
+        ),
+    release === undefined
+      ? null
+      : first(
+          differs('what was released', -release.cardHeld, amountCents),
+          differs('the fee', release.feeRevenue, feeCents),
+        ),
+    [...approvals, ...releases].every((one) => one.chainId === payment.operationId)
+      ? null
+      : 'posted to another operation',
+  );
+}
 
 type Step = StoredPayment['history'][number];
 

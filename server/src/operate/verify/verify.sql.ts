@@ -91,6 +91,7 @@ const selectOperations: Statement = {
   text: `SELECT o.id, o.slot, o.main IS TRUE AS main, o.created_at AS "createdAt", o.deleted_at AS "deletedAt",
       b.operation_id IS NOT NULL AS "hasBalance", coalesce(b.available, 0) AS available, coalesce(b.reserved, 0) AS reserved,
       coalesce(b.held, 0) AS held, coalesce(b.receivable, 0) AS receivable, coalesce(b.hold_wanted, 0) AS "holdWanted",
+      coalesce(b.card_held, 0) AS "cardHeld", coalesce(c.cents, 0) AS "heldCardCents",
       coalesce(b.frozen, false) AS frozen, coalesce(h.cents, 0) AS "openHoldCents", coalesce(f.incidents, 0) AS "freezingIncidents"
     FROM operation o
       LEFT JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
@@ -98,6 +99,8 @@ const selectOperations: Statement = {
         WHERE account_id = $1 AND released_at IS NULL GROUP BY operation_id) h ON h.operation_id = o.id
       LEFT JOIN (SELECT operation_id, count(*) AS incidents FROM incident
         WHERE account_id = $1 AND state = 'open' AND freezes GROUP BY operation_id) f ON f.operation_id = o.id
+      LEFT JOIN (SELECT operation_id, sum(amount_cents)::bigint AS cents FROM payment
+        WHERE account_id = $1 AND card ->> 'settlement' = 'held' GROUP BY operation_id) c ON c.operation_id = o.id
     WHERE o.account_id = $1`,
 };
 
@@ -176,7 +179,7 @@ export const findStoredBooks = (
 const selectChains: Statement = {
   name: 'verify_chains',
   text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", b.available, b.reserved, b.held, b.receivable,
-      b.hold_wanted AS "holdWanted", b.seq, b.head, b.deleted_at AS "deletedAt", coalesce(
+      b.hold_wanted AS "holdWanted", b.card_held AS "cardHeld", b.seq, b.head, b.deleted_at AS "deletedAt", coalesce(
         (SELECT max(j.seq) FROM journal j WHERE j.account_id = b.account_id AND j.chain_id = b.operation_id), 0) AS "lastSeq"
     FROM balance b WHERE b.account_id = $1 AND ($2::uuid IS NULL OR b.operation_id > $2) ORDER BY b.account_id, b.operation_id LIMIT $3`,
 };
@@ -204,13 +207,13 @@ export const findNextChain = async (
   (await sql.run<{ chainId: string; known: boolean }>(selectNextChain, [accountId, after]))[0];
 
 const lines = `j.available, j.reserved, j.held, j.receivable, j.clearing, j.fee_revenue AS "feeRevenue",
-  j.provider_cost AS "providerCost", j.suspense, j.adjustments`;
+  j.provider_cost AS "providerCost", j.suspense, j.adjustments, j.card_held AS "cardHeld"`;
 
 const selectJournals: Statement = {
   name: 'verify_journals',
   text: `SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
       j.available_after AS "availableAfter", j.reserved_after AS "reservedAfter", j.held_after AS "heldAfter",
-      j.receivable_after AS "receivableAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
+      j.receivable_after AS "receivableAfter", j.card_held_after AS "cardHeldAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
       j.previous, j.hash, j.connection, j.pix, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
       CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
       coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
@@ -233,6 +236,7 @@ type JournalRow = Omit<StoredJournal, 'lines' | 'after'> &
     reservedAfter: number;
     heldAfter: number;
     receivableAfter: number;
+    cardHeldAfter: number;
   };
 
 export const findJournals = async (
@@ -260,12 +264,14 @@ export const findJournals = async (
       providerCost: row.providerCost,
       suspense: row.suspense,
       adjustments: row.adjustments,
+      cardHeld: row.cardHeld,
     },
     after: {
       available: row.availableAfter,
       reserved: row.reservedAfter,
       held: row.heldAfter,
       receivable: row.receivableAfter,
+      cardHeld: row.cardHeldAfter,
     },
   }));
 };
@@ -279,7 +285,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
-    p.refunded_cents AS "refundedCents", p.history, p.command, p.static_code_id AS "staticCodeId",
+    p.refunded_cents AS "refundedCents", p.history, p.command, p.card, p.static_code_id AS "staticCodeId",
     EXISTS (SELECT FROM static_code s WHERE s.account_id = p.account_id AND s.id = p.static_code_id
       AND s.operation_id = p.operation_id AND s.connection = p.connection) AS "codeIsOurs",
     p.payment_link_id IS NULL OR EXISTS (SELECT FROM payment_link l WHERE l.account_id = p.account_id AND l.id = p.payment_link_id
@@ -299,7 +305,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
         'reference', j.reference, 'command', j.command, 'pix', j.pix, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
         'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
-        'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
+        'suspense', j.suspense, 'adjustments', j.adjustments, 'cardHeld', j.card_held)), '[]')
       FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals,
     (SELECT coalesce(json_agg(json_build_object('id', r.id, 'operationId', r.operation_id, 'endToEnd', r.end_to_end,
         'reason', r.reason, 'status', r.status, 'amountCents', r.amount_cents, 'feeBackCents', r.fee_back_cents,
@@ -308,7 +314,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
         'journals', (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
             'reference', j.reference, 'command', j.command, 'pix', j.pix, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
             'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
-            'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
+            'suspense', j.suspense, 'adjustments', j.adjustments, 'cardHeld', j.card_held)), '[]')
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
       FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
       WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
@@ -554,9 +560,10 @@ export const findLastCheckpoint = async (
 const insert: Statement = {
   name: 'checkpoint_insert',
   text: `INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
-      provider_cost, suspense, adjustments, created_at)
+      provider_cost, suspense, adjustments, card_held, created_at)
     VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]),
-      unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::timestamptz[]))
+      unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]),
+      unnest($15::timestamptz[]))
     ON CONFLICT DO NOTHING`,
 };
 
@@ -580,6 +587,7 @@ export const insertCheckpoints = (
     rows.map((row) => row.sums.providerCost),
     rows.map((row) => row.sums.suspense),
     rows.map((row) => row.sums.adjustments),
+    rows.map((row) => row.sums.cardHeld),
     rows.map(() => new Date(nowMs).toISOString()),
   ]);
 

@@ -133,6 +133,8 @@ const movements: Record<Movement['kind'], string> = {
   providerCost: 'Tarifas do provedor',
   ownMoney: 'Dinheiro próprio da empresa',
   waiveDebt: 'Dívida perdoada',
+  cardApprove: 'Cartão aprovado',
+  cardRelease: 'Cartão liberado',
 };
 const incidents: Record<Incident['kind'], string> = {
   deleted_operation: 'Dinheiro para uma operação excluída',

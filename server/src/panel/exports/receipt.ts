@@ -64,9 +64,9 @@ const words = {
   },
 } as const;
 
-/** A receipt exists once the Pix is settled. */
+/** A receipt exists once the Pix is settled; a payment by card has that of the acquirer. */
 export const hasReceipt = (payment: Payment): boolean =>
-  payment.status === 'paid' || payment.status === 'completed';
+  payment.card === null && (payment.status === 'paid' || payment.status === 'completed');
 
 /** The amount that went over Pix: of a transfer, what the receiver got. */
 export const receiptCents = (payment: Payment): number =>

@@ -79,6 +79,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     payouts: false,
     queryPayoutByOwnId: false,
     cancelsCharges: true,
+    cards: false,
     staticCodes: 'local',
     canListCharges: options.listsCharges ?? true,
     canListPayouts: false,
@@ -213,7 +214,7 @@ function readDelivery(
     return null;
   }
   const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
-    Omit<WebhookNews, 'returned' | 'costs'>
+    Omit<WebhookNews, 'returned' | 'named' | 'costs'>
   >;
   const items = pixIn(body);
   for (const item of items ?? []) {

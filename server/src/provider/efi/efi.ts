@@ -185,6 +185,7 @@ function capabilitiesOf(
     payouts: true,
     queryPayoutByOwnId: true,
     cancelsCharges: true,
+    cards: false,
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: true,

@@ -210,6 +210,7 @@ export function createInterProvider(options: InterOptions): Provider {
     payouts: true,
     queryPayoutByOwnId: false,
     cancelsCharges: true,
+    cards: false,
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: false,

@@ -2,6 +2,7 @@ import type { Adapter } from '../adapter.ts';
 import { apiPixAdapters } from '../api-pix/api-pix.ts';
 import { efiAdapter } from '../efi/efi.ts';
 import { interAdapter } from '../inter/inter.ts';
+import { stripeAdapter } from '../stripe/stripe.ts';
 import { wooviAdapter } from '../woovi/woovi.ts';
 
 /** Every adapter, by the name under which connections are created. */
@@ -9,6 +10,7 @@ export const adapters = {
   efi: efiAdapter,
   woovi: wooviAdapter,
   inter: interAdapter,
+  'stripe-checkout': stripeAdapter,
   ...apiPixAdapters,
 } satisfies Record<string, Adapter>;
 
@@ -17,3 +19,8 @@ export type AdapterName = keyof typeof adapters;
 export const adapterNames = Object.keys(adapters) as AdapterName[];
 
 export const isAdapter = (name: string): name is AdapterName => Object.hasOwn(adapters, name);
+
+/** Those that take cards, and no Pix. */
+const acquirers: ReadonlySet<string | null> = new Set<AdapterName>(['stripe-checkout']);
+
+export const isAcquirer = (name: string | null): boolean => acquirers.has(name);

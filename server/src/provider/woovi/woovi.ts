@@ -215,6 +215,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     payouts: true,
     queryPayoutByOwnId: true,
     cancelsCharges: true,
+    cards: false,
     staticCodes: 'provider',
     canListCharges: true,
     canListPayouts: true,

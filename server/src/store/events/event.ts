@@ -18,6 +18,14 @@ export const eventTypes = {
     description:
       'A charge was paid a second time, with another amount or after it had failed; the money awaits review.',
   },
+  'charge.card_refused': {
+    kept: true,
+    description: 'An attempt to pay a charge by card was refused; `card` says why and how many are left.',
+  },
+  'charge.card_available': {
+    kept: true,
+    description: 'The acquirer released a card payment; the amount less the fee is in the balance.',
+  },
   'transfer.created': { kept: false, description: 'The provider has a transfer.' },
   'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
   'transfer.cancelled': {

@@ -17,6 +17,12 @@ export interface Conditions {
   minimumWithdrawalCents: number;
   maximumWithdrawalCents: number;
   refundFees: RefundFees;
+  /** The acquirer's connection; null: the account takes no cards. */
+  cardConnection: string | null;
+  cardFeeCents: number;
+  cardFeeBps: number;
+  minimumCardCents: number;
+  maximumCardCents: number;
 }
 
 /** The conditions, and what a time that the database lost left to be decided (`flow/lost-payments.ts`). */
@@ -34,7 +40,8 @@ const select: Statement = {
       withdrawal_fee_bps AS "withdrawalFeeBps", deposit_fee_cents AS "depositFeeCents", deposit_fee_bps AS "depositFeeBps",
       minimum_deposit_cents AS "minimumDepositCents", maximum_deposit_cents AS "maximumDepositCents",
       minimum_withdrawal_cents AS "minimumWithdrawalCents", maximum_withdrawal_cents AS "maximumWithdrawalCents",
-      refund_fees AS "refundFees", lost_payments AS "lostPayments",
+      refund_fees AS "refundFees", card_connection AS "cardConnection", card_fee_cents AS "cardFeeCents", card_fee_bps AS "cardFeeBps",
+      minimum_card_cents AS "minimumCardCents", maximum_card_cents AS "maximumCardCents", lost_payments AS "lostPayments",
       CASE WHEN lost_payments THEN EXISTS (SELECT FROM lost_payment l WHERE l.account_id = account.id AND l.kind = 'transfer'
         AND l.status <> 'refused' AND l.decided_at IS NULL) ELSE false END AS "lostPayouts"
     FROM account WHERE id = ANY ($1::uuid[])`,
@@ -51,7 +58,8 @@ const update: Statement = {
   name: 'conditions_update',
   text: `UPDATE account SET enabled = $2, withdrawals_blocked = $3, withdrawal_fee_cents = $4, withdrawal_fee_bps = $5,
       deposit_fee_cents = $6, deposit_fee_bps = $7, minimum_deposit_cents = $8, maximum_deposit_cents = $9,
-      minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11, refund_fees = $12
+      minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11, refund_fees = $12,
+      card_connection = $13, card_fee_cents = $14, card_fee_bps = $15, minimum_card_cents = $16, maximum_card_cents = $17
     WHERE id = $1`,
 };
 
@@ -70,7 +78,21 @@ export const updateConditions = (tx: Queries, after: Conditions): Promise<unknow
     after.minimumWithdrawalCents,
     after.maximumWithdrawalCents,
     after.refundFees,
+    after.cardConnection,
+    after.cardFeeCents,
+    after.cardFeeBps,
+    after.minimumCardCents,
+    after.maximumCardCents,
   ]);
+
+const cardConnection: Statement = {
+  name: 'account_card_connection',
+  text: 'SELECT card_connection AS connection FROM account WHERE id = $1',
+};
+
+/** Null: the account takes no cards. */
+export const findCardConnection = async (sql: Queries, accountId: string): Promise<string | null> =>
+  (await sql.run<{ connection: string | null }>(cardConnection, [accountId]))[0]?.connection ?? null;
 
 /** The conditions of the whole installation. */
 export interface Platform {

@@ -8,6 +8,7 @@ export interface LockedBalance {
   held: number;
   receivable: number;
   holdWanted: number;
+  cardHeld: number;
   seq: number;
   head: Buffer;
 }
@@ -19,7 +20,7 @@ const lockRow: Statement = {
 
 const lockBalances: Statement = {
   name: 'account_lock_balances',
-  text: `SELECT operation_id AS "operationId", available, reserved, held, receivable, hold_wanted AS "holdWanted", seq, head
+  text: `SELECT operation_id AS "operationId", available, reserved, held, receivable, hold_wanted AS "holdWanted", card_held AS "cardHeld", seq, head
     FROM balance WHERE account_id = $1 AND deleted_at IS NULL ORDER BY account_id, operation_id FOR NO KEY UPDATE`,
 };
 

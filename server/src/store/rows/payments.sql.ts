@@ -1,4 +1,5 @@
-import type { Payment, PaymentKind } from '../../money/payment.ts';
+import type { SentKind } from '../../money/intent.ts';
+import type { Payment } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import {
   boolean,
@@ -58,6 +59,7 @@ export const payments = defineTable<Payment>({
     disputed: boolean.later,
     staticCodeId: uuid.orNull,
     paymentLinkId: uuid.orNull,
+    card: jsonb.orNull.changes,
   },
 });
 
@@ -71,7 +73,8 @@ export const paymentColumns = payments.columns;
  */
 const owners: Statement = {
   name: 'payment_owners',
-  text: `SELECT p.account_id AS "accountId", p.id, p.operation_id AS "operationId", p.kind, p.created_at AS "createdAt",
+  text: `SELECT p.account_id AS "accountId", p.id, p.operation_id AS "operationId",
+      CASE WHEN p.card IS NULL THEN p.kind ELSE 'checkout' END AS kind, p.created_at AS "createdAt",
       p.end_to_end AS "endToEnd", i.payment_id IS NOT NULL AS followed
     FROM (SELECT a.id AS account_id, n.id, coalesce(a.first_connection, a.connection) AS connection
         FROM unnest($1::bigint[], $2::uuid[]) AS n (number, id) JOIN account a USING (number) OFFSET 0) k
@@ -85,7 +88,7 @@ export interface PaymentOwner {
   id: string;
   /** Immutable, as kind and creation are: may be read before the lock. */
   operationId: string;
-  kind: PaymentKind;
+  kind: SentKind;
   createdAt: number;
   /** Never changes once it is known. */
   endToEnd: string | null;

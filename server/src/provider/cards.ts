@@ -1,0 +1,90 @@
+import type { QueryOutcome, SendOutcome } from './provider.ts';
+
+/** Card payments by the page of an acquirer: the payer types the card there, and no number and no token of it comes here. */
+export interface CardPages {
+  /** Makes the page. A repeat under the same id gives the same page, or is refused. No money moves by it. */
+  create(instruction: CheckoutInstruction): Promise<SendOutcome<CheckoutReport>>;
+  query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
+}
+
+/** What a page is found by. */
+export interface CheckoutName {
+  /** The payment id without hyphens. */
+  providerId: string;
+  /** The acquirer's own name of the page; null: it has not answered. */
+  providerRef: string | null;
+  /** When our request to create it went out. */
+  createdAt: number;
+}
+
+export interface CheckoutInstruction extends Omit<CheckoutName, 'providerRef'> {
+  amountCents: number;
+  /** The payer reads it on the page. */
+  description: string;
+  /** How long the page takes payments. */
+  minutes: number;
+  /** Where the acquirer sends the payer back to, paid or not: it proves nothing. */
+  returnUrl: string;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
+}
+
+export const cardBrands = ['visa', 'mastercard', 'elo', 'amex', 'hipercard', 'other'] as const;
+export type CardBrand = (typeof cardBrands)[number];
+
+/** Why an attempt was refused, in words of ours: those of an acquirer are not shown to anyone. */
+export const cardRefusals = [
+  'insufficient_funds',
+  'expired_card',
+  'incorrect_data',
+  'not_authenticated',
+  'lost_or_stolen',
+  'refused_by_issuer',
+  'refused_as_risk',
+] as const;
+export type CardRefusal = (typeof cardRefusals)[number];
+
+/** The acquirer's report of a page. */
+export interface CheckoutReport {
+  /** Our id. */
+  providerId: string;
+  /** The acquirer's own name of the page. */
+  providerRef: string;
+  amountCents: number;
+  /** ISO 4217, in capitals. */
+  currency: string;
+  /** `closed`: it takes no payment any more. */
+  page: 'open' | 'closed';
+  url: string | null;
+  /** The deadline in the acquirer's own answer; null when it gives none. */
+  expiresAt: number | null;
+  /** The last attempt that was not approved; null: there was none, or an approval followed it. */
+  attempt: CardAttempt | null;
+  approval: CardApproval | null;
+}
+
+export interface CardAttempt {
+  status: 'processing' | 'refused';
+  refusal: CardRefusal | null;
+  brand: CardBrand | null;
+  last4: string | null;
+  /** Refused ones of this page so far, as far as the acquirer counts them. */
+  refusals: number;
+}
+
+export interface CardApproval {
+  /** The acquirer's own name of it: another name is another payment. */
+  reference: string;
+  amountCents: number;
+  currency: string;
+  installments: number;
+  at: number;
+  brand: CardBrand;
+  last4: string | null;
+  /** What the acquirer keeps; null: it has not said. */
+  costCents: number | null;
+  releaseAt: number | null;
+  released: boolean;
+  /** Given or taken back: refunds and chargebacks. */
+  takenBackCents: number;
+}

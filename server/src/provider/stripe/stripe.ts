@@ -1,0 +1,434 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../ports/clock.ts';
+import type { Net } from '../../ports/net.ts';
+import { type Adapter, CredentialFault } from '../adapter.ts';
+import type { CheckoutInstruction, CheckoutName, CheckoutReport } from '../cards.ts';
+import { balanceFinding, clockFindings, tokenFindings, webhookFinding } from '../diagnosis.ts';
+import {
+  createExchange,
+  type Exchange,
+  failureOf,
+  isSuccess,
+  type Reply,
+  traceOf,
+  unclear,
+} from '../exchange.ts';
+import { identityOf } from '../identity.ts';
+import type {
+  Capabilities,
+  Finding,
+  Provider,
+  ProviderBalance,
+  QueryOutcome,
+  SendOutcome,
+  Unclear,
+  WebhookContent,
+  WebhookDelivery,
+  WebhookNews,
+} from '../provider.ts';
+import { cut } from '../wire.ts';
+import {
+  apiVersion,
+  balanceIn,
+  errorOf,
+  failedIn,
+  intentOf,
+  metadataName,
+  nameIn,
+  readSession,
+  recordOf,
+} from './stripe-bodies.ts';
+
+/**
+ * Stripe Checkout: card payments on Stripe's own page. It has no Pix here. A page is made under our payment id as the idempotency key and names it as
+ * `client_reference_id`; everything about it is read by one query, so a delivery only says that there is something to read.
+ */
+export interface StripeOptions {
+  connection: string;
+  /** No money moves. */
+  test: boolean;
+  simulated?: boolean;
+  /** As Stripe said it when the connection was made; null: it was not asked. */
+  identity?: string | null;
+  baseUrl: string;
+  secretKey: string;
+  /** Signing secrets of the endpoint: two during a change. */
+  webhookSecrets: readonly string[];
+  net: Net;
+  clock: Clock;
+}
+
+const callTimeoutMs = 10_000;
+const sendTimeoutMs = 20_000;
+/** https://docs.stripe.com/webhooks#replay-prevention */
+const toleranceMs = 300_000;
+/** A page lives for at least half an hour and at most a day (`expires_at`). */
+const pagesMost = 20;
+const pageSize = 100;
+/** A page is looked for from a little before we asked for it: two clocks. */
+const clocksApartMs = 300_000;
+
+const sessions = '/v1/checkout/sessions';
+const whole = 'expand[]=payment_intent.latest_charge.balance_transaction';
+
+/** What a payment, its release and what is taken back of it change. */
+export const stripeEvents = [
+  'checkout.session.completed',
+  'checkout.session.expired',
+  'checkout.session.async_payment_failed',
+  'payment_intent.processing',
+  'payment_intent.requires_action',
+  'payment_intent.payment_failed',
+  'payment_intent.succeeded',
+  'charge.updated',
+  'charge.refunded',
+] as const;
+
+export const stripeAdapter: Adapter = {
+  members: {
+    secretKey: {
+      required: true,
+      secret: true,
+      about: 'secret or restricted key (Developers, API keys): sk_… or rk_…',
+    },
+    webhookSecret: {
+      required: true,
+      secret: true,
+      about: 'signing secret of the endpoint (Developers, Webhooks): whsec_…',
+    },
+    previousWebhookSecret: {
+      required: false,
+      secret: true,
+      about: 'the signing secret before, while Stripe signs with both',
+    },
+  },
+  certificate: 'none',
+  defaultUrl: 'https://api.stripe.com',
+  // Its test mode has the same address and keys of its own.
+  testUrl: null,
+  simulatorPath: '/stripe',
+  create({ name, test, simulated, url, credentials, identity }, { net, clock }) {
+    const { secretKey = '', webhookSecret = '', previousWebhookSecret } = credentials;
+    if (!/^[sr]k_(live|test)_[\x21-\x7e]+$/.test(secretKey))
+      throw new CredentialFault('secretKey: is no secret or restricted key of Stripe');
+    if (secretKey.slice(3, 8) !== (test ? 'test_' : 'live_'))
+      throw new CredentialFault(`secretKey: is of Stripe's ${test ? 'live' : 'test'} mode`);
+    const webhookSecrets = previousWebhookSecret ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
+    const options = { connection: name, test, simulated, identity: identity ?? null, baseUrl: url };
+    return createStripeProvider({ ...options, secretKey, webhookSecrets, net, clock });
+  },
+};
+
+interface Deps {
+  exchange: Exchange;
+  clock: Clock;
+}
+
+export function createStripeProvider(options: StripeOptions): Provider {
+  const { connection, net, clock, baseUrl, simulated = false } = options;
+  const exchange = createExchange({
+    baseUrl,
+    credentials: { type: 'key', value: `Bearer ${options.secretKey}` },
+    extraHeaders: () => ({ 'stripe-version': apiVersion }),
+    callTimeoutMs,
+    net,
+    clock,
+  });
+  const deps: Deps = { exchange, clock };
+  const capabilities: Capabilities = {
+    movesMoney: !options.test,
+    charges: false,
+    payouts: false,
+    queryPayoutByOwnId: false,
+    cancelsCharges: false,
+    cards: true,
+    staticCodes: null,
+    canListCharges: false,
+    canListPayouts: false,
+    canRefund: false,
+    canDispute: false,
+    defence: null,
+    hasBalance: true,
+    // Within a day the key gives back the first page; afterwards the page would end before it is allowed to, and is refused.
+    repeatIsSafe: true,
+    refusalIsFinal: true,
+    maxParallelSends: null,
+    webhookTrust: 'signed',
+    callTimeoutMs,
+    sendTimeoutMs,
+    statement: { lists: false, dayReports: null },
+  };
+  const notOffered = async (): Promise<never> => {
+    throw new Error('Stripe has no Pix here');
+  };
+  return {
+    connection,
+    identity: simulated ? identityOf(null, [options.secretKey]) : (options.identity ?? null),
+    capabilities,
+    askAccount: () => askAccount(deps, simulated ? null : baseUrl, options.secretKey),
+    createCharge: notOffered,
+    queryCharge: notOffered,
+    listCharges: notOffered,
+    sendPayout: notOffered,
+    queryPayout: notOffered,
+    listPayouts: notOffered,
+    sendRefund: notOffered,
+    queryRefund: notOffered,
+    statement: notOffered,
+    requestDayReport: notOffered,
+    readDayReport: notOffered,
+    findPix: notOffered,
+    cards: {
+      create: (instruction) => createSession(deps, instruction),
+      query: (checkout) => querySession(deps, checkout),
+    },
+    parseWebhook: (delivery) => parseDelivery(delivery, options.webhookSecrets),
+    readWebhook: (rawBody) => readDelivery(rawBody),
+    registerWebhook: (url) => registerWebhook(deps, url, simulated),
+    diagnose: ({ webhookUrl }) => diagnose(deps, webhookUrl),
+    balance: () => balanceOf(deps),
+  };
+}
+
+// --------------------------------------------------------------------------------------------------------------- pages
+
+const form = (fields: Readonly<Record<string, string>>) => ({
+  type: 'application/x-www-form-urlencoded',
+  bytes: Buffer.from(new URLSearchParams(fields).toString()),
+});
+
+/**
+ * The amount in reais and nothing that changes it: no instalments, no other currency, no discount, no saved card. Each field follows from the
+ * payment, since Stripe refuses a repeat under the same key that differs in one.
+ */
+function sessionOf({
+  providerId,
+  amountCents,
+  description,
+  createdAt,
+  minutes,
+  returnUrl,
+}: CheckoutInstruction) {
+  return form({
+    mode: 'payment',
+    ui_mode: 'hosted_page',
+    'payment_method_types[0]': 'card',
+    'line_items[0][quantity]': '1',
+    'line_items[0][price_data][currency]': 'brl',
+    'line_items[0][price_data][unit_amount]': String(amountCents),
+    'line_items[0][price_data][product_data][name]': cut(description, 250) || 'Pagamento',
+    client_reference_id: providerId,
+    [`metadata[${metadataName}]`]: providerId,
+    [`payment_intent_data[metadata][${metadataName}]`]: providerId,
+    'payment_intent_data[capture_method]': 'automatic',
+    'payment_method_options[card][installments][enabled]': 'false',
+    'adaptive_pricing[enabled]': 'false',
+    success_url: returnUrl,
+    cancel_url: returnUrl,
+    // Rounded up: the shortest life that Stripe takes is counted to the second.
+    expires_at: String(Math.ceil(createdAt / 1000) + Math.min(minutes * 60 + leewaySeconds, lifeMostSeconds)),
+    locale: 'pt-BR',
+  });
+}
+
+/** Between our clock and Stripe's, and for the time until the request arrives. */
+const leewaySeconds = 60;
+/** A day, less the time by which Stripe's clock may be behind ours. */
+const lifeMostSeconds = 86_400 - leewaySeconds;
+
+async function createSession(
+  { exchange, clock }: Deps,
+  instruction: CheckoutInstruction,
+): Promise<SendOutcome<CheckoutReport>> {
+  const { providerId } = instruction;
+  const traced = traceOf(instruction);
+  const reply = await exchange({
+    method: 'POST',
+    path: sessions,
+    form: sessionOf(instruction),
+    ...traced,
+    headers: { ...traced.headers, 'idempotency-key': providerId },
+    timeoutMs: sendTimeoutMs,
+  });
+  const unsent = notProcessed(reply);
+  if (unsent) return unsent;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const report = readSession(reply.body, providerId);
+    return report === null ? unclear(reply, clock) : { outcome: 'accepted', report };
+  }
+  const error = errorOf(reply);
+  // The key was used with other parameters: the page is there.
+  if (error?.type === 'idempotency_error') return { outcome: 'duplicate' };
+  if (error?.status === 400 && error.type === 'invalid_request_error') {
+    const detail = `${error.status} ${error.name}`;
+    return { outcome: 'refused', reason: 'provider_refused', detail, words: { name: detail, message: null } };
+  }
+  return named(reply, clock);
+}
+
+/** Stripe answers a key that it does not know, or that may not do this, before it looks at the request. */
+function notProcessed(reply: Reply): { outcome: 'notSent'; detail: string } | null {
+  if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
+  if (reply.kind !== 'answer' || (reply.status !== 401 && reply.status !== 403)) return null;
+  return { outcome: 'notSent', detail: 'the key is not valid for this call' };
+}
+
+function named(reply: Reply, clock: Clock): Unclear {
+  const error = errorOf(reply);
+  const outcome = unclear(reply, clock);
+  if (error === null || isSuccess(error.status)) return outcome;
+  const name = `${error.status} ${error.name}`;
+  return { ...outcome, detail: name, words: { name, message: null } };
+}
+
+async function querySession(
+  deps: Deps,
+  { providerId, providerRef, createdAt }: CheckoutName,
+): Promise<QueryOutcome<CheckoutReport>> {
+  if (providerRef !== null) return sessionAt(deps, providerId, providerRef);
+  const found = await findSession(deps, providerId, createdAt);
+  return typeof found === 'string' ? sessionAt(deps, providerId, found) : found;
+}
+
+async function sessionAt(
+  { exchange, clock }: Deps,
+  providerId: string,
+  ref: string,
+): Promise<QueryOutcome<CheckoutReport>> {
+  const reply = await exchange({ method: 'GET', path: `${sessions}/${encodeURIComponent(ref)}?${whole}` });
+  if (errorOf(reply)?.status === 404) return { outcome: 'notFound' };
+  const report =
+    reply.kind === 'answer' && isSuccess(reply.status) ? readSession(reply.body, providerId) : null;
+  if (report === null || reply.kind !== 'answer') return named(reply, clock);
+  const intent = intentOf(reply.body);
+  if (report.attempt?.status !== 'refused' || intent === null) return { outcome: 'found', report };
+  // The intent names its last refusal alone.
+  const charges = await exchange({
+    method: 'GET',
+    path: `/v1/charges?payment_intent=${encodeURIComponent(intent)}&limit=10`,
+  });
+  const refusals = charges.kind === 'answer' && isSuccess(charges.status) ? failedIn(charges.body) : null;
+  if (refusals === null) return named(charges, clock);
+  return { outcome: 'found', report: { ...report, attempt: { ...report.attempt, refusals } } };
+}
+
+/** Stripe finds a page by its own name alone, so a page whose creation was not answered is looked for in the list, newest first. */
+async function findSession(
+  { exchange, clock }: Deps,
+  providerId: string,
+  createdAt: number,
+): Promise<string | { outcome: 'notFound' } | Unclear> {
+  const since = Math.floor((createdAt - clocksApartMs) / 1000);
+  let after = '';
+  for (let page = 0; page < pagesMost; page++) {
+    const reply = await exchange({
+      method: 'GET',
+      path: `${sessions}?created[gte]=${since}&limit=${pageSize}${after}`,
+    });
+    const list = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body) : null;
+    if (list === null || !Array.isArray(list.data)) return named(reply, clock);
+    const found = list.data.map(recordOf).find((one) => one?.client_reference_id === providerId);
+    if (typeof found?.id === 'string') return found.id;
+    const last = recordOf(list.data.at(-1))?.id;
+    if (list.has_more !== true || typeof last !== 'string') return { outcome: 'notFound' };
+    after = `&starting_after=${encodeURIComponent(last)}`;
+  }
+  const detail = 'too many pages were made since';
+  return { outcome: 'unclear', cause: 'unreadable', detail, retryAfterMs: null };
+}
+
+// ---------------------------------------------------------------------------------------------------------- deliveries
+
+/** https://docs.stripe.com/webhooks#verify-manually */
+function parseDelivery(
+  { headers, rawBody, receivedAt }: WebhookDelivery,
+  secrets: readonly string[],
+): WebhookContent {
+  const header = headers['stripe-signature'];
+  if (typeof header !== 'string') return { authentic: false, reason: 'no header stripe-signature' };
+  const parts = header.split(',', signaturesMost).map((part) => part.trim().split('=', 2));
+  const time = parts.find(([name]) => name === 't')?.[1] ?? '';
+  const signatures = parts.flatMap(([name, value]) => (name === 'v1' && value ? [Buffer.from(value)] : []));
+  const isSigned = secrets.some((secret) => {
+    const right = createHmac('sha256', secret).update(`${time}.`).update(rawBody).digest('hex');
+    const bytes = Buffer.from(right);
+    return signatures.some((one) => one.length === bytes.length && timingSafeEqual(one, bytes));
+  });
+  if (!isSigned) return { authentic: false, reason: 'no signature of ours is among them' };
+  if (!/^[0-9]{1,12}$/.test(time) || Math.abs(receivedAt - Number(time) * 1000) > toleranceMs)
+    return { authentic: false, reason: 'the signature is too old' };
+  const news = readDelivery(rawBody);
+  return news ? { authentic: true, ...news } : { authentic: false, reason: 'the body is no JSON' };
+}
+
+const signaturesMost = 20;
+
+function readDelivery(rawBody: Buffer): WebhookNews | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(rawBody.toString());
+  } catch {
+    return null;
+  }
+  const event = recordOf(body);
+  const name = nameIn(recordOf(event?.data)?.object);
+  return { addressed: true, received: [], payouts: [], named: name === null ? [] : [name] };
+}
+
+const endpointsOf = async ({ exchange }: Deps): Promise<Reply> =>
+  exchange({ method: 'GET', path: '/v1/webhook_endpoints?limit=100' });
+
+const registeredIn = (reply: Reply, url: string): boolean | null => {
+  const list = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body)?.data : null;
+  if (!Array.isArray(list)) return null;
+  return list.map(recordOf).some((one) => one?.url === url && one.status === 'enabled');
+};
+
+/** Stripe shows the signing secret of an endpoint once, when a person makes it: so ours is not made here, but looked for. */
+async function registerWebhook(deps: Deps, url: string, simulated: boolean): Promise<void> {
+  const reply = await endpointsOf(deps);
+  const isThere = registeredIn(reply, url);
+  if (isThere === null) throw failureOf('the endpoints of deliveries', reply, deps.clock);
+  if (isThere) return;
+  if (!simulated)
+    throw new Error(`make an endpoint for ${stripeEvents.join(', ')} in Stripe's dashboard, at our address`);
+  const events = Object.fromEntries(stripeEvents.map((event, at) => [`enabled_events[${at}]`, event]));
+  const made = await deps.exchange({
+    method: 'POST',
+    path: '/v1/webhook_endpoints',
+    form: form({ url, ...events }),
+  });
+  if (made.kind !== 'answer' || !isSuccess(made.status))
+    throw failureOf('the endpoint of deliveries', made, deps.clock);
+}
+
+// ------------------------------------------------------------------------------------------------------------- account
+
+async function askAccount({ exchange, clock }: Deps, baseUrl: string | null, secretKey: string) {
+  const reply = await exchange({ method: 'GET', path: '/v1/account' });
+  const id = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body)?.id : null;
+  if (typeof id !== 'string' || id === '') return named(reply, clock);
+  // In the simulator a key is an account.
+  return { outcome: 'found', identity: identityOf(baseUrl, [baseUrl === null ? secretKey : id]) } as const;
+}
+
+async function balanceOf({ exchange, clock }: Deps): Promise<ProviderBalance> {
+  const reply = await exchange({ method: 'GET', path: '/v1/balance' });
+  const balance = reply.kind === 'answer' && isSuccess(reply.status) ? balanceIn(reply.body) : null;
+  if (balance === null) throw failureOf('the balance', reply, clock);
+  return { ...balance, blocked: null };
+}
+
+async function diagnose(deps: Deps, webhookUrl: string): Promise<Finding[]> {
+  const { exchange, clock } = deps;
+  const reply = await exchange({ method: 'GET', path: '/v1/balance' });
+  const findings = tokenFindings(reply, { needed: [], granted: null });
+  if (reply.kind !== 'answer' || reply.status === 401) return findings;
+  const isThere = registeredIn(await endpointsOf(deps), webhookUrl);
+  return [
+    ...findings,
+    ...clockFindings(reply, clock),
+    webhookFinding(isThere ? webhookUrl : null, webhookUrl),
+    balanceFinding(reply, clock, (body) => balanceIn(body)?.availableCents ?? null),
+  ];
+}

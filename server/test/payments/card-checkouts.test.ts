@@ -1,0 +1,334 @@
+import {
+  type Merchant,
+  openService,
+  type Service,
+  type Simulator,
+  simulatorAt,
+  until,
+} from '@vintem/testkit/service.ts';
+import { verified } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { createConnection } from '../../src/operate/connections/connections.ts';
+
+/** Payments by card on the page of an acquirer, in Stripe's protocol: what each report makes of payment, books and answers. */
+
+let service: Service;
+let acquirer: Simulator;
+
+beforeAll(async () => {
+  service = await openService();
+  acquirer = simulatorAt(`${service.simulator.url}/stripe`);
+  const config = { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null };
+  await createConnection(
+    { ...service.runtime, actor: 'tester', config },
+    {
+      ...{ name: 'cartoes', adapter: 'stripe-checkout', mode: 'shared' },
+      ...{ url: null, credentials: null, simulated: true },
+    },
+  );
+  await until(async () => service.runtime.providers.has('cartoes'));
+});
+afterAll(async () => {
+  const { ok, checks } = await verified(service);
+  await service.close();
+  expect(ok ? [] : checks.filter((one) => !one.ok)).toEqual([]);
+});
+beforeEach(async () => {
+  await service.database.admin('DELETE FROM breaker');
+  await acquirer.behave({});
+});
+
+async function shop(conditions: object = {}): Promise<Merchant> {
+  const merchant = await service.newMerchant();
+  const card = { cardConnection: 'cartoes', cardFeeCents: 39, cardFeeBps: 399, minimumCardCents: 500 };
+  await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, {
+    ...card,
+    ...conditions,
+  });
+  return merchant;
+}
+
+const order = (fields: object = {}) => ({
+  ...{ amountCents: 10_000, payerName: 'Maria Silva', description: 'Pedido 1042' },
+  requestKey: crypto.randomUUID(),
+  ...fields,
+});
+
+const pay = (merchant: Merchant, fields: object = {}) =>
+  merchant.call('POST', '/card/checkouts', order(fields));
+
+const move = async (id: string, action: string, fields: object = {}) => {
+  const { status, body } = await acquirer.control(
+    'POST',
+    `/control/cards/${id.replaceAll('-', '')}/${action}`,
+    fields,
+  );
+  expect({ action, status, body }).toMatchObject({ status: 200 });
+  return body;
+};
+
+const payment = async (merchant: Merchant, id: string) =>
+  (await merchant.call('GET', `/payments/${id}`)).body;
+
+const becomes = (merchant: Merchant, id: string, what: object) =>
+  expect.poll(() => payment(merchant, id), { timeout: 60_000, interval: 50 }).toMatchObject(what);
+
+const account = async (merchant: Merchant) => (await merchant.call('GET', '/account')).body;
+
+const eventsOf = async (merchant: Merchant, id: string): Promise<string[]> =>
+  (await merchant.call('GET', '/events?limit=100')).body.events
+    .filter((one: { data: { id?: string } }) => one.data.id === id)
+    .map((one: { type: string }) => one.type)
+    .reverse();
+
+describe('A card checkout', () => {
+  test('is pending with a page of ours, is held once approved, and is the merchant’s once released', async () => {
+    const merchant = await shop();
+    const { status, body } = await pay(merchant);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      ...{ kind: 'deposit', paymentMethod: 'card', status: 'pending', feeCents: 438, card: null },
+      ...{ expectedNetAmountCents: 9562, settledAt: null },
+    });
+    expect(body.checkoutUrl).toMatch(/\/pay\/[\w-]{51}$/);
+    const there = await fetch(body.checkoutUrl, { redirect: 'manual' });
+    expect([there.status, there.headers.get('location')]).toEqual([
+      303,
+      expect.stringContaining('/stripe/c/pay/cs_test_'),
+    ]);
+    expect(await account(merchant)).toMatchObject({
+      ...{
+        cardFeeCents: 39,
+        cardFeeBps: 399,
+        minimumCardCents: 500,
+        maximumCardCents: 200_000,
+        cardHeldCents: 0,
+      },
+    });
+
+    await move(body.id, 'approve', { brand: 'mastercard', last4: '4444' });
+    await becomes(merchant, body.id, {
+      ...{ status: 'paid', settledAt: null, cardSettlementStatus: 'held' },
+      card: {
+        ...{ status: 'paid', brand: 'mastercard', last4: '4444', installments: 1 },
+        ...{ refusedReason: null, attemptsLeft: null },
+      },
+    });
+    const held = await payment(merchant, body.id);
+    expect(held).not.toHaveProperty('checkoutUrl');
+    expect(Date.parse(held.releaseAt) - Date.parse(held.paidAt)).toBe(30 * 86_400_000);
+    expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
+
+    await move(body.id, 'release');
+    await becomes(merchant, body.id, {
+      ...{ status: 'paid', cardSettlementStatus: 'available', settledAt: expect.any(String) },
+      ...{ providerFeeCents: 438, netAmountCents: 9562 },
+    });
+    expect(await account(merchant)).toMatchObject({ balanceCents: 9562, cardHeldCents: 0 });
+    expect(await eventsOf(merchant, body.id)).toEqual(['charge.paid', 'charge.card_available']);
+  });
+
+  test('is made once for a request key, whatever answer was lost, and another body under the key is refused', async () => {
+    const merchant = await shop();
+    const asked = order();
+    await acquirer.behave({ checkout: 'lose-answer' });
+    const first = await merchant.call('POST', '/card/checkouts', asked);
+    expect(first.body).toMatchObject({ status: 'unknown' });
+    expect(first.body).not.toHaveProperty('checkoutUrl');
+    await acquirer.behave({});
+    await becomes(merchant, first.body.id, { status: 'pending' });
+    const again = await merchant.call('POST', '/card/checkouts', asked);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([
+      ...[201, 'true', first.body.id],
+    ]);
+    for (const other of [{ amountCents: 9_000 }, { expiresInMinutes: 61 }, { payerName: 'Ana' }])
+      expect((await merchant.call('POST', '/card/checkouts', { ...asked, ...other })).body.code).toBe(
+        'idempotency_conflict',
+      );
+    expect((await merchant.charge({ requestKey: asked.requestKey })).body.code).toBe('idempotency_conflict');
+    const { cards } = (await acquirer.control('GET', '/control/state')).body;
+    const pages = cards.filter((one: { id: string }) => one.id === first.body.id.replaceAll('-', ''));
+    expect(pages).toEqual([expect.objectContaining({ timesReceived: 1 })]);
+  });
+
+  test('whose request was lost is made by its repeat, under the same id', async () => {
+    const merchant = await shop();
+    await acquirer.behave({ checkout: 'lose-request' });
+    const { body } = await pay(merchant);
+    expect(body.status).toBe('unknown');
+    await acquirer.behave({});
+    await becomes(merchant, body.id, { status: 'pending', checkoutUrl: expect.any(String) });
+  });
+
+  test('that the acquirer refuses to make has failed', async () => {
+    const merchant = await shop();
+    await acquirer.behave({ checkout: 'refuse' });
+    expect((await pay(merchant)).body).toMatchObject({ status: 'failed', reasonCode: 'provider_refused' });
+  });
+
+  test('says why an attempt was refused in words of ours, how many are left, and is paid by a later one', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'refuse', { reason: 'expired_card', brand: 'amex', last4: '0005' });
+    await becomes(merchant, id, {
+      status: 'pending',
+      card: {
+        ...{ status: 'refused', brand: 'amex', last4: '0005', installments: 1, attemptsLeft: 2 },
+        refusedReason: 'O cartão está vencido.',
+      },
+    });
+    await move(id, 'refuse', { reason: 'do_not_honor' });
+    await becomes(merchant, id, { card: { attemptsLeft: 1, refusedReason: expect.any(String) } });
+    await move(id, 'review');
+    await becomes(merchant, id, { status: 'pending', card: { status: 'processing', refusedReason: null } });
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    expect(await eventsOf(merchant, id)).toEqual([
+      'charge.card_refused',
+      'charge.card_refused',
+      'charge.paid',
+    ]);
+  });
+
+  test('expires by the word of its acquirer, and an approval that comes after all is a payment', async () => {
+    const merchant = await shop();
+    const { id, checkoutUrl } = (await pay(merchant)).body;
+    await move(id, 'expire');
+    await becomes(merchant, id, { status: 'expired' });
+    const there = await fetch(checkoutUrl, { redirect: 'manual' });
+    expect(there.headers.get('location')).not.toContain('/stripe/');
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    expect((await account(merchant)).cardHeldCents).toBe(10_000);
+  });
+
+  test('books the cost of its acquirer with the approval, so that both agree on what the acquirer has', async () => {
+    const merchant = await shop();
+    await acquirer.behave({ fees: 'on' });
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid' });
+    const [journal] = await service.database.admin(
+      `SELECT template, clearing, provider_cost AS cost, card_held AS held, connection FROM journal WHERE subject = $1`,
+      [id],
+    );
+    expect(journal).toEqual({
+      ...{ template: 'cardApprove', clearing: '-9562', cost: '-438', held: '10000', connection: 'cartoes' },
+    });
+    await move(id, 'release');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    expect((await account(merchant)).balanceCents).toBe(9562);
+    const [sum] = await service.database.admin<{ clearing: string }>(
+      `SELECT -sum(clearing) AS clearing FROM journal WHERE connection = 'cartoes'`,
+    );
+    const balance = await service.runtime.providers.get('cartoes')?.balance();
+    expect(Number(sum?.clearing)).toBe(balance?.totalCents);
+  });
+
+  test('is shown by lists with its method, and a filter tells it from Pix', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    const pix = (await merchant.charge()).body.id;
+    const listed = async (method: string) =>
+      (await merchant.call('GET', `/payments?paymentMethod=${method}`)).body.payments.map(
+        (one: { id: string; paymentMethod: string }) => [one.id, one.paymentMethod],
+      );
+    expect(await listed('card')).toEqual([[id, 'card']]);
+    expect(await listed('pix')).toEqual([[pix, 'pix']]);
+  });
+});
+
+describe('An approval that is not what was asked', () => {
+  test.each([
+    ['amount', { amountCents: 9_999 }],
+    ['currency', { currency: 'usd' }],
+    ['number of instalments', { installments: 2 }],
+  ])('of another %s posts nothing, and a person looks', async (_what, fields) => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve', fields);
+    const incidents = () =>
+      service.database.admin<{ kind: string }>('SELECT kind, freezes FROM incident WHERE payment_id = $1', [
+        id,
+      ]);
+    await expect.poll(incidents, { timeout: 60_000 }).toEqual([{ kind: 'report_mismatch', freezes: false }]);
+    expect(await payment(merchant, id)).toMatchObject({ status: 'pending', card: null });
+    expect(await service.database.admin('SELECT FROM journal WHERE subject = $1', [id])).toEqual([]);
+    expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 0 });
+  });
+
+  test('is not released once the acquirer has taken it back', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid' });
+    await move(id, 'chargeback');
+    const incidents = () =>
+      service.database.admin<{ kind: string }>('SELECT kind FROM incident WHERE payment_id = $1', [id]);
+    await expect.poll(incidents, { timeout: 60_000 }).toEqual([{ kind: 'report_mismatch' }]);
+    await move(id, 'release');
+    await expect
+      .poll(async () => (await acquirer.control('GET', '/control/state')).body.queries, { timeout: 60_000 })
+      .toBeGreaterThan(0);
+    await move(id, 'win');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    expect((await account(merchant)).balanceCents).toBe(9562);
+  });
+});
+
+describe('Bad input of a card checkout', () => {
+  test('gets a documented error and changes nothing', async () => {
+    const [merchant, without] = [await shop(), await service.newMerchant()];
+    expect((await pay(without)).body).toMatchObject({ statusCode: 403, code: 'card_not_enabled' });
+    for (const [fields, code] of [
+      [{ amountCents: 499 }, 'amount_out_of_limits'],
+      [{ amountCents: 200_001 }, 'amount_out_of_limits'],
+      [{ amountCents: 99 }, 'validation_failed'],
+      [{ expiresInMinutes: 29 }, 'validation_failed'],
+      [{ expiresInMinutes: 1441 }, 'validation_failed'],
+      [{ card: { number: '4242424242424242' } }, 'validation_failed'],
+      [{ payerName: 'M' }, 'validation_failed'],
+    ] as const)
+      expect((await pay(merchant, fields)).body, JSON.stringify(fields)).toMatchObject({
+        statusCode: 400,
+        code,
+      });
+    await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, {
+      ...{ cardFeeCents: 600 },
+    });
+    expect((await pay(merchant, { amountCents: 500 })).body.code).toBe('amount_below_fee');
+    const reader = service.as(await service.newKey(merchant.ownerId, ['read']));
+    expect((await reader('POST', '/card/checkouts', order())).body.code).toBe('permission_denied');
+    expect((await merchant.call('GET', '/payments')).body.payments).toEqual([]);
+    const paid = await pay(merchant);
+    await move(paid.body.id, 'approve');
+    await becomes(merchant, paid.body.id, { status: 'paid' });
+    const refund = { requestKey: crypto.randomUUID() };
+    expect((await merchant.call('POST', `/payments/${paid.body.id}/refunds`, refund)).body.code).toBe(
+      'payment_not_refundable',
+    );
+  });
+
+  test('an account takes cards over a connection for cards of its own kind of money alone', async () => {
+    const { ownerId } = await service.newMerchant();
+    const operator = { ...service.runtime, actor: 'tester' };
+    for (const change of [
+      { cardConnection: 'nada' },
+      { cardConnection: 'simulator' },
+      { minimumCardCents: 99 },
+      { cardFeeBps: 10_001 },
+      { minimumCardCents: 5_000, maximumCardCents: 4_999 },
+    ])
+      await expect(setConditions(operator, ownerId, change)).rejects.toThrow();
+  });
+
+  test('a day at the longest and half an hour at the shortest are taken', async () => {
+    const merchant = await shop();
+    for (const expiresInMinutes of [30, 1440])
+      expect((await pay(merchant, { expiresInMinutes })).body).toMatchObject({
+        status: 'pending',
+        expiresAt: expect.any(String),
+      });
+  });
+});

@@ -1,0 +1,239 @@
+import { type Bank, type Entry, moment, report } from './bank.ts';
+import type { World } from './world.ts';
+
+/**
+ * Pages of an acquirer on which payers type their cards, without I/O. No number and no token of a card is anywhere: a person or a test says what becomes of
+ * an attempt.
+ */
+export type Card = {
+  /** The client's own name of it: the payment's id without hyphens. */
+  id: string;
+  /** The acquirer's name of the page. */
+  ref: string;
+  client: string;
+  idempotencyKey: string;
+  /** Of the request: a repeat under the same key must be the same. */
+  body: string;
+  amountCents: number;
+  currency: string;
+  name: string;
+  returnUrl: string;
+  createdAt: number;
+  expiresAt: number;
+  status: 'open' | 'complete' | 'expired';
+  /** The acquirer's name of the payment, once a payer has tried. */
+  intent?: string;
+  /** An attempt waits for a check. */
+  inReview?: true;
+  attempts: Attempt[];
+  /** Its events so far. */
+  events: string[];
+  timesReceived: number;
+};
+
+export type Attempt = {
+  id: string;
+  at: number;
+  status: 'succeeded' | 'failed';
+  /** Why it failed, in the acquirer's words. */
+  code?: string;
+  brand: string;
+  last4: string;
+  amountCents: number;
+  currency: string;
+  installments: number;
+  feeCents: number;
+  releaseAt: number;
+  released: boolean;
+  refundedCents: number;
+  dispute?: 'open' | 'won' | 'lost';
+};
+
+export type CardRequest = Pick<
+  Card,
+  | 'id'
+  | 'client'
+  | 'idempotencyKey'
+  | 'body'
+  | 'amountCents'
+  | 'currency'
+  | 'name'
+  | 'returnUrl'
+  | 'expiresAt'
+>;
+
+const day = 86_400_000;
+/** In Brazil a card payment is released after 30 days. */
+const heldFor = 30 * day;
+/** 3.99 % and 39 cents. */
+const priceOf = (cents: number): number => Math.min(cents - 1, Math.round((cents * 399) / 10_000) + 39);
+
+/** The page under a key; the first one again for a repeat within a day, `conflict` for another request under the key. */
+export function openPage(
+  bank: Bank,
+  world: World,
+  request: CardRequest,
+): { answer: Card | 'conflict'; writes: Entry[] } {
+  const now = moment(bank, world);
+  for (const known of bank.cards.values()) {
+    const isSame = known.client === request.client && known.idempotencyKey === request.idempotencyKey;
+    if (!isSame || now - known.createdAt > day) continue;
+    known.timesReceived++;
+    return { answer: known.body === request.body ? known : 'conflict', writes: [['card', known]] };
+  }
+  const card: Card = {
+    ...request,
+    ref: `cs_test_${world.letters(24)}`,
+    createdAt: now,
+    status: 'open',
+    attempts: [],
+    events: [],
+    timesReceived: 1,
+  };
+  bank.cards.set(card.ref, card);
+  return { answer: card, writes: [['card', card]] };
+}
+
+/** The newest page of an id, in any client's name. */
+export const cardOf = (bank: Bank, id: string): Card | undefined =>
+  [...bank.cards.values()].findLast((card) => card.id === id);
+
+export const approvalOf = ({ attempts }: Card): Attempt | undefined =>
+  attempts.find(({ status }) => status === 'succeeded');
+
+export const isOpen = (card: Card, now: number): boolean => card.status === 'open' && card.expiresAt > now;
+
+export type CardAction =
+  | 'approve'
+  | 'review'
+  | 'refuse'
+  | 'release'
+  | 'chargeback'
+  | 'win'
+  | 'lose'
+  | 'expire'
+  | 'refund';
+
+export type CardFields = Partial<
+  Pick<Attempt, 'brand' | 'last4' | 'amountCents' | 'currency' | 'installments'>
+> & {
+  reason?: string;
+};
+
+/** What a payer, his bank or time does; `wrong`: it cannot be as it stands. */
+export function moveCard(
+  bank: Bank,
+  world: World,
+  card: Card,
+  action: CardAction,
+  fields: CardFields,
+): { answer: 'done' | 'wrong'; writes: Entry[] } {
+  const now = moment(bank, world);
+  const events = eventsOf(bank, world, card, action, fields, now);
+  if (events === null) return { answer: 'wrong', writes: [] };
+  card.events.push(...events);
+  const from = card.events.length - events.length;
+  return {
+    answer: 'done',
+    writes: [
+      ['card', card],
+      ...events.flatMap((_event, at) =>
+        report(bank, now, { key: card.client, kind: 'card', id: card.ref, returns: from + at + 1 }),
+      ),
+    ],
+  };
+}
+
+function eventsOf(
+  bank: Bank,
+  world: World,
+  card: Card,
+  action: CardAction,
+  fields: CardFields,
+  now: number,
+): string[] | null {
+  const approval = approvalOf(card);
+  switch (action) {
+    case 'approve':
+      if (approval) return null;
+      card.attempts.push(attemptOf(bank, world, card, 'succeeded', fields, now));
+      card.status = 'complete';
+      delete card.inReview;
+      return ['payment_intent.succeeded', 'checkout.session.completed'];
+    case 'review':
+      if (approval) return null;
+      card.intent ??= `pi_${world.letters(24)}`;
+      card.inReview = true;
+      return ['payment_intent.processing'];
+    case 'refuse':
+      if (approval) return null;
+      card.attempts.push({
+        ...attemptOf(bank, world, card, 'failed', fields, now),
+        code: fields.reason ?? 'insufficient_funds',
+      });
+      delete card.inReview;
+      return ['payment_intent.payment_failed'];
+    case 'expire':
+      if (approval || card.status !== 'open') return null;
+      card.status = 'expired';
+      return ['checkout.session.expired'];
+    case 'release':
+      if (!approval || approval.released) return null;
+      approval.released = true;
+      return ['charge.updated'];
+    case 'refund':
+      if (!approval) return null;
+      approval.refundedCents = Math.min(approval.amountCents, fields.amountCents ?? approval.amountCents);
+      return ['charge.refunded'];
+    case 'chargeback':
+      if (!approval || approval.dispute) return null;
+      approval.dispute = 'open';
+      return ['charge.updated'];
+    case 'win':
+    case 'lose':
+      if (approval?.dispute !== 'open') return null;
+      approval.dispute = action === 'win' ? 'won' : 'lost';
+      return ['charge.updated'];
+  }
+}
+
+function attemptOf(
+  bank: Bank,
+  world: World,
+  card: Card,
+  status: Attempt['status'],
+  {
+    brand = 'visa',
+    last4 = '4242',
+    amountCents = card.amountCents,
+    currency = card.currency,
+    installments = 1,
+  }: CardFields,
+  at: number,
+): Attempt {
+  card.intent ??= `pi_${world.letters(24)}`;
+  return {
+    id: `ch_${world.letters(24)}`,
+    ...{ at, status, brand, last4, amountCents, currency, installments },
+    feeCents: status === 'succeeded' && bank.behaviour.fees === 'on' ? priceOf(amountCents) : 0,
+    releaseAt: at + heldFor,
+    released: false,
+    refundedCents: 0,
+  };
+}
+
+/** What the acquirer has of a client, and when it may be paid out. */
+export function cardBalance(bank: Bank, client: string): { availableCents: number; pendingCents: number } {
+  const balance = { availableCents: 0, pendingCents: 0 };
+  for (const card of bank.cards.values()) {
+    const approval = card.client === client ? approvalOf(card) : undefined;
+    if (!approval) continue;
+    const gone =
+      approval.dispute === 'open' || approval.dispute === 'lost'
+        ? approval.amountCents
+        : approval.refundedCents;
+    balance[approval.released ? 'availableCents' : 'pendingCents'] +=
+      approval.amountCents - approval.feeCents - gone;
+  }
+  return balance;
+}

@@ -1,0 +1,437 @@
+import { createHmac } from 'node:crypto';
+import { registerWebhook, rememberClient } from './bank.ts';
+import { type Attempt, approvalOf, type Card, cardBalance, isOpen, openPage } from './cards.ts';
+import type { ClientDesk, Desk, Request } from './desk.ts';
+import { type Outcome, queried } from './provider-api.ts';
+import { json, type Reply } from './reply.ts';
+import type { Post, PostsOf } from './webhooks.ts';
+
+/** Stripe's calls around a hosted page, as its published client makes them and reads the answers (https://docs.stripe.com/api). */
+export function stripeApi(anyone: Desk, request: Request): Outcome | undefined {
+  const { method, path, query } = request;
+  const [version, first, second, third, fourth] = path;
+  if (version === 'c' && first === 'pay') return page(anyone, second ?? '');
+  if (version !== 'v1') return undefined;
+  const client = clientOf(anyone, request);
+  if (client === undefined)
+    return failure(401, 'invalid_request_error', 'Invalid API Key provided', 'api_key_invalid');
+  const desk: ClientDesk = { ...anyone, client };
+  const call = [method, first, second].filter(Boolean).join(' ');
+  if (call === 'POST checkout sessions' && third === undefined) return createSession(desk, request);
+  if (call === 'POST checkout sessions' && fourth === 'expire') return expireSession(desk, third ?? '');
+  if (call === 'GET checkout sessions')
+    return third === undefined ? listSessions(desk, query) : getSession(desk, third, query);
+  if (call === 'GET charges') return listCharges(desk, query);
+  if (call === 'GET balance') return balance(desk);
+  if (call === 'GET account')
+    return json(200, { id: `acct_${client}`, object: 'account', country: 'BR', default_currency: 'brl' });
+  if (call === 'GET webhook_endpoints')
+    return json(200, listOf('/v1/webhook_endpoints', endpoints(desk), false));
+  if (call === 'POST webhook_endpoints') return createEndpoint(desk, request.body);
+  return undefined;
+}
+
+/** https://docs.stripe.com/api/errors */
+function failure(status: number, type: string, message: string, code?: string, param?: string): Reply {
+  return json(status, { error: { type, message, ...(code && { code }), ...(param && { param }) } });
+}
+
+export const unknownStripe = (): Reply => failure(404, 'invalid_request_error', 'Unrecognized request URL.');
+
+const noSuchSession = (ref: string): Reply =>
+  failure(404, 'invalid_request_error', `No such checkout.session: ${ref}`, 'resource_missing', 'session');
+
+const broken = (): Reply => failure(500, 'api_error', 'Sorry, there was an error.');
+
+/** A key is a name and its secret, in Base64: `sk_test_…`. */
+function clientOf(desk: Desk, { headers }: Request): string | undefined {
+  const key = /^bearer [sr]k_test_([\w-]+)$/i.exec(headers.authorization ?? '')?.[1];
+  const [id = '', secret = ''] = key === undefined ? [] : Buffer.from(key, 'base64url').toString().split(':');
+  if (id === '' || secret === '' || !desk.isClient({ id, secret })) return undefined;
+  desk.commit(rememberClient(desk.bank, { id, secret }));
+  return id;
+}
+
+// --------------------------------------------------------------------------------------------------------------- pages
+
+const known = new Set([
+  'mode',
+  'ui_mode',
+  'payment_method_types[0]',
+  'line_items[0][quantity]',
+  'line_items[0][price_data][currency]',
+  'line_items[0][price_data][unit_amount]',
+  'line_items[0][price_data][product_data][name]',
+  'client_reference_id',
+  'payment_intent_data[capture_method]',
+  'payment_method_options[card][installments][enabled]',
+  'adaptive_pricing[enabled]',
+  'success_url',
+  'cancel_url',
+  'expires_at',
+  'locale',
+  'customer_email',
+]);
+const isMetadata = (name: string): boolean =>
+  /^(payment_intent_data\[metadata\]|metadata)\[\w{1,40}\]$/.test(name);
+
+const shortestSeconds = 1_800;
+const longestSeconds = 86_400;
+
+function createSession(desk: ClientDesk, { headers, body }: Request): Outcome {
+  const { bank, world } = desk;
+  const { checkout } = bank.behaviour;
+  if (checkout === 'lose-request') return 'drop';
+  if (checkout === 'error-500') return broken();
+  if (checkout === 'refuse')
+    return failure(400, 'invalid_request_error', 'The amount is too small.', 'amount_too_small');
+  const given = new URLSearchParams(body);
+  const fault = faultOf(given, world.now());
+  if (fault !== null) return fault;
+  const key = headers['idempotency-key'];
+  const { answer, writes } = openPage(bank, world, {
+    id: given.get('client_reference_id') ?? '',
+    client: desk.client,
+    idempotencyKey: typeof key === 'string' ? key : world.letters(24),
+    body,
+    amountCents: Number(given.get('line_items[0][price_data][unit_amount]')),
+    currency: given.get('line_items[0][price_data][currency]') ?? '',
+    name: given.get('line_items[0][price_data][product_data][name]') ?? '',
+    returnUrl: given.get('success_url') ?? '',
+    expiresAt: Number(given.get('expires_at')) * 1000,
+  });
+  desk.commit(writes);
+  if (answer === 'conflict')
+    return failure(
+      400,
+      'idempotency_error',
+      'Keys can only be used with the same parameters they were first used with.',
+    );
+  if (checkout === 'lose-answer') return 'drop';
+  if (checkout === 'hang') return 'hang';
+  return json(200, sessionView(answer, world.now(), hostOf(headers), false));
+}
+
+function faultOf(given: URLSearchParams, now: number): Reply | null {
+  const missing = [
+    'mode',
+    'success_url',
+    'line_items[0][quantity]',
+    'line_items[0][price_data][unit_amount]',
+  ];
+  for (const name of given.keys())
+    if (!known.has(name) && !isMetadata(name))
+      return failure(
+        400,
+        'invalid_request_error',
+        `Received unknown parameter: ${name}`,
+        'parameter_unknown',
+        name,
+      );
+  for (const name of missing)
+    if (!given.get(name))
+      return failure(
+        400,
+        'invalid_request_error',
+        `Missing required param: ${name}.`,
+        'parameter_missing',
+        name,
+      );
+  const amount = Number(given.get('line_items[0][price_data][unit_amount]'));
+  if (!Number.isSafeInteger(amount) || amount < 0)
+    return failure(
+      400,
+      'invalid_request_error',
+      'Invalid integer',
+      'parameter_invalid_integer',
+      'line_items',
+    );
+  // https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts
+  if (amount < 50)
+    return failure(400, 'invalid_request_error', 'The amount is too small.', 'amount_too_small');
+  const ahead = Number(given.get('expires_at') ?? now / 1000 + longestSeconds) - now / 1000;
+  if (!(ahead >= shortestSeconds && ahead <= longestSeconds))
+    return failure(
+      400,
+      'invalid_request_error',
+      'The `expires_at` timestamp must be between 30 minutes and 24 hours from now.',
+      undefined,
+      'expires_at',
+    );
+  return null;
+}
+
+const hostOf = (headers: Request['headers']): string => headers.host ?? '127.0.0.1';
+
+const ownCard = (desk: ClientDesk, ref: string): Card | undefined => {
+  const card = desk.bank.cards.get(ref);
+  return card?.client === desk.client ? card : undefined;
+};
+
+function getSession(desk: ClientDesk, ref: string, query: URLSearchParams): Outcome {
+  const card = ownCard(desk, ref);
+  const isWhole = query.getAll('expand[]').includes('payment_intent.latest_charge.balance_transaction');
+  return queried(
+    desk,
+    () => noSuchSession(ref),
+    (stale) => {
+      if (card === undefined) return noSuchSession(ref);
+      const seen: Card = stale ? { ...card, status: 'open', attempts: [], events: [] } : card;
+      return json(200, sessionView(seen, desk.world.now(), '', isWhole));
+    },
+    broken,
+  );
+}
+
+function listSessions(desk: ClientDesk, query: URLSearchParams): Outcome {
+  return queried(
+    desk,
+    () => json(200, listOf('/v1/checkout/sessions', [], false)),
+    () => {
+      const since = Number(query.get('created[gte]') ?? 0) * 1000;
+      const limit = Math.min(Number(query.get('limit') ?? 10), 100);
+      const all = [...desk.bank.cards.values()]
+        .filter((card) => card.client === desk.client && card.createdAt >= since)
+        .reverse();
+      const after = query.get('starting_after');
+      const from = after === null ? 0 : all.findIndex(({ ref }) => ref === after) + 1;
+      const page = all
+        .slice(from, from + limit)
+        .map((card) => sessionView(card, desk.world.now(), '', false));
+      return json(200, listOf('/v1/checkout/sessions', page, from + limit < all.length));
+    },
+    broken,
+  );
+}
+
+function expireSession(desk: ClientDesk, ref: string): Reply {
+  const card = ownCard(desk, ref);
+  if (card === undefined) return noSuchSession(ref);
+  if (!isOpen(card, desk.world.now()))
+    return failure(
+      400,
+      'invalid_request_error',
+      'Only Checkout Sessions with a status in ["open"] can be expired.',
+    );
+  card.status = 'expired';
+  desk.commit([['card', card]]);
+  return json(200, sessionView(card, desk.world.now(), '', false));
+}
+
+const listOf = (url: string, data: unknown[], more: boolean) => ({
+  object: 'list',
+  url,
+  has_more: more,
+  data,
+});
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+function sessionView(card: Card, now: number, host: string, isWhole: boolean) {
+  const open = isOpen(card, now);
+  const approval = approvalOf(card);
+  return {
+    id: card.ref,
+    object: 'checkout.session',
+    amount_subtotal: card.amountCents,
+    amount_total: card.amountCents,
+    cancel_url: card.returnUrl,
+    client_reference_id: card.id,
+    created: seconds(card.createdAt),
+    currency: card.currency,
+    customer: null,
+    expires_at: seconds(card.expiresAt),
+    livemode: false,
+    metadata: { vintem_payment: card.id },
+    mode: 'payment',
+    payment_intent: card.intent === undefined ? null : isWhole ? intentView(card) : card.intent,
+    payment_method_types: ['card'],
+    payment_status: approval ? 'paid' : 'unpaid',
+    status: approval ? 'complete' : open ? 'open' : 'expired',
+    success_url: card.returnUrl,
+    ui_mode: 'hosted_page',
+    url: open ? `http://${host === '' ? '127.0.0.1:0' : host}/stripe/c/pay/${card.ref}` : null,
+  };
+}
+
+function intentView(card: Card) {
+  const approval = approvalOf(card);
+  const last = card.attempts.at(-1);
+  return {
+    id: card.intent,
+    object: 'payment_intent',
+    amount: card.amountCents,
+    currency: card.currency,
+    created: seconds(card.createdAt),
+    livemode: false,
+    metadata: { vintem_payment: card.id },
+    status: approval ? 'succeeded' : card.inReview ? 'processing' : 'requires_payment_method',
+    last_payment_error:
+      approval || card.inReview || !last
+        ? null
+        : {
+            type: 'card_error',
+            code: 'card_declined',
+            decline_code: last.code,
+            message: 'Your card was declined.',
+            payment_method: {
+              object: 'payment_method',
+              type: 'card',
+              card: { brand: last.brand, last4: last.last4 },
+            },
+          },
+    latest_charge: last ? chargeView(card, approval ?? last) : null,
+  };
+}
+
+function chargeView(card: Card, attempt: Attempt) {
+  const isPaid = attempt.status === 'succeeded';
+  return {
+    id: attempt.id,
+    object: 'charge',
+    amount: attempt.amountCents,
+    amount_refunded: attempt.refundedCents,
+    currency: attempt.currency,
+    created: seconds(attempt.at),
+    disputed: attempt.dispute !== undefined && attempt.dispute !== 'won',
+    livemode: false,
+    metadata: { vintem_payment: card.id },
+    paid: isPaid,
+    payment_intent: card.intent,
+    payment_method_details: {
+      type: 'card',
+      card: {
+        brand: attempt.brand,
+        last4: attempt.last4,
+        installments:
+          attempt.installments === 1
+            ? null
+            : { plan: { count: attempt.installments, interval: 'month', type: 'fixed_count' } },
+      },
+    },
+    status: attempt.status,
+    outcome: isPaid ? { type: 'authorized' } : { type: 'issuer_declined', reason: attempt.code },
+    balance_transaction: isPaid
+      ? {
+          id: attempt.id.replace('ch_', 'txn_'),
+          object: 'balance_transaction',
+          amount: attempt.amountCents,
+          available_on: seconds(attempt.releaseAt),
+          created: seconds(attempt.at),
+          currency: attempt.currency,
+          fee: attempt.feeCents,
+          net: attempt.amountCents - attempt.feeCents,
+          status: attempt.released ? 'available' : 'pending',
+          type: 'charge',
+        }
+      : null,
+  };
+}
+
+function listCharges(desk: ClientDesk, query: URLSearchParams): Reply {
+  const intent = query.get('payment_intent');
+  const charges = [...desk.bank.cards.values()]
+    .filter((card) => card.client === desk.client && card.intent !== undefined && card.intent === intent)
+    .flatMap((card) => card.attempts.map((attempt) => chargeView(card, attempt)))
+    .reverse();
+  return json(200, listOf('/v1/charges', charges, false));
+}
+
+function balance(desk: ClientDesk): Outcome {
+  return queried(
+    desk,
+    broken,
+    () => {
+      const { availableCents, pendingCents } = cardBalance(desk.bank, desk.client);
+      const part = (amount: number) => [{ amount, currency: 'brl', source_types: { card: amount } }];
+      return json(200, {
+        object: 'balance',
+        available: part(availableCents),
+        pending: part(pendingCents),
+        livemode: false,
+      });
+    },
+    broken,
+  );
+}
+
+/** Where a payer would type the card: here a control call says what becomes of it, and no card is asked for. */
+function page(desk: Desk, ref: string): Reply {
+  const card = desk.bank.cards.get(ref);
+  if (card === undefined) return noSuchSession(ref);
+  const state = isOpen(card, desk.world.now()) ? 'open' : 'closed';
+  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Acquirer (simulator)</title><h1>Acquirer (simulator)</h1><p>This page is ${state}. No card is asked for here.</p><p>POST /stripe/control/cards/${card.id}/approve pays it, /refuse refuses an attempt.</p></html>`;
+  return { status: 200, type: 'text/html; charset=utf-8', body };
+}
+
+// ---------------------------------------------------------------------------------------------------------- deliveries
+
+function createEndpoint(desk: ClientDesk, body: string): Reply {
+  const given = new URLSearchParams(body);
+  const url = given.get('url') ?? '';
+  if (!URL.canParse(url)) return failure(400, 'invalid_request_error', 'Invalid URL', 'url_invalid', 'url');
+  const events = [...given.entries()]
+    .filter(([name]) => name.startsWith('enabled_events['))
+    .map(([, value]) => value);
+  desk.commit(
+    registerWebhook(desk.bank, desk.world, { key: desk.client, url, clientId: desk.client, events }),
+  );
+  return json(200, {
+    ...endpoints(desk)[0],
+    secret: secretOf(desk.bank.clients.get(desk.client)?.secret ?? ''),
+  });
+}
+
+function endpoints(desk: ClientDesk) {
+  const there = desk.bank.webhooks.get(desk.client);
+  if (there === undefined) return [];
+  const { url, events = [], createdAt } = there;
+  const created = seconds(createdAt);
+  return [
+    {
+      id: `we_${desk.client}`,
+      object: 'webhook_endpoint',
+      url,
+      enabled_events: events,
+      created,
+      status: 'enabled',
+      livemode: false,
+    },
+  ];
+}
+
+/** The endpoint's secret is the client's: both sides know it without a call. */
+const secretOf = (secret: string): string => `whsec_${secret}`;
+
+/** One event a delivery, signed over its time and its body (https://docs.stripe.com/webhooks#verify-manually). */
+export const stripePosts: PostsOf = (bank, { key, notifications }, now) => {
+  const webhook = bank.webhooks.get(key);
+  if (webhook === undefined) return [];
+  const secret = secretOf(bank.clients.get(key)?.secret ?? '');
+  return notifications.flatMap(({ id, returns }): Post[] => {
+    const card = bank.cards.get(id);
+    const type = card?.events[returns - 1];
+    if (card === undefined || type === undefined || !webhook.events?.includes(type)) return [];
+    const body = JSON.stringify({
+      id: `evt_${card.ref}_${returns}`,
+      object: 'event',
+      api_version: '2026-07-29.dahlia',
+      created: seconds(now),
+      data: { object: objectOf(card, type, now) },
+      livemode: false,
+      type,
+    });
+    const mac = createHmac('sha256', secret)
+      .update(`${seconds(now)}.${body}`)
+      .digest('hex');
+    const headers = { 'stripe-signature': `t=${seconds(now)},v1=${mac}` };
+    return [{ address: new URL(webhook.url), headers, body }];
+  });
+};
+
+function objectOf(card: Card, type: string, now: number): unknown {
+  if (type.startsWith('checkout.session.')) return sessionView(card, now, '', false);
+  if (type.startsWith('payment_intent.')) return intentView(card);
+  const last = approvalOf(card);
+  return last === undefined ? null : chargeView(card, last);
+}
