@@ -36,6 +36,9 @@ const shown = (payment: Payment & { requestKey?: string }): string =>
     net: reais(payment.netAmountCents ?? payment.expectedNetAmountCents),
     created: payment.createdAt,
     expires: payment.expiresAt ?? undefined,
+    checkout: payment.checkoutUrl,
+    card: payment.card ? `${payment.card.brand} ${payment.card.last4 ?? ''} ${payment.card.status}` : undefined,
+    release: payment.cardSettlementStatus === 'held' ? payment.releaseAt : undefined,
     settled: payment.settledAt ?? undefined,
     endToEnd: payment.endToEnd,
     requestKey: payment.requestKey,
@@ -110,6 +113,32 @@ export const paymentCommands: Command[] = [
         () => vintem.charges.create(charge, { signal: ending }),
         (made) => (draws ? qrOf(made) : ''),
       );
+    },
+  },
+  {
+    name: 'cards create',
+    usage:
+      '--amount-cents N --payer NAME [--description D] [--expires-in-minutes N] [--request-key UUID] [--wait]',
+    about: 'a charge that is paid by card on the page of an acquirer; shows the address for its payer',
+    options: {
+      'amount-cents': { type: 'string' },
+      payer: { type: 'string' },
+      description: { type: 'string' },
+      'expires-in-minutes': { type: 'string' },
+      'request-key': { type: 'string' },
+      wait: { type: 'boolean' },
+    },
+    run: (context) => {
+      const { vintem, values, ending } = context;
+      const minutes = values['expires-in-minutes'] === undefined ? {} : { expiresInMinutes: integer(values, 'expires-in-minutes') };
+      const checkout = {
+        amountCents: integer(values, 'amount-cents'),
+        payerName: required(values, 'payer'),
+        description: text(values, 'description') ?? '',
+        requestKey: text(values, 'request-key'),
+        ...minutes,
+      };
+      return create(context, () => vintem.cardCheckouts.create(checkout, { signal: ending }), () => '');
     },
   },
   {

@@ -75,7 +75,7 @@ class Interned<T> {
 }
 
 const keyOfColumns = (one: Columns): string =>
-  `${one.available},${one.reserved},${one.held},${one.receivable},${one.holdWanted},${one.frozen},${one.deleted}`;
+  `${one.available},${one.reserved},${one.held},${one.receivable},${one.holdWanted},${one.cardHeld},${one.frozen},${one.deleted}`;
 
 /** The steps of one payment over one set of columns, by production code, remembered. */
 class Steps {
@@ -467,6 +467,7 @@ const empty: Columns = {
   held: 0,
   receivable: 0,
   holdWanted: 0,
+  cardHeld: 0,
   frozen: false,
   deleted: false,
 };

@@ -164,7 +164,12 @@ export class Memory {
         takeProbe: () => Promise.resolve(null),
         returnProbe: () => Promise.resolve(),
       },
-      settings: { chargeWaitMs: 6_000, chargeExpirySeconds: 3_600, ...settings },
+      settings: {
+        chargeWaitMs: 6_000,
+        chargeExpirySeconds: 3_600,
+        pageOf: () => 'https://pay.example.com/pay/1',
+        ...settings,
+      },
       draining: new AbortController().signal,
       senders: new Map(),
       deferredPending: new Set(),
@@ -436,6 +441,7 @@ const emptyAccountChain: Columns = {
   held: 0,
   receivable: 0,
   holdWanted: 0,
+  cardHeld: 0,
   frozen: false,
   deleted: false,
 };
@@ -453,6 +459,11 @@ const conditions: Conditions = {
   minimumWithdrawalCents: 1_000,
   maximumWithdrawalCents: 1_000_000,
   refundFees: 'kept',
+  cardConnection: null,
+  cardFeeCents: 0,
+  cardFeeBps: 0,
+  minimumCardCents: 500,
+  maximumCardCents: 200_000,
 };
 
 /** Tables of the till that no rule of a payment reads back. */

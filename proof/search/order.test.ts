@@ -57,6 +57,7 @@ const columns: Columns = {
   held: 0,
   receivable: 0,
   holdWanted: 0,
+  cardHeld: 0,
   frozen: false,
   deleted: false,
 };

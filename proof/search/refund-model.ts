@@ -98,6 +98,7 @@ async function paidCharge(
     held: 0,
     receivable: 0,
     holdWanted: 0,
+    cardHeld: 0,
     frozen: false,
     deleted: false,
   };

@@ -175,6 +175,8 @@ export function createMirror(db: Database): Mirror {
           staticCodeId: null,
           codeIsOurs: false,
           linkIsOurs: true,
+          // Nor payments by card.
+          card: null,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
@@ -254,6 +256,8 @@ export function createMirror(db: Database): Mirror {
           held: balance?.held ?? 0,
           receivable: balance?.receivable ?? 0,
           holdWanted: balance?.hold_wanted ?? 0,
+          cardHeld: balance?.card_held ?? 0,
+          heldCardCents: 0,
           frozen: balance?.frozen ?? false,
           openHoldCents: holds
             .filter((hold) => hold.operation_id === one.id && hold.released_at === null)
@@ -288,6 +292,7 @@ export function createMirror(db: Database): Mirror {
             reserved: one.reserved_after,
             held: one.held_after,
             receivable: one.receivable_after,
+            cardHeld: one.card_held_after,
           },
           paymentConnection:
             (paymentOf.get(one.subject) ?? paymentOf.get(refundOf.get(one.subject)?.payment_id ?? ''))
@@ -341,6 +346,7 @@ export function createMirror(db: Database): Mirror {
                 held: one.held,
                 receivable: one.receivable,
                 holdWanted: one.hold_wanted,
+                cardHeld: one.card_held,
                 seq: one.seq,
                 head: one.head,
                 deletedAt: one.deleted_at,
@@ -384,6 +390,7 @@ const linesOf = (one: JournalRow): Lines => ({
   providerCost: one.provider_cost,
   suspense: one.suspense,
   adjustments: one.adjustments,
+  cardHeld: one.card_held,
 });
 
 interface BalanceRow {
@@ -394,6 +401,7 @@ interface BalanceRow {
   held: number;
   receivable: number;
   hold_wanted: number;
+  card_held: number;
   frozen: boolean;
   seq: number;
   head: Buffer;
@@ -540,6 +548,8 @@ interface JournalRow {
   reserved_after: number;
   held_after: number;
   receivable_after: number;
+  card_held: number;
+  card_held_after: number;
   effective_at: number;
   posted_at: number;
   command: string;

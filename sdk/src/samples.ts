@@ -30,6 +30,8 @@ const changes: Record<
   'charge.expired': ['pending', 'expired'],
   'charge.failed': ['unknown', 'failed'],
   'charge.unexpected_payment': ['paid', 'paid'],
+  'charge.card_refused': ['pending', 'pending'],
+  'charge.card_available': ['paid', 'paid'],
   'charge.refunded': ['paid', 'paid'],
   'transfer.created': ['unknown', 'pending'],
   'transfer.completed': ['pending', 'completed'],

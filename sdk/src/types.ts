@@ -24,6 +24,8 @@ interface Keyed {
   requestKey?: string | undefined;
 }
 
+/** What `cardCheckouts.create` takes. */
+export type NewCardCheckout = Omit<Schemas['PostCardCheckoutsBody'], 'requestKey'> & Keyed;
 export type NewCharge = Omit<Schemas['PostPixChargesBody'], 'requestKey'> & Keyed;
 export type NewTransfer = Omit<Schemas['PostPixTransfersBody'], 'requestKey' | 'description'> &
   Keyed & {

@@ -19,6 +19,7 @@ import type {
   EventFilter,
   EventType,
   FollowedEvent,
+  NewCardCheckout,
   NewCharge,
   NewDefence,
   NewDisputeFile,
@@ -58,6 +59,7 @@ import { waitFor } from './wait.ts';
 export interface KeyedCall {
   call:
     | 'charges.create'
+    | 'cardCheckouts.create'
     | 'transfers.create'
     | 'operations.create'
     | 'webhooks.create'
@@ -105,6 +107,7 @@ export interface VintemOptions {
  */
 export class Vintem {
   readonly charges: Charges;
+  readonly cardCheckouts: CardCheckouts;
   readonly transfers: Transfers;
   readonly payments: Payments;
   readonly refunds: Refunds;
@@ -153,6 +156,7 @@ export class Vintem {
       return { ...made, requestKey } as never;
     };
     this.charges = new Charges(transport, keyed);
+    this.cardCheckouts = new CardCheckouts(keyed);
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
@@ -225,6 +229,40 @@ class Charges {
     const path = `/payments/${segment(id)}/cancel`;
     const call = { method: 'POST', path, body: {}, repeatable: true } as const;
     return this.#transport.request({ ...call, fits: isCalled(id), ...options });
+  }
+}
+
+class CardCheckouts {
+  #keyed: Keyed;
+  constructor(keyed: Keyed) {
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Creates a charge that is paid by card on the page of an acquirer. Needs the permission `charges`, and an account that takes cards.
+   *
+   * `amountCents` is within `minimumCardCents` and `maximumCardCents` of the account; `expiresInMinutes`: 30 to 1,440, 60 if left out. Send the payer to
+   * `checkoutUrl` of the answer. The charge is `paid` once the acquirer approves it; the amount less the fee is in the balance once the acquirer releases
+   * it (`cardSettlementStatus: available`, event `charge.card_available`).
+   *
+   * @throws VintemError `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`, `provider_unavailable`; when it is `retryable`, repeat with its
+   * `requestKey`
+   *
+   * @example
+   * const { cardFeeCents, maximumCardCents } = await vintem.account.get();
+   * if (maximumCardCents > 0) {
+   *   const charge = await vintem.cardCheckouts.create({ amountCents: 12500, payerName: 'Maria Silva' });
+   *   console.log(charge.checkoutUrl, cardFeeCents);
+   * }
+   */
+  create(checkout: NewCardCheckout, options: CallOptions = {}): Promise<CreatedPayment> {
+    return this.#keyed(
+      'cardCheckouts.create',
+      '/card/checkouts',
+      checkout,
+      options,
+      isOf('deposit', checkout.amountCents),
+    );
   }
 }
 

@@ -29,6 +29,8 @@ const types = [
   'charge.expired',
   'charge.failed',
   'charge.unexpected_payment',
+  'charge.card_refused',
+  'charge.card_available',
   'transfer.created',
   'transfer.unknown',
   'transfer.completed',

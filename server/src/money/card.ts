@@ -21,6 +21,8 @@ export interface CardPayment {
   minutes: number;
   /** The acquirer's own name of the page; null: it has not answered. */
   ref: string | null;
+  /** Which account at the acquirer has the page (`provider/identity.ts`); null: none is known to have it. */
+  account: string | null;
   /** The acquirer's page. Payers come to it by our address alone. */
   url: string | null;
   /** The acquirer's own name of the approved payment; null: none was approved. */
@@ -46,6 +48,7 @@ export const attemptsMost = 3;
 export const newCard = (minutes: number): CardPayment => ({
   minutes,
   ref: null,
+  account: null,
   url: null,
   approval: null,
   settlement: null,
@@ -65,7 +68,10 @@ export interface CardStep {
   incidents: OpenedIncident[];
 }
 
-export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'>;
+export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'> & {
+  /** The account at the acquirer that the page was asked of; null: that is not known any more. */
+  account: string | null;
+};
 
 export type CardEvent =
   | { type: 'reported'; report: CheckoutReport }
@@ -101,6 +107,7 @@ function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): Car
   const card: CardPayment = {
     ...payment.card,
     ref: report.providerRef,
+    account: payment.card.account ?? facts.account,
     url: report.url ?? payment.card.url,
     ...(attempt && {
       status: attempt.status,
@@ -145,6 +152,7 @@ function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
       paidAt: approval.at,
       card: {
         ...card,
+        account: card.account ?? facts.account,
         approval: reference,
         settlement: 'held',
         status: 'paid',

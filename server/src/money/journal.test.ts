@@ -152,6 +152,8 @@ describe('the canonical form', () => {
       refundRelease: 13,
       providerCost: 14,
       ownMoney: 15,
+      cardApprove: 16,
+      cardRelease: 17,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

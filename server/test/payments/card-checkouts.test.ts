@@ -175,7 +175,7 @@ describe('A card checkout', () => {
       status: 'pending',
       card: {
         ...{ status: 'refused', brand: 'amex', last4: '0005', installments: 1, attemptsLeft: 2 },
-        refusedReason: 'O cartão está vencido.',
+        refusedReason: 'The card has expired.',
       },
     });
     await move(id, 'refuse', { reason: 'do_not_honor' });

@@ -1,8 +1,10 @@
 import { type CardEvent, type CardStep, isHeld, nextCheckout } from '../../money/card.ts';
-import type { Cause, Payment } from '../../money/payment.ts';
-import { isTerminal } from '../../money/payment.ts';
+import { type Intent, nextQueryAt, priorityOf } from '../../money/intent.ts';
+import { type Cause, isTerminal, type Payment } from '../../money/payment.ts';
 import type { CheckoutReport } from '../../provider/cards.ts';
-import type { View } from '../../store/till.ts';
+import { unknownIdentity } from '../../provider/identity.ts';
+import { intents } from '../../store/rows/intents.sql.ts';
+import { put, type View } from '../../store/till.ts';
 import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { announce } from '../payment/payment-events.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
@@ -24,8 +26,10 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
     decide(view, stored, now) {
       const reading = readingOf(observation, stored);
       if (reading === null) return null;
-      const { row: payment, ids, capabilities, subscribed } = stored;
-      const facts = { now, cause: causeOf(observation), operationDeleted: isDeleted(view, chain) };
+      const { row: payment, intent, ids, capabilities, subscribed } = stored;
+      const account = intent?.identity ?? null;
+      const cause = causeOf(observation);
+      const facts = { now, cause, operationDeleted: isDeleted(view, chain), account };
       const steps = stepsOf(payment, reading.events, facts);
       let from = payment.status;
       const writes = steps.flatMap((step) => {
@@ -33,8 +37,12 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
         from = step.payment.status;
         return news;
       });
+      const row = steps.at(-1)?.payment ?? payment;
+      // It had expired, and is to be followed again until it is released.
+      if (intent === undefined && isHeld(row) && !isHeld(payment))
+        writes.push(put(intents, followed(row, connection, stored.token, now)));
       const heard: Heard<Payment> = {
-        row: steps.at(-1)?.payment ?? payment,
+        row,
         ending: reading.ending,
         undecided: reading.undecided,
         providerRef: refIn(observation),
@@ -48,6 +56,19 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       };
       return heard;
     },
+  };
+}
+
+function followed(row: Payment, connection: string, fence: string, now: number): Intent {
+  const { accountId, id: paymentId, operationId, card, createdAt, status, expiresAt } = row;
+  const { ref = null, account = null, releaseAt = null } = card ?? {};
+  const held = { kind: 'checkout', status, expiresAt, releaseAt } as const;
+  return {
+    ...{ accountId, paymentId, operationId, connection, kind: 'checkout', fence, createdAt },
+    ...{ priority: priorityOf('checkout', status), state: 'awaiting', attempt: 1, leaseUntil: null },
+    ...{ dueAt: nextQueryAt(held, now, now, 0), newsAt: now, attemptEndedAt: now, failures: 0 },
+    ...{ absences: 0, absentAt: null, undecidedSince: null, answeredAt: null, known: true, refused: false },
+    ...{ providerRef: ref, identity: account ?? unknownIdentity },
   };
 }
 
