@@ -24,7 +24,7 @@ interface Keyed {
   requestKey?: string | undefined;
 }
 
-/** What `cardCheckouts.create` takes. */
+/** The body of `cardCheckouts.create`. */
 export type NewCardCheckout = Omit<Schemas['PostCardCheckoutsBody'], 'requestKey'> & Keyed;
 export type NewCharge = Omit<Schemas['PostPixChargesBody'], 'requestKey'> & Keyed;
 export type NewTransfer = Omit<Schemas['PostPixTransfersBody'], 'requestKey' | 'description'> &

@@ -120,7 +120,7 @@ export type CardFields = Partial<
   reason?: string;
 };
 
-/** What a payer, his bank or time does; `wrong`: it cannot be as it stands. */
+/** An act of a payer, of his bank or of time; `wrong`: it cannot be as it stands. */
 export function moveCard(
   bank: Bank,
   world: World,
@@ -222,7 +222,7 @@ function attemptOf(
   };
 }
 
-/** What the acquirer has of a client, and when it may be paid out. */
+/** The acquirer's money of a client, and when it may be paid out. */
 export function cardBalance(bank: Bank, client: string): { availableCents: number; pendingCents: number } {
   const balance = { availableCents: 0, pendingCents: 0 };
   for (const card of bank.cards.values()) {

@@ -98,7 +98,7 @@ function createSession(desk: ClientDesk, { headers, body }: Request): Outcome {
     currency: given.get('line_items[0][price_data][currency]') ?? '',
     name: given.get('line_items[0][price_data][product_data][name]') ?? '',
     returnUrl: given.get('success_url') ?? '',
-    expiresAt: Number(given.get('expires_at')) * 1000,
+    expiresAt: Number(given.get('expires_at') ?? seconds(world.now()) + longestSeconds) * 1000,
   });
   desk.commit(writes);
   if (answer === 'conflict')

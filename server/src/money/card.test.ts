@@ -148,7 +148,7 @@ describe('A card payment', () => {
     expect(templates(told([paid, taken, released]))).toEqual(['cardApprove', 'cardRelease']);
   });
 
-  it('that failed or whose operation is gone is approved for nobody: a person decides', () => {
+  it('that failed or whose operation is gone is approved without effect: a person decides', () => {
     const failed = nextCheckout(asked(), { type: 'refused', reason: 'provider_refused' }, facts(3_000))?.payment;
     const step = failed && nextCheckout(failed, { type: 'reported', report: paid }, facts(4_000));
     expect([step?.postings, step?.incidents.length]).toEqual([[], 1]);

@@ -146,7 +146,7 @@ function nominalQueryAt(payment: Followed, newsAt: number, now: number): number 
   return now + (elapsed < day ? 30 * minute : elapsed < 7 * day ? hour : 6 * hour);
 }
 
-/** What a schedule of queries depends on. */
+/** The facts that a schedule of queries depends on. */
 export interface Followed {
   kind: SentKind;
   status: PaymentStatus;

@@ -7,7 +7,7 @@ export interface CardPages {
   query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
 }
 
-/** What a page is found by. */
+/** The names by which a page is found. */
 export interface CheckoutName {
   /** The payment id without hyphens. */
   providerId: string;
@@ -81,7 +81,7 @@ export interface CardApproval {
   at: number;
   brand: CardBrand;
   last4: string | null;
-  /** What the acquirer keeps; null: it has not said. */
+  /** The part that the acquirer keeps; null: it has not said. */
   costCents: number | null;
   releaseAt: number | null;
   released: boolean;

@@ -83,7 +83,7 @@ const eventsOf = async (merchant: Merchant, id: string): Promise<string[]> =>
     .reverse();
 
 describe('A card checkout', () => {
-  test('is pending with a page of ours, is held once approved, and is the merchant’s once released', async () => {
+  test('is pending with a page of ours, is held once approved, and is the merchant’s once released [2.1i]', async () => {
     const merchant = await shop();
     const { status, body } = await pay(merchant);
     expect(status).toBe(201);
@@ -167,7 +167,7 @@ describe('A card checkout', () => {
     expect((await pay(merchant)).body).toMatchObject({ status: 'failed', reasonCode: 'provider_refused' });
   });
 
-  test('says why an attempt was refused in words of ours, how many are left, and is paid by a later one', async () => {
+  test('says why an attempt was refused in words of ours, how many are left, and is paid by a later one [8b]', async () => {
     const merchant = await shop();
     const { id } = (await pay(merchant)).body;
     await move(id, 'refuse', { reason: 'expired_card', brand: 'amex', last4: '0005' });
@@ -226,7 +226,7 @@ describe('A card checkout', () => {
     expect(Number(sum?.clearing)).toBe(balance?.totalCents);
   });
 
-  test('is shown by lists with its method, and a filter tells it from Pix', async () => {
+  test('is shown by lists with its method, and a filter parts it from Pix', async () => {
     const merchant = await shop();
     const { id } = (await pay(merchant)).body;
     const pix = (await merchant.charge()).body.id;

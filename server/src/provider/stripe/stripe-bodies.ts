@@ -84,7 +84,7 @@ function readApproval(intent: Body): CardApproval | null | undefined {
   return {
     reference,
     amountCents,
-    // What comes in is counted in the currency of the account: another one than the payment's is not what was asked.
+    // The account counts in a currency of its own: another one than the payment's is not what was asked.
     currency: (textOf(settled?.currency) ?? currency).toUpperCase(),
     installments: plan === null ? 1 : (integerOf(plan.count) ?? 0),
     at,

@@ -71,7 +71,7 @@ const clocksApartMs = 300_000;
 const sessions = '/v1/checkout/sessions';
 const whole = 'expand[]=payment_intent.latest_charge.balance_transaction';
 
-/** What a payment, its release and what is taken back of it change. */
+/** The events of a payment, its release, and what is taken back of it. */
 export const stripeEvents = [
   'checkout.session.completed',
   'checkout.session.expired',
