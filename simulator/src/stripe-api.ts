@@ -170,7 +170,10 @@ const ownCard = (desk: ClientDesk, ref: string): Card | undefined => {
 
 function getSession(desk: ClientDesk, ref: string, query: URLSearchParams): Outcome {
   const card = ownCard(desk, ref);
-  const isWhole = query.getAll('expand[]').includes('payment_intent.latest_charge.balance_transaction');
+  const isWhole = [...query].some(
+    ([name, value]) =>
+      name.startsWith('expand[') && value === 'payment_intent.latest_charge.balance_transaction',
+  );
   return queried(
     desk,
     () => noSuchSession(ref),
