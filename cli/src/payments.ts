@@ -37,7 +37,9 @@ const shown = (payment: Payment & { requestKey?: string }): string =>
     created: payment.createdAt,
     expires: payment.expiresAt ?? undefined,
     checkout: payment.checkoutUrl,
-    card: payment.card ? `${payment.card.brand} ${payment.card.last4 ?? ''} ${payment.card.status}` : undefined,
+    card: payment.card
+      ? `${payment.card.brand} ${payment.card.last4 ?? ''} ${payment.card.status}`
+      : undefined,
     release: payment.cardSettlementStatus === 'held' ? payment.releaseAt : undefined,
     settled: payment.settledAt ?? undefined,
     endToEnd: payment.endToEnd,
@@ -130,7 +132,10 @@ export const paymentCommands: Command[] = [
     },
     run: (context) => {
       const { vintem, values, ending } = context;
-      const minutes = values['expires-in-minutes'] === undefined ? {} : { expiresInMinutes: integer(values, 'expires-in-minutes') };
+      const minutes =
+        values['expires-in-minutes'] === undefined
+          ? {}
+          : { expiresInMinutes: integer(values, 'expires-in-minutes') };
       const checkout = {
         amountCents: integer(values, 'amount-cents'),
         payerName: required(values, 'payer'),
@@ -138,7 +143,11 @@ export const paymentCommands: Command[] = [
         requestKey: text(values, 'request-key'),
         ...minutes,
       };
-      return create(context, () => vintem.cardCheckouts.create(checkout, { signal: ending }), () => '');
+      return create(
+        context,
+        () => vintem.cardCheckouts.create(checkout, { signal: ending }),
+        () => '',
+      );
     },
   },
   {

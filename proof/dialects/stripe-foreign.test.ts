@@ -209,7 +209,9 @@ describe('Stripe’s own client', () => {
     await act(providerId, 'approve');
     while (deliveries.length < 2) await systemClock.sleep(20);
     for (const { header, body } of deliveries) {
-      expect(stripe.webhooks.constructEvent(body, header, secret).data.object).toMatchObject({ livemode: false });
+      expect(stripe.webhooks.constructEvent(body, header, secret).data.object).toMatchObject({
+        livemode: false,
+      });
       expect(() => stripe.webhooks.constructEvent(`${body} `, header, secret)).toThrow();
       const delivery = { headers: { 'stripe-signature': header }, receivedAt: Date.now() };
       expect(provider().parseWebhook({ ...delivery, rawBody: Buffer.from(body) })).toMatchObject({

@@ -80,7 +80,12 @@ export async function openEdge(
     pages: createPageAddresses(secrets.derive('pages'), 'http://127.0.0.1:3000'),
     providers: new Map(),
     senders: new Map(),
-    settings: { transferWaitMs: 6_000, chargeWaitMs: 6_000, chargeExpirySeconds: 3_600, pageOf: () => 'https://pay.example.com/pay/1' },
+    settings: {
+      transferWaitMs: 6_000,
+      chargeWaitMs: 6_000,
+      chargeExpirySeconds: 3_600,
+      pageOf: () => 'https://pay.example.com/pay/1',
+    },
     draining: draining.signal,
     ...tillThat(neverCalled),
     ...ofCell,

@@ -230,7 +230,14 @@ describe('the disputes of a Pix', () => {
     books.move({ kind: 'credit', amountCents: pixCents, feeCents: 10 });
     books.report('1', 600, 'accepted');
     books.take(1_000);
-    expect(books.balance).toEqual({ available: 0, reserved: 0, held: 0, receivable: 10, holdWanted: 0 });
+    expect(books.balance).toEqual({
+      available: 0,
+      reserved: 0,
+      held: 0,
+      receivable: 10,
+      holdWanted: 0,
+      cardHeld: 0,
+    });
     expect(books.disputes).toMatchObject([{ debitedCents: 600 }]);
   });
 });

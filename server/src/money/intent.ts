@@ -302,7 +302,7 @@ export const failedQuery = ({
  */
 export function isOverdue(
   payment: Followed & { createdAt: number },
-  { undecidedSince, answeredAt }: Pick<Intent, 'undecidedSince' | 'answeredAt'>,
+  { undecidedSince, answeredAt }: Intent,
 ): boolean {
   if (undecidedSince === null || answeredAt === null) return false;
   const { releaseAt = null } = payment;

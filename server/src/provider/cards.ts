@@ -1,12 +1,3 @@
-import type { QueryOutcome, SendOutcome } from './provider.ts';
-
-/** Card payments by the page of an acquirer: the payer types the card there, and no number and no token of it comes here. */
-export interface CardPages {
-  /** Makes the page. A repeat under the same id gives the same page, or is refused. No money moves by it. */
-  create(instruction: CheckoutInstruction): Promise<SendOutcome<CheckoutReport>>;
-  query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
-}
-
 /** The names by which a page is found. */
 export interface CheckoutName {
   /** The payment id without hyphens. */

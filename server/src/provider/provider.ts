@@ -1,4 +1,4 @@
-import type { CardPages } from './cards.ts';
+import type { CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -154,6 +154,13 @@ export interface ChargeInstruction {
   expirySeconds: number;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
+}
+
+/** Card payments by the page of an acquirer: the payer types the card there, and no number and no token of it comes here. */
+export interface CardPages {
+  /** Makes the page. A repeat under the same id gives the same page, or is refused. No money moves by it. */
+  create(instruction: CheckoutInstruction): Promise<SendOutcome<CheckoutReport>>;
+  query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
 }
 
 export interface StaticCodeInstruction {

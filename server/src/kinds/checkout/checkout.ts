@@ -23,7 +23,7 @@ export interface CheckoutOrder {
 
 /**
  * A charge that is paid by card on the page of an acquirer, over the account's card connection. It is a payment like any charge; its states, and when
- * its money is the merchant's, are those of `money/card.ts`.
+ * its money is the merchant's, are those of `money/checkout.ts`.
  */
 export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
   name: 'checkout',

@@ -1,4 +1,5 @@
-import { type CardEvent, type CardStep, isHeld, nextCheckout } from '../../money/card.ts';
+import { isHeld } from '../../money/card.ts';
+import { type CardEvent, type CardStep, nextCheckout } from '../../money/checkout.ts';
 import { type Intent, nextQueryAt, priorityOf } from '../../money/intent.ts';
 import { type Cause, isTerminal, type Payment } from '../../money/payment.ts';
 import type { CheckoutReport } from '../../provider/cards.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CardApproval, CheckoutReport } from '../provider/cards.ts';
-import { type CardFacts, type CardStep, newCard, nextCheckout } from './card.ts';
+import { newCard } from './card.ts';
+import { type CardFacts, type CardStep, nextCheckout } from './checkout.ts';
 import { decide, emptyBalance } from './decide.ts';
 import { newPayment, type Payment } from './payment.ts';
 
@@ -30,12 +31,27 @@ const facts = (now: number, more: Partial<CardFacts> = {}): CardFacts => ({
 });
 
 const approval: CardApproval = {
-  ...{ reference: 'pi_1', amountCents, currency: 'BRL', installments: 1, at: 2_000, brand: 'visa', last4: '4242' },
+  ...{
+    reference: 'pi_1',
+    amountCents,
+    currency: 'BRL',
+    installments: 1,
+    at: 2_000,
+    brand: 'visa',
+    last4: '4242',
+  },
   ...{ costCents: 438, releaseAt: 9_000, released: false, takenBackCents: 0 },
 };
 
 const report = (more: Partial<CheckoutReport> = {}): CheckoutReport => ({
-  ...{ providerId, providerRef: 'cs_1', amountCents, currency: 'BRL', page: 'open', url: 'https://checkout.stripe.com/c/pay/cs_1' },
+  ...{
+    providerId,
+    providerRef: 'cs_1',
+    amountCents,
+    currency: 'BRL',
+    page: 'open',
+    url: 'https://checkout.stripe.com/c/pay/cs_1',
+  },
   ...{ expiresAt: 5_000, attempt: null, approval: null },
   ...more,
 });
@@ -49,7 +65,10 @@ const paid = report({ page: 'closed', url: null, approval });
 const released = report({ page: 'closed', url: null, approval: { ...approval, released: true } });
 
 /** All steps of a payment that is reported so, one report after the other. */
-function told(reports: readonly CheckoutReport[], more: Partial<CardFacts> = {}): CardStep & { steps: CardStep[] } {
+function told(
+  reports: readonly CheckoutReport[],
+  more: Partial<CardFacts> = {},
+): CardStep & { steps: CardStep[] } {
   let payment = asked();
   const steps: CardStep[] = [];
   for (const [at, one] of reports.entries()) {
@@ -74,7 +93,10 @@ describe('A card payment', () => {
       fc.property(reports, (some) => {
         const all = told([...some, released]);
         expect(templates(all)).toEqual(['cardApprove', 'cardRelease']);
-        expect(all.payment).toMatchObject({ status: 'paid', card: { settlement: 'available', approval: 'pi_1' } });
+        expect(all.payment).toMatchObject({
+          status: 'paid',
+          card: { settlement: 'available', approval: 'pi_1' },
+        });
         expect(all.events.filter((one) => one === 'charge.paid')).toHaveLength(1);
         expect(all.events.filter((one) => one === 'charge.card_available')).toHaveLength(1);
         expect(all.incidents).toEqual([]);
@@ -144,12 +166,20 @@ describe('A card payment', () => {
   it('is not released while its acquirer has taken something back', () => {
     const taken = { ...released, approval: { ...approval, released: true, takenBackCents: 1 } };
     const all = told([paid, taken]);
-    expect([templates(all), all.payment.card?.settlement, all.incidents.length]).toEqual([['cardApprove'], 'held', 1]);
+    expect([templates(all), all.payment.card?.settlement, all.incidents.length]).toEqual([
+      ['cardApprove'],
+      'held',
+      1,
+    ]);
     expect(templates(told([paid, taken, released]))).toEqual(['cardApprove', 'cardRelease']);
   });
 
   it('that failed or whose operation is gone is approved without effect: a person decides', () => {
-    const failed = nextCheckout(asked(), { type: 'refused', reason: 'provider_refused' }, facts(3_000))?.payment;
+    const failed = nextCheckout(
+      asked(),
+      { type: 'refused', reason: 'provider_refused' },
+      facts(3_000),
+    )?.payment;
     const step = failed && nextCheckout(failed, { type: 'reported', report: paid }, facts(4_000));
     expect([step?.postings, step?.incidents.length]).toEqual([[], 1]);
     const gone = told([paid], { operationDeleted: true });
@@ -164,8 +194,14 @@ describe('A card payment', () => {
   });
 
   it('that is being checked does not expire with its page', () => {
-    const checked = { ...closed, attempt: { ...refused.attempt!, status: 'processing' as const, refusals: 0 } };
-    expect(told([open, checked]).payment).toMatchObject({ status: 'pending', card: { status: 'processing' } });
+    const checked = {
+      ...closed,
+      attempt: { ...refused.attempt!, status: 'processing' as const, refusals: 0 },
+    };
+    expect(told([open, checked]).payment).toMatchObject({
+      status: 'pending',
+      card: { status: 'processing' },
+    });
     expect(told([open, closed]).payment.status).toBe('expired');
   });
 });

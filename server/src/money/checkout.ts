@@ -1,0 +1,194 @@
+import type { CardApproval, CheckoutReport } from '../provider/cards.ts';
+import type { CardPayment } from './card.ts';
+import type { Movement } from './decide.ts';
+import { type EventKind, eventKinds } from './journal.ts';
+import type { Payment, PaymentReason } from './payment.ts';
+import { enter, type Facts, type OpenedIncident, type PaymentEventType, quiet, touched } from './state.ts';
+
+/**
+ * The state machine of card payments by an acquirer's page.
+ *
+ * Every report of the acquirer is its whole word about one page: whether it still takes a payment, the last attempt, and the approval with its release.
+ * So the order in which reports come does not matter, and a later one repeats what an earlier one said.
+ *
+ * **An approval counts once and only as asked**: this amount, in reais, in one instalment, at a cost below it. It makes the payment `paid` from
+ * `unknown`, `pending` and `expired`, and books the amount as held. Every other approval posts nothing: a person decides, with the acquirer.
+ *
+ * **Release is the acquirer's word alone**, never a date of ours. It turns the held amount into the merchant's balance, less the account's fee. What the
+ * acquirer has taken back (a refund or a chargeback) is not released until a person has looked.
+ */
+export interface CardStep {
+  payment: Payment;
+  postings: { event: EventKind; reference: string; movement: Movement; effectiveAt: number }[];
+  events: PaymentEventType[];
+  incidents: OpenedIncident[];
+}
+
+export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'> & {
+  /** The account at the acquirer that the page was asked of; null: that is not known any more. */
+  account: string | null;
+};
+
+export type CardEvent =
+  | { type: 'reported'; report: CheckoutReport }
+  | { type: 'refused'; reason: PaymentReason };
+
+/** `payment` after the word of its acquirer; null when that changes nothing. */
+export function nextCheckout(payment: Payment, event: CardEvent, facts: CardFacts): CardStep | null {
+  const { card, status } = payment;
+  if (card === null) throw new Error('a payment without a card');
+  if (event.type === 'refused')
+    return isUnpaid(payment) && status !== 'expired'
+      ? enter(payment, 'failed', facts, { reasonCode: event.reason }, 'charge.failed')
+      : null;
+  const { report } = event;
+  if (report.amountCents !== payment.amountCents || report.currency !== currency)
+    return stopped(payment, `page:${report.currency}:${report.amountCents}`, report.amountCents);
+  if (report.approval !== null) return approved({ ...payment, card }, report.approval, facts);
+  return isUnpaid(payment) ? waiting({ ...payment, card }, report, facts) : null;
+}
+
+type OnCard = Payment & { card: CardPayment };
+
+const currency = 'BRL';
+
+const isUnpaid = ({ status }: Payment): boolean =>
+  status === 'unknown' || status === 'pending' || status === 'expired';
+
+function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): CardStep | null {
+  const { status } = payment;
+  if (status === 'expired') return null;
+  const { attempt } = report;
+  const refusals = Math.max(payment.card.refusals, attempt?.refusals ?? 0);
+  const card: CardPayment = {
+    ...payment.card,
+    ref: report.providerRef,
+    account: payment.card.account ?? facts.account,
+    url: report.url ?? payment.card.url,
+    ...(attempt && {
+      status: attempt.status,
+      refusal: attempt.refusal,
+      brand: attempt.brand ?? payment.card.brand,
+      last4: attempt.last4 ?? payment.card.last4,
+    }),
+    refusals,
+  };
+  const expiresAt = report.expiresAt ?? payment.expiresAt;
+  const news = { card, expiresAt };
+  const events: PaymentEventType[] = refusals > payment.card.refusals ? ['charge.card_refused'] : [];
+  const isUnderWay = attempt?.status === 'processing';
+  if (report.page === 'closed' && !isUnderWay)
+    return enter(payment, 'expired', facts, news, ...events, 'charge.expired');
+  if (status === 'unknown') return enter(payment, 'pending', facts, news, ...events);
+  const isSame = expiresAt === payment.expiresAt && sameCard(card, payment.card);
+  return isSame ? null : { ...changed(payment, news, facts), events: facts.operationDeleted ? [] : events };
+}
+
+function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
+  const { amountCents, card, status } = payment;
+  const { reference, costCents, installments } = approval;
+  if (status === 'paid')
+    return reference === card.approval ? released(payment, approval, facts) : again(payment, approval);
+  const isAsked =
+    approval.amountCents === amountCents &&
+    approval.currency === currency &&
+    installments === 1 &&
+    (costCents === null || (costCents >= 0 && costCents < amountCents));
+  if (!isUnpaid(payment) || !isAsked || facts.operationDeleted) {
+    const what = `${approval.currency}:${approval.amountCents}:${installments}:${costCents ?? ''}`;
+    return stopped(payment, `approval:${reference}:${what}`, approval.amountCents, {
+      approval: { ...approval, brand: undefined, last4: undefined },
+    });
+  }
+  const step: CardStep = enter(
+    payment,
+    'paid',
+    facts,
+    {
+      paidAt: approval.at,
+      card: {
+        ...card,
+        account: card.account ?? facts.account,
+        approval: reference,
+        settlement: 'held',
+        status: 'paid',
+        brand: approval.brand,
+        last4: approval.last4,
+        refusal: null,
+        releaseAt: approval.releaseAt,
+        costCents: costCents ?? 0,
+      },
+    },
+    'charge.paid',
+  );
+  step.postings.push({
+    event: eventKinds.cardApprove,
+    reference: '',
+    movement: { kind: 'cardApprove', amountCents, costCents: costCents ?? 0 },
+    effectiveAt: approval.at,
+  });
+  const after = released(step.payment as OnCard, approval, facts);
+  return after === null
+    ? step
+    : {
+        payment: after.payment,
+        postings: [...step.postings, ...after.postings],
+        events: [...step.events, ...after.events],
+        incidents: after.incidents,
+      };
+}
+
+/** A paid one as its acquirer reports it again. */
+function released(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
+  const { amountCents, feeCents, card } = payment;
+  const { takenBackCents, releaseAt, costCents } = approval;
+  if (takenBackCents > 0) return stopped(payment, `taken back:${takenBackCents}`, takenBackCents);
+  if (card.settlement === 'available') return null;
+  if (!approval.released) {
+    const moved = releaseAt !== null && releaseAt !== card.releaseAt;
+    return moved ? changed(payment, { card: { ...card, releaseAt } }, facts) : null;
+  }
+  const cost = costCents ?? card.costCents;
+  if (cost < 0 || cost >= amountCents) return stopped(payment, `cost:${cost}`, amountCents);
+  const step: CardStep = changed(
+    payment,
+    {
+      card: { ...card, settlement: 'available', releaseAt: releaseAt ?? card.releaseAt, costCents: cost },
+      settledAt: facts.now,
+      providerFeeCents: feeCents,
+      netAmountCents: amountCents - feeCents,
+    },
+    facts,
+  );
+  step.events.push('charge.card_available');
+  step.postings.push({
+    event: eventKinds.cardRelease,
+    reference: '',
+    movement: { kind: 'cardRelease', amountCents, feeCents, costCents: cost - card.costCents },
+    effectiveAt: facts.now,
+  });
+  return step;
+}
+
+/** Both pages of a payment were paid, or one twice: the second is none of the merchant's until a person has decided. */
+const again = (payment: OnCard, { reference, amountCents }: CardApproval): CardStep =>
+  stopped(payment, `approval:${reference}`, amountCents);
+
+/** Posts nothing: what contradicts goes to a person, once for each report of its own. */
+function stopped(payment: Payment, what: string, amountCents: number, detail: object = {}): CardStep {
+  const step: CardStep = quiet(payment);
+  step.incidents.push({
+    kind: 'report_mismatch',
+    reference: `mismatch:${payment.id}:card:${what}`,
+    amountCents: Math.max(0, amountCents),
+    freezes: false,
+    detail: { card: what, ...detail },
+  });
+  return step;
+}
+
+const changed = (payment: Payment, news: Partial<Payment>, facts: CardFacts): CardStep =>
+  quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });
+
+const sameCard = (one: CardPayment, other: CardPayment): boolean =>
+  (Object.keys(one) as (keyof CardPayment)[]).every((member) => one[member] === other[member]);
