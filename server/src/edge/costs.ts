@@ -52,7 +52,6 @@ const paymentSearch: Searches = (query, permissions) =>
 /** Calls that API and panel have in common, below `/api/v1/public` and `/panel/api/accounts/:account`. */
 const shared: Readonly<Record<string, Cost>> = {
   'POST /pix/charges': change('charges'),
-  'POST /card/checkouts': change('charges'),
   'POST /payments/:id/cancel': change('charges'),
   'POST /payment-links': change('charges'),
   'GET /payment-links': rows,
@@ -97,6 +96,7 @@ const publicCalls: Readonly<Record<string, Cost>> = {
   'POST /payments/:id/refunds': change('transfers'),
   'GET /payments/:id/refunds': rows,
   'GET /refunds/:id': rows,
+  'POST /card/checkouts': change('charges'),
   'GET /disputes': rows,
   'GET /disputes/:id': rows,
   'GET /disputes/:id/defence': rows,
