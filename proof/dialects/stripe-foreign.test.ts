@@ -46,7 +46,7 @@ beforeAll(async () => {
   await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
   const { default: Stripe } = await import(join(folder, 'node_modules/stripe/esm/stripe.esm.node.js'));
   const { port } = new URL(simulator.url);
-  // The client has no prefix of a path: what it asks goes on to the dialect.
+  // The client has no prefix of a path: its calls are passed to the dialect.
   const before = createServer(async (request, answer) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
