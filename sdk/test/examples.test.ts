@@ -202,6 +202,8 @@ test('every call of merchants that the service has was made by an example', asyn
   const nothing = crypto.randomUUID();
   const acts = [
     vintem.testMode.end(nothing, 'remove'),
+    // The example looks first whether the account takes cards, and this one takes none.
+    vintem.cardCheckouts.create({ amountCents: 12_500, payerName: 'Maria Silva' }),
     ...disputeActs.map((act) => vintem.testMode.moveDispute(nothing, act)),
     ...(['csv', 'pdf'] as const).map((format) => vintem.account.statementFile(format)),
   ];
