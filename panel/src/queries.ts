@@ -6,6 +6,9 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
+      // Without a network a query fails, and the page says so: the library's default waits and shows nothing.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // A refusal stays one; what did not arrive is tried again.
       retry: (count, error) =>
         count < 2 && (!(error instanceof Problem) || error.status === 0 || error.status >= 500),

@@ -210,6 +210,12 @@ const routes = root.addChildren([
       validateSearch: ofOperation,
       component: lazyRouteComponent(() => import('./pages/code.tsx'), 'CodePoster'),
     }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/pagamentos',
+      validateSearch: filters,
+      component: lazyRouteComponent(() => import('./pages/search.tsx'), 'Search'),
+    }),
     page(
       '/pagamentos/$id',
       lazyRouteComponent(() => import('./pages/payment.tsx'), 'PaymentPage'),

@@ -6,6 +6,7 @@ export type Payment = Schemas['Payment'];
 export type RecordView = Schemas['Record'];
 export type Overview = Answer<'/overview'>;
 export type Detail = Answer<'/records/{id}'>;
+export type ListedRecord = Answer<'/records'>['records'][number];
 export type Refunds = Answer<'/records/{id}/refunds'>;
 export type Dispute = Answer<'/operation-disputes'>['disputes'][number];
 export type Defence = Answer<'/operation-disputes/{id}/defence'>;

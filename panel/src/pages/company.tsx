@@ -10,7 +10,7 @@ import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 /** How the merchant shows itself on receipts, in mails and to payers. */
 export function Company() {
   const words = useWords();
-  const { may } = useScope();
+  const { may, account } = useScope();
   const { data, error, refetch } = useMerchantProfile();
   return (
     <>
@@ -24,7 +24,7 @@ export function Company() {
           <div className="stack">
             {may('members') ? (
               <>
-                <Details key={JSON.stringify(data)} profile={data} />
+                <Details key={account.id} profile={data} />
                 <Logo profile={data} />
               </>
             ) : (

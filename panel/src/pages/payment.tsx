@@ -132,7 +132,7 @@ function PaymentCard({ data }: { data: Detail }) {
     <section className="card">
       <div className="marks">
         <Status status={record.status} kind={record.kind} />
-        <Marks data={data} />
+        <Marks marks={data.marks} />
       </div>
       <p className="big num" style={{ margin: '2px 0 14px' }}>
         {money(record.amountCents)}

@@ -193,6 +193,7 @@ export function ListFoot({
   filters = {},
   pages,
   more,
+  children,
 }: {
   /** Below the account, as `records.csv`. */
   file: string;
@@ -200,11 +201,13 @@ export function ListFoot({
   pages?: Pick<Pages, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
   /** The label of the button for the next page. */
   more?: string;
+  children?: ReactNode;
 }) {
   const words = useWords();
   return (
     <div className="listfoot">
       {pages && <MoreButton pages={pages} label={more} />}
+      {children}
       <span style={{ marginLeft: 'auto' }}>
         <FileLink file={file} filters={filters}>
           {words.common.exportCsv}

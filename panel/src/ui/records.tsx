@@ -3,8 +3,8 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import { ask, type RecordView } from '../api/client.ts';
-import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
+import { ask, type ListedRecord, type RecordView } from '../api/client.ts';
+import { amountOf, dateTime, endOfDay, money, shortDateTime, startOfDay } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
@@ -12,8 +12,9 @@ import { Choice } from './choice.tsx';
 import { Icon } from './icons.tsx';
 import { Listed, ListFoot } from './listed.tsx';
 import { partyOf } from './names.tsx';
-import { endedWithoutMoney, Money, Status, When } from './parts.tsx';
+import { endedWithoutMoney, Status } from './parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from './period.tsx';
+import { Marks } from './story.tsx';
 
 export interface Filters extends PeriodSearch {
   q?: string;
@@ -25,22 +26,34 @@ const lastFilters: { [Kind in 'deposit' | 'transfer']?: Filters } = {};
 export const lastFiltersOf = (kind: 'deposit' | 'transfer'): Filters => lastFilters[kind] ?? {};
 
 type State = RecordView['status'];
+type Kind = 'deposit' | 'transfer';
+
+/** Turns of payments that a list is filtered by, beside the states. */
+const filterMarks = ['refunded', 'disputed', 'odd', 'returned'] as const;
+type FilterMark = (typeof filterMarks)[number];
+const marksOfKind: Record<'deposit' | 'transfer', readonly FilterMark[]> = {
+  deposit: ['refunded', 'disputed', 'odd'],
+  transfer: ['returned'],
+};
+const isMark = (value: string): value is FilterMark => filterMarks.some((one) => one === value);
 
 /** The query of the list and of its file. */
-function filterOf({ operationId }: View, kind: 'deposit' | 'transfer', filters: Filters) {
+function filterOf({ operationId }: View, kind: Kind | null, filters: Filters) {
   const cents = amountOf(filters.q ?? '');
   const days = daysOf(filters, null);
   return {
-    kind,
+    ...(kind && { kind }),
     ...(operationId && { operationId }),
     ...(cents !== null ? { minimumCents: cents, maximumCents: cents } : filters.q && { search: filters.q }),
-    ...(filters.status && { status: [filters.status as State] }),
+    ...(filters.status &&
+      (isMark(filters.status) ? { mark: filters.status } : { status: [filters.status as State] })),
     ...(days.de && { from: startOfDay(days.de) }),
     ...(days.ate && { to: endOfDay(days.ate) }),
   };
 }
 
-function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: Filters) {
+/** @param kind null: charges and transfers */
+export function recordsQuery(view: View, kind: Kind | null, filters: Filters) {
   const { api, account } = view;
   const query = filterOf(view, kind, filters);
   return infiniteQueryOptions({
@@ -113,6 +126,7 @@ export function RecordList({
               value,
               label: words.status[value === 'pending' && kind === 'transfer' ? 'processing' : value],
             })),
+            ...marksOfKind[kind].map((value) => ({ value, label: words.story.marks[value] })),
           ]}
           value={filters.status ?? ''}
           onChoice={(value) => onFilters({ ...filters, ...without(value, 'status') })}
@@ -156,7 +170,17 @@ export function RecordList({
           filters={query}
           pages={pages}
           {...(searchedTo && { more: words.common.searchOn(dateTime(searchedTo, language)) })}
-        />
+        >
+          {records.length > 0 && (
+            <span className="soft num">
+              {words.common.shownOf(
+                records.length,
+                pages.hasNextPage,
+                money(records.reduce((sum, one) => sum + one.amountCents, 0)),
+              )}
+            </span>
+          )}
+        </ListFoot>
       </Listed>
     </section>
   );
@@ -204,64 +228,99 @@ export function RecordTable({
   kind,
   names,
 }: {
-  records: RecordView[];
-  kind: 'deposit' | 'transfer';
+  records: ListedRecord[];
+  /** Null: both. */
+  kind: Kind | null;
   names: Map<string, string> | null;
 }) {
-  const words = useWords();
-  const charge = kind === 'deposit';
+  const { words, language } = useText();
   return (
-    <table className="table folding">
+    <table className="table folding dense records">
       <thead>
         <tr>
-          <th scope="col">{charge ? words.charges.payer : words.detail.receiver}</th>
-          <th scope="col" className="right">
+          <th scope="col" className="named">
+            {kind === 'deposit'
+              ? words.charges.payer
+              : kind === 'transfer'
+                ? words.detail.receiver
+                : words.statement.party}
+          </th>
+          <th scope="col" className="right sum">
             {words.common.amount}
           </th>
-          <th scope="col">{words.common.status}</th>
+          <th scope="col" className="state">
+            {words.common.status}
+          </th>
+          <th scope="col" className="right fee">
+            {words.common.fee}
+          </th>
+          <th scope="col" className="right sum">
+            {words.common.net}
+          </th>
           <th scope="col">{words.common.description}</th>
-          {!charge && (
-            <th scope="col" className="right">
-              {words.common.net}
+          {names && (
+            <th scope="col" className="of">
+              {words.common.operation}
             </th>
           )}
-          {names && <th scope="col">{words.common.operation}</th>}
-          <th scope="col" className="right">
+          <th scope="col" className="right date">
             {words.common.created}
+          </th>
+          <th scope="col" className="right date">
+            {kind === 'deposit' ? words.charges.paidAt : words.detail.settled}
           </th>
         </tr>
       </thead>
       <tbody>
-        {records.map((record) => (
-          <tr key={record.id} className="link">
-            <td>
-              <Link to="/pagamentos/$id" params={{ id: record.id }} className="row">
-                {(partyOf(record) ?? record.description) ||
-                  (charge ? words.detail.charge : words.detail.transfer)}
-              </Link>
-            </td>
-            <td className="right">
-              <strong className="num">{money(record.amountCents)}</strong>
-            </td>
-            <td>
-              <Status status={record.status} kind={record.kind} />
-            </td>
-            <td className="off soft">{record.description}</td>
-            {!charge && (
-              <td className="right off">
-                {endedWithoutMoney(record.status) ? (
-                  '–'
-                ) : (
-                  <Money cents={record.netAmountCents ?? record.expectedNetAmountCents ?? 0} />
-                )}
+        {records.map((record) => {
+          const charge = record.kind === 'deposit';
+          const moved = record.status === 'paid' || record.status === 'completed';
+          const party =
+            (partyOf(record) ?? record.description) ||
+            (charge ? words.detail.charge : words.detail.transfer);
+          return (
+            <tr key={record.id} className="link">
+              <td className="cut" title={party}>
+                <Link to="/pagamentos/$id" params={{ id: record.id }} className="row">
+                  {party}
+                </Link>
               </td>
-            )}
-            {names && <td className="off">{names.get(record.operationId)}</td>}
-            <td className="right soft">
-              <When at={record.createdAt} />
-            </td>
-          </tr>
-        ))}
+              <td className="right">
+                <strong className="num">{money(record.amountCents)}</strong>
+              </td>
+              <td>
+                <span className="marks">
+                  <Status status={record.status} kind={record.kind} />
+                  <Marks marks={record.marks} />
+                </span>
+              </td>
+              <td className="right off num">
+                {moved ? money(record.providerFeeCents ?? record.feeCents ?? 0) : '–'}
+              </td>
+              <td className="right off num">
+                {endedWithoutMoney(record.status) || (charge && !moved)
+                  ? '–'
+                  : money(record.netAmountCents ?? record.expectedNetAmountCents ?? 0)}
+              </td>
+              <td className="off soft cut" title={record.description}>
+                {record.description}
+              </td>
+              {names && (
+                <td className="off cut" title={names.get(record.operationId)}>
+                  {names.get(record.operationId)}
+                </td>
+              )}
+              <td className="right soft">
+                <time dateTime={record.createdAt} className="num">
+                  {shortDateTime(record.createdAt, language)}
+                </time>
+              </td>
+              <td className="right soft off num">
+                {moved && record.settledAt ? shortDateTime(record.settledAt, language) : '–'}
+              </td>
+            </tr>
+          );
+        })}
       </tbody>
     </table>
   );

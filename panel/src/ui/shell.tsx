@@ -1,4 +1,12 @@
-import { ActionIcon, Alert, Anchor, Button, CloseButton, useMantineColorScheme } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Button,
+  CloseButton,
+  TextInput,
+  useMantineColorScheme,
+} from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -6,7 +14,7 @@ import { ask, authCall, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import type { Language } from '../text/pt.ts';
-import { useText } from '../text/text.tsx';
+import { useText, useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
 import { counterPath } from './counter-lock.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -77,40 +85,44 @@ function Navigation() {
           {words.nav.reconciliation}
         </NavItem>
       </ul>
-      <p className="navhead">{words.nav.integrations}</p>
-      <ul className="navlist">
-        <NavItem to="/integracoes/chaves" icon="key">
-          {words.nav.keys}
-        </NavItem>
-        {may('webhooks') && (
-          <NavItem to="/integracoes/webhooks" icon="webhook">
-            {words.nav.webhooks}
-          </NavItem>
-        )}
-        <NavItem to="/integracoes/requisicoes" icon="code">
-          {words.nav.requests}
-        </NavItem>
-        <NavItem to="/integracoes/eventos" icon="bell">
-          {words.nav.events}
-        </NavItem>
-        {account.test && may('simulate') && (
-          <NavItem to="/integracoes/teste" icon="clock">
-            {words.nav.testMode}
-          </NavItem>
-        )}
-        <li>
-          <a href={words.nav.guidesAt} className="navlink" target="_blank" rel="noreferrer">
-            <Icon name="book" />
-            {words.nav.guides}
-          </a>
-        </li>
-        <li>
-          <a href="/docs/reference" className="navlink" target="_blank" rel="noreferrer">
-            <Icon name="link" />
-            {words.nav.reference}
-          </a>
-        </li>
-      </ul>
+      {may('keys') || may('webhooks') ? (
+        <>
+          <p className="navhead">{words.nav.integrations}</p>
+          <ul className="navlist">
+            <NavItem to="/integracoes/chaves" icon="key">
+              {words.nav.keys}
+            </NavItem>
+            {may('webhooks') && (
+              <NavItem to="/integracoes/webhooks" icon="webhook">
+                {words.nav.webhooks}
+              </NavItem>
+            )}
+            <NavItem to="/integracoes/requisicoes" icon="code">
+              {words.nav.requests}
+            </NavItem>
+            <NavItem to="/integracoes/eventos" icon="bell">
+              {words.nav.events}
+            </NavItem>
+            {account.test && may('simulate') && (
+              <NavItem to="/integracoes/teste" icon="clock">
+                {words.nav.testMode}
+              </NavItem>
+            )}
+            <li>
+              <a href={words.nav.guidesAt} className="navlink" target="_blank" rel="noreferrer">
+                <Icon name="book" />
+                {words.nav.guides}
+              </a>
+            </li>
+            <li>
+              <a href="/docs/reference" className="navlink" target="_blank" rel="noreferrer">
+                <Icon name="link" />
+                {words.nav.reference}
+              </a>
+            </li>
+          </ul>
+        </>
+      ) : null}
       <p className="navhead">{words.nav.settings}</p>
       <ul className="navlist">
         <NavItem to="/empresa" icon="company">
@@ -160,6 +172,33 @@ function OperationSwitcher() {
       w="100%"
       maw={260}
     />
+  );
+}
+
+/** The search over charges and transfers, at the top of every page. */
+function FindPayment() {
+  const words = useWords();
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  return (
+    <form
+      className="find"
+      aria-label={words.find.label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== '') void navigate({ to: '/pagamentos', search: { q: text.trim() } });
+      }}
+    >
+      <TextInput
+        type="search"
+        aria-label={words.find.label}
+        placeholder={words.find.hint}
+        leftSection={<Icon name="search" size={18} />}
+        maxLength={100}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    </form>
   );
 }
 
@@ -359,6 +398,7 @@ function TopBar({ openNavigation }: { openNavigation: () => void }) {
       <div className="grow">
         <OperationSwitcher />
       </div>
+      <FindPayment />
       <LanguageSwitch />
       <PersonMenu />
     </header>

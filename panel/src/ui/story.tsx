@@ -7,33 +7,23 @@ import { useText, useWords } from '../text/text.tsx';
 import { DefenceOf } from './defence.tsx';
 import { Money, moodOf } from './parts.tsx';
 
-/** Where a payment stands beside its own state: what came of it since, as coloured words. */
-export function Marks({ data }: { data: Detail }) {
+type Mark = Detail['marks'][number];
+
+const moodOfMark: Record<Mark, string> = {
+  disputed: 'ask',
+  dispute_lost: 'bad',
+  odd: 'ask',
+  refunded: 'rest',
+  partly_refunded: 'rest',
+  returned: 'rest',
+};
+
+/** The turns of a payment beside its own state, as coloured words. */
+export function Marks({ marks }: { marks: readonly Mark[] }) {
   const words = useWords();
-  const { record, disputes, incidents, returns } = data;
-  const refunded = record.refundedCents ?? 0;
-  const open = disputes.some((one) => one.endedAt === null);
-  const lost = disputes.some((one) => one.debitedCents > 0);
-  const odd = incidents.some((one) => one.resolvedAt === null && isOdd(one.kind));
-  const marks: [mood: string, text: string][] = [
-    ...(open ? [['ask', words.story.disputed] as [string, string]] : []),
-    ...(lost ? [['bad', words.story.disputeLost] as [string, string]] : []),
-    ...(refunded > 0
-      ? [
-          ['rest', refunded >= record.amountCents ? words.story.refunded : words.story.partlyRefunded] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    ...(odd ? [['ask', words.story.odd] as [string, string]] : []),
-    ...(returns.length > 0 && record.kind === 'transfer'
-      ? [['rest', words.story.returned] as [string, string]]
-      : []),
-  ];
-  return marks.map(([mood, text]) => (
-    <span key={text} className={`status ${mood}`}>
-      {text}
+  return marks.map((mark) => (
+    <span key={mark} className={`status ${moodOfMark[mark]}`}>
+      {words.story.marks[mark]}
     </span>
   ));
 }

@@ -312,3 +312,22 @@ describe('files for spreadsheets', () => {
 test('the console shows no error', () => {
   expect(window.complaints).toEqual([]);
 });
+
+test('A list shows at least 16 rows at 1440 × 900, and the field at the top finds a payment by its amount', async () => {
+  for (let at = 0; at < 20; at++)
+    await merchant.charge({ amountCents: 10_000 + at, payerName: 'Padaria Vila Mariana e Filhos Ltda' });
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open('/cobrancas', 'Cobranças');
+  await until(async () => (await page.locator('tbody tr').count()) > 20);
+  const inSight = await page.locator('tbody tr').evaluateAll((rows) => {
+    const shown = rows.filter((row) => row.getBoundingClientRect().bottom <= 900);
+    return shown.length;
+  });
+  expect(inSight).toBeGreaterThanOrEqual(16);
+  await inspect(page, 'cobrancas-cheia');
+  await page.getByRole('searchbox', { name: /^(Localizar um pagamento|Find a payment)$/ }).fill('100,07');
+  await page.keyboard.press('Enter');
+  await heading(/^(Pagamentos|Payments)$/).waitFor();
+  await until(async () => (await page.locator('tbody tr').count()) === 1);
+  await inspect(page, 'pagamentos-busca');
+});

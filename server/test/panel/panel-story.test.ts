@@ -152,3 +152,37 @@ describe('The page of a payment shows everything that happened to it', () => {
     expect((await account(`/records/${body.id}`)).returns).toMatchObject([{ amountCents: 500 }]);
   });
 });
+
+describe('A list says what came of each payment', () => {
+  const listed = async (query: string) =>
+    new Map<string, string[]>(
+      (await account(`/records?${query}`)).records.map((one: { id: string; marks: string[] }) => [
+        one.id,
+        one.marks,
+      ]),
+    );
+
+  test('A disputed charge, a refunded one, odd money and a returned transfer are marked and found by their mark', async () => {
+    const all = await listed('limit=100');
+    expect(all.get(disputed)).toEqual(['disputed']);
+    for (const [mark, own] of [
+      ['disputed', 'disputed'],
+      ['refunded', 'partly_refunded'],
+      ['returned', 'returned'],
+    ] as const) {
+      const found = await listed(`mark=${mark}`);
+      expect([...found.values()], mark).toEqual([[own]]);
+    }
+    const { body } = await merchant.charge({ amountCents: 700 });
+    await control(`/charges/${txid(body.id)}/pay`, { amountCents: 600 });
+    await until(async () => (await listed('mark=odd')).has(body.id));
+  });
+
+  test('The file of payments has what was refunded, what a dispute took and the marks', async () => {
+    const file: string = await account('/records.csv?language=pt-BR&mark=refunded');
+    const [header, ...rows] = file.replace('\ufeff', '').trimEnd().split('\r\n');
+    expect(header).toMatch(/;Reembolsado \(R\$\);Debitado em contestação \(R\$\);Depois$/);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatch(/;15,00;0,00;Reembolsada em parte$/);
+  });
+});

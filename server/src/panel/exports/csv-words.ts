@@ -8,6 +8,7 @@ import type { Action } from '../../operate/incidents/endings.ts';
 import type { Incident } from '../../store/rows/incidents.sql.ts';
 import type { Role } from '../people/roles.ts';
 import type { SecurityEventKind } from '../people/security-events.ts';
+import type { Mark } from '../schema/marks.ts';
 
 /**
  * Files in English have the names, codes and times of the API. Files in Portuguese are for people: these headers, words in place of
@@ -24,6 +25,7 @@ export const headers = {
   balanceAfter: 'Saldo (R$)',
   clientRequestId: 'X-Request-Id enviado',
   createdAt: 'Criado em',
+  debited: 'Debitado em contestação (R$)',
   description: 'Descrição',
   details: 'Detalhes',
   durationMs: 'Duração (ms)',
@@ -44,6 +46,7 @@ export const headers = {
   lastResult: 'Último resultado',
   lastUsedAt: 'Último uso',
   main: 'Principal',
+  marks: 'Depois',
   metadata: 'Metadados',
   method: 'Método',
   name: 'Nome',
@@ -58,6 +61,7 @@ export const headers = {
   permissions: 'Permissões',
   postedAt: 'Lançado em',
   reason: 'Motivo',
+  refunded: 'Reembolsado (R$)',
   receivable: 'A compensar (R$)',
   receiver: 'Recebedor',
   receiverKey: 'Chave do recebedor',
@@ -253,6 +257,18 @@ export const deliveryCell = coded(deliveries);
 export const stateCell = coded({ open: 'Aberto', resolved: 'Resolvido' });
 export const yesNoCell = (yes: boolean): Cell =>
   yes ? { code: 'yes', pt: 'Sim' } : { code: 'no', pt: 'Não' };
+const markWords: Record<Mark, string> = {
+  disputed: 'Contestada',
+  dispute_lost: 'Contestação perdida',
+  odd: 'Valor divergente',
+  refunded: 'Reembolsada',
+  partly_refunded: 'Reembolsada em parte',
+  returned: 'Devolvida',
+};
+export const marksCell = (marks: readonly Mark[]): Cell => ({
+  code: marks.join(' '),
+  pt: marks.map((one) => markWords[one]).join(', '),
+});
 export const permissionsCell = (held: readonly Permission[]): Cell => ({
   code: held.join(' '),
   pt: held.map((one) => permissionNames[one]).join(', '),

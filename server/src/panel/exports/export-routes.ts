@@ -31,6 +31,7 @@ import { receiversFor } from '../views/receivers.ts';
 import { findJournal, highestSeq } from '../views/records.sql.ts';
 import {
   listRecords,
+  marksOf,
   operationsOf,
   type RecordDeps,
   viewOfJournalLine,
@@ -44,6 +45,7 @@ import {
   incidentCell,
   keyTypeCell,
   kindCell,
+  marksCell,
   movementCell,
   permissionsCell,
   reasonCell,
@@ -82,8 +84,9 @@ function moneyFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const pages = pagesOf<string>(async (page) => {
         const { records, nextCursor } = await listRecords(deps, member, filters, page);
+        const marked = await marksOf(deps.sql, member.accountId, records);
         return {
-          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), names)),
+          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), marked(one), names)),
           nextCursor,
         };
       });
@@ -349,9 +352,16 @@ const recordColumns = [
   'requestKey',
   'metadata',
   'fiscalDocuments',
+  'refunded',
+  'debited',
+  'marks',
 ] as const;
 
-const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap<string, string>): Row => [
+const rowOfRecord = (
+  record: ReturnType<typeof viewOfRecord>,
+  { marks, debitedCents }: ReturnType<Awaited<ReturnType<typeof marksOf>>>,
+  names: ReadonlyMap<string, string>,
+): Row => [
   record.id,
   kindCell(record.kind),
   statusCell(record.status, record.kind),
@@ -370,6 +380,9 @@ const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap
   record.requestKey,
   record.metadata ? JSON.stringify(record.metadata) : null,
   textOfDocuments(record.fiscalDocuments),
+  { cents: record.refundedCents ?? 0 },
+  { cents: debitedCents },
+  marksCell(marks),
 ];
 
 const lineColumns = [

@@ -17,6 +17,7 @@ import { emailForm, emailMost } from '../people/members.ts';
 import { passwordLength } from '../people/password-length.ts';
 import { roles } from '../people/roles.ts';
 import { activityGroups, securityEventKinds } from '../people/security-events.ts';
+import { filterMarks, marks } from './marks.ts';
 
 /** Schemas that only the panel uses; all others are in the public API. */
 
@@ -253,8 +254,16 @@ export const RecordSchema = Type.Object(
   { title: 'Record' },
 );
 
+const Marks = Type.Array(OneOf(marks, 'What came of it beside its state'));
+
 export const RecordListSchema = Type.Object({
-  records: Type.Array(RecordSchema),
+  records: Type.Array(
+    Type.Object({
+      ...RecordSchema.properties,
+      marks: Marks,
+      debitedCents: Cents('The part that the provider took back in disputes'),
+    }),
+  ),
   nextCursor: NullableText('For the next page'),
   searchedTo: NullableTime(
     'A search by key looked through the payments back to here; null: all of the period, or the page is full',
@@ -267,6 +276,7 @@ const recordFilters = {
   operationId: Type.Optional(Uuid('Only this operation')),
   kind: Type.Optional(OneOf(kinds, 'Only this kind')),
   status: Type.Optional(Type.Array(statuses, { description: 'Only these states' })),
+  mark: Type.Optional(OneOf(filterMarks, 'Only what this came of')),
   from: Type.Optional(Time('Created at or after')),
   to: Type.Optional(Time('Created before')),
   search: Type.Optional(
@@ -341,6 +351,7 @@ const ShownCause = Type.Object({
 
 export const DetailSchema = Type.Object({
   record: RecordSchema,
+  marks: Marks,
   disputes: Type.Array(ShownDispute, { description: 'Oldest first' }),
   incidents: Type.Array(
     Type.Object({

@@ -31,6 +31,7 @@ import { findEventsOf, findLinesOf, findRecordsById } from './records.sql.ts';
 import {
   findNames,
   listRecords,
+  marksOf,
   operationsOf,
   type RecordDeps,
   viewOfLine,
@@ -88,7 +89,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
           findDueDisputes(sql, member.accountId, ids),
           findOpenHolds(sql, member.accountId, ids),
           findRestrictions(sql, member.accountId),
-          findFirstSteps(sql, member.accountId, ids),
+          findFirstSteps(sql, member.accountId),
         ]);
       const paymentIds = [...unknown.map((row) => row.id), ...incidents.map((row) => row.paymentId)];
       const namesById = await findNames(deps, member, paymentIds, ids);
@@ -142,8 +143,12 @@ function recordRoutes(
       const page = { ...(cursor && { cursor }), ...(limit && { limit }) };
       const { records, nextCursor, searchedTo } = await listRecords(deps, member, filters, page);
       const receiverOf = receiversFor(deps.secrets, member.role);
+      const marked = await marksOf(deps.sql, member.accountId, records);
       return {
-        records: records.map((payment) => viewOfRecord(payment, language, receiverOf)),
+        records: records.map((payment) => ({
+          ...viewOfRecord(payment, language, receiverOf),
+          ...marked(payment),
+        })),
         nextCursor,
         searchedTo: searchedTo === null ? null : isoOf(searchedTo),
       };
@@ -191,7 +196,9 @@ function recordRoutes(
         accountId,
         events.map(({ id }) => id),
       );
+      const marked = await marksOf(sql, accountId, [payment]);
       return {
+        marks: marked(payment).marks,
         disputes: await disputeViews(deps, member, disputes),
         incidents: incidents.map((one) => ({
           ...one,

@@ -116,18 +116,14 @@ const selectFirstSteps: Statement = {
   text: `SELECT EXISTS (SELECT FROM api_key WHERE account_id = $1 AND revoked_at IS NULL) AS key,
       EXISTS (SELECT FROM webhook_endpoint WHERE account_id = $1) AS webhook,
       coalesce(bool_or(j.template = 'credit'), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
-    FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1 AND operation_id = ANY ($2::uuid[])) b
+    FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1) b
       LEFT JOIN journal j ON j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq <= ${newAtMost}
-    HAVING NOT EXISTS (SELECT FROM balance WHERE account_id = $1 AND operation_id = ANY ($2::uuid[]) AND seq > ${newAtMost})`,
+    HAVING NOT EXISTS (SELECT FROM balance WHERE account_id = $1 AND seq > ${newAtMost})`,
 };
 
-/** The first steps of a new account; null: it is not new any more. */
-export const findFirstSteps = async (
-  sql: Queries,
-  accountId: string,
-  operationIds: readonly string[],
-): Promise<FirstSteps | null> =>
-  (await sql.run<FirstSteps>(selectFirstSteps, [accountId, operationIds]))[0] ?? null;
+/** The first steps of a new account over all of its operations; null: it is not new any more. */
+export const findFirstSteps = async (sql: Queries, accountId: string): Promise<FirstSteps | null> =>
+  (await sql.run<FirstSteps>(selectFirstSteps, [accountId]))[0] ?? null;
 
 const selectPlatform: Statement = {
   name: 'panel_platform',

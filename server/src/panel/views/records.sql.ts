@@ -3,6 +3,8 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { paymentColumns } from '../../store/rows/payments.sql.ts';
 import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
+import type { FilterMark } from '../schema/marks.ts';
+import { hasMark } from './marks.sql.ts';
 
 /** A payment's place in a list. */
 export interface Place {
@@ -23,6 +25,7 @@ export interface RecordSearch {
   text: string | null;
   minimumCents: number | null;
   maximumCents: number | null;
+  mark: FilterMark | null;
 }
 
 const earliest = '1970-01-01T00:00:00.000Z';
@@ -58,7 +61,7 @@ const selectRecords: Statement = {
       AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
         OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0)
         OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($11 IN lower(f->>'key')) > 0))
-      AND p.amount_cents >= $12 AND p.amount_cents <= $13
+      AND p.amount_cents >= $12 AND p.amount_cents <= $13 AND ${hasMark('$15')}
     ORDER BY p.created_at DESC, p.id DESC LIMIT $14`,
 };
 
@@ -88,6 +91,7 @@ export const findRecords = (
     wanted.minimumCents ?? 0,
     wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
     limit,
+    wanted.mark,
   ]);
 
 /**
@@ -99,7 +103,8 @@ const selectSealedKeys: Statement = {
   text: `SELECT p.id, p.created_at AS "createdAt", CASE WHEN p.passes THEN p.pix_key END AS "pixKey",
       p.passes AND position($10 IN lower(p.description)) > 0 AS described
     FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
-      SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($8::text[]) AND p.amount_cents >= $9 AND p.amount_cents <= $11 AS passes
+      SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($8::text[]) AND p.amount_cents >= $9 AND p.amount_cents <= $11
+        AND ${hasMark('$12')} AS passes
       FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
         AND (p.created_at, p.id) < ($5, $6)
       ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
@@ -126,6 +131,7 @@ export const findSealedKeys = (
     wanted.minimumCents ?? 0,
     wanted.text,
     wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
+    wanted.mark,
   ]);
 
 const selectByIds: Statement = {

@@ -16,6 +16,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import type { Membership } from '../people/members.sql.ts';
+import type { FilterMark, Mark } from '../schema/marks.ts';
+import { findMarks } from './marks.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { keysTyped, openedKey, type ReceiverOf, receiversFor, seesWholeKeys } from './receivers.ts';
 import {
@@ -40,6 +42,7 @@ export interface RecordFilters {
   search?: string;
   minimumCents?: number;
   maximumCents?: number;
+  mark?: FilterMark;
 }
 
 export interface RecordDeps {
@@ -105,6 +108,7 @@ export async function listRecords(
     text: null,
     minimumCents: filters.minimumCents ?? null,
     maximumCents: filters.maximumCents ?? null,
+    mark: filters.mark ?? null,
   };
   const search = filters.search?.trim() ?? '';
   const id = uuidOf(search) ?? uuidOf(search.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
@@ -145,8 +149,9 @@ export async function listRecords(
 
 /** Without a filter the page itself is enough. */
 function depthsOf(wanted: RecordSearch, { status }: RecordFilters, limit: number): number[] {
-  const { text, minimumCents, maximumCents, operationIds, kinds } = wanted;
-  if (!status && text === null && minimumCents === null && maximumCents === null) return [limit + 1];
+  const { text, minimumCents, maximumCents, operationIds, kinds, mark } = wanted;
+  if (!status && mark === null && text === null && minimumCents === null && maximumCents === null)
+    return [limit + 1];
   const lists = Math.max(1, operationIds.length * kinds.length);
   return scannedOf.map((rows) => Math.max(limit + 1, Math.floor(rows / lists)));
 }
@@ -245,6 +250,35 @@ export const viewOfRecord = (payment: Payment, language: Language, receiverOf: R
   description: payment.description,
   requestKey: payment.requestKey,
 });
+
+/** The turns of some payments beside their states, and what the provider took back of each. */
+export async function marksOf(
+  sql: Queries,
+  accountId: string,
+  records: readonly Payment[],
+): Promise<(payment: Payment) => { marks: Mark[]; debitedCents: number }> {
+  const found =
+    records.length === 0
+      ? []
+      : await findMarks(
+          sql,
+          accountId,
+          records.map(({ id }) => id),
+        );
+  const byId = new Map(found.map((one) => [one.id, one]));
+  return ({ id, amountCents, refundedCents }) => {
+    const { open = false, odd = false, debitedCents = 0, returnedCents = 0 } = byId.get(id) ?? {};
+    const list: [Mark, boolean][] = [
+      ['disputed', open],
+      ['dispute_lost', debitedCents > 0],
+      ['refunded', refundedCents > 0 && refundedCents >= amountCents],
+      ['partly_refunded', refundedCents > 0 && refundedCents < amountCents],
+      ['odd', odd],
+      ['returned', returnedCents > 0],
+    ];
+    return { marks: list.filter(([, has]) => has).map(([mark]) => mark), debitedCents };
+  };
+}
 
 export const viewOfLine = (line: Line) => ({
   seq: line.seq,

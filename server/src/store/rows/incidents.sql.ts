@@ -140,7 +140,7 @@ export const freezingIncidents: Readable<{ accountId: string; operationId: strin
     tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
 
-const oddKinds = ['amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused'];
+export const oddKinds = ['amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused'];
 
 /** Money of a charge's Pix that waits for a person. */
 export const isOddMoney = (kind: string): boolean => oddKinds.includes(kind);
