@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import { inflateSync } from 'node:zlib';
 import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
+import { textOfPdf } from '@vintem/testkit/pdf-text.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/connections/directory.ts';
@@ -425,26 +425,6 @@ describe('a live account', () => {
   });
 });
 
-/** The lines of a PDF, as a reader finds them: its streams inflated, its strings read. */
-function textOf(pdf: Buffer): string {
-  const source = pdf.toString('latin1');
-  let text = '';
-  // Packed bytes may end with a carriage return of their own.
-  for (const { 1: packed = '' } of source.matchAll(/stream\r?\n([\s\S]*?)\nendstream/g)) {
-    let content: string;
-    try {
-      content = inflateSync(Buffer.from(packed, 'latin1')).toString('latin1');
-    } catch {
-      continue;
-    }
-    for (const { 1: line = '' } of content.matchAll(/\[(.*?)\] TJ/g)) {
-      const hex = [...line.matchAll(/<([0-9a-f]*)>/g)].map((one) => one[1]).join('');
-      text += `${new TextDecoder('windows-1252').decode(Buffer.from(hex, 'hex'))}\n`;
-    }
-  }
-  return text;
-}
-
 describe('a receipt', () => {
   const fetched = async (tab: Tab, path: string) => {
     const answer = await fetch(`${service.url}/panel/api${path}`, { headers: { cookie: tab.cookie() } });
@@ -466,7 +446,7 @@ describe('a receipt', () => {
     expect(answer.bytes.subarray(0, 5).toString()).toBe('%PDF-');
     const when = new Date(Date.parse(settledAt) - 3 * 3_600_000).toISOString();
     const day = `${when.slice(8, 10)}/${when.slice(5, 7)}/${when.slice(0, 4)} ${when.slice(11, 19)}`;
-    const text = textOf(answer.bytes);
+    const text = textOfPdf(answer.bytes);
     for (const part of [
       'Pix enviado',
       'R$ 1.234,56',
@@ -479,12 +459,12 @@ describe('a receipt', () => {
     }
     expect(text).toContain(endToEnd);
     expect(text).toContain(id);
-    const english = textOf((await fetched(tab, `${path}/records/${id}/receipt.pdf?language=en`)).bytes);
+    const english = textOfPdf((await fetched(tab, `${path}/records/${id}/receipt.pdf?language=en`)).bytes);
     expect(english).toContain('Pix sent');
     expect(english).toContain('R$ 1.234,56');
 
     const [charge] = (await tab.call('GET', `${path}/records?kind=deposit`)).body.records;
-    const received = textOf((await fetched(tab, `${path}/records/${charge.id}/receipt.pdf`)).bytes);
+    const received = textOfPdf((await fetched(tab, `${path}/records/${charge.id}/receipt.pdf`)).bytes);
     expect(received).toContain('Pix recebido');
     expect(received).toContain('R$ 2.000,00');
     expect(received).toContain('Conta de teste');

@@ -19,6 +19,7 @@ import {
   type StatementDeps,
 } from '../../operate/statement/statement.ts';
 import { payerOf } from '../../operate/statement/words.ts';
+import { findLetterhead } from '../../store/rows/profile.sql.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import {
   StatementCsv,
@@ -151,6 +152,7 @@ function pdfRoute(api: ApiScope, cellOf: CellOf<RouteDeps>): void {
           toMs,
           language: request.language,
           partyOf: payerOf,
+          letterhead: await findLetterhead(cell.sql, caller.accountId),
         });
       });
       return sendFile(reply, 'pdf', 'application/pdf', pdf);

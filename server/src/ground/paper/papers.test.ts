@@ -5,6 +5,8 @@ import type { Table, TableRow } from './table.ts';
 const table: Table = {
   language: 'en',
   title: 'Statement',
+  letterhead: null,
+  page: 'Page',
   owner: 'Padaria · Main',
   period: 'From 01/11/2026 to 30/11/2026',
   warning: null,

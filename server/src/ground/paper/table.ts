@@ -1,11 +1,16 @@
 import type { Language } from '../errors.ts';
+import type { Letterhead } from '../letterhead.ts';
 import { amountText } from '../money.ts';
-import { colours, drawHead, left, newDocument, type Page, right, shown } from './pdf.ts';
+import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
 
 /** A statement as it is printed. Plain data, since a thread of its own draws it. */
 export interface Table {
   language: Language;
   title: string;
+  /** Null: the account has set none. */
+  letterhead: Letterhead | null;
+  /** The word before the number of a page. */
+  page: string;
   /** Whose it is, and of which time. */
   owner: string;
   period: string;
@@ -42,7 +47,10 @@ const bottom = 841.89 - 72;
 /** The statement for people: opening balance, a row for each line, totals, closing balance. */
 export async function beginTable(table: Table): Promise<DrawnTable> {
   const page = await newDocument(table.title, table.language);
-  drawHead(page, table.title);
+  if (table.letterhead) drawLetterhead(page, table.letterhead, table.title);
+  else drawHead(page, table.title);
+  const pages = { count: 1 };
+  drawNumber(page, table, pages.count);
   page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
   page.text(shown(table.owner), left, 128);
   page.font('Helvetica').fontSize(10).fillColor(colours.soft);
@@ -58,14 +66,14 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
     rows: (rows) => {
       for (const row of rows) {
         isEmpty = false;
-        if (top + rowHeight > bottom) top = nextPage(page, table);
+        if (top + rowHeight > bottom) top = nextPage(page, table, pages);
         drawRow(page, row, top);
         top += rowHeight;
         sums.set(row.figure, (sums.get(row.figure) ?? 0) + row.amountCents);
       }
     },
     end: () => {
-      if (top + 8 * rowHeight > bottom) top = nextPage(page, table);
+      if (top + 8 * rowHeight > bottom) top = nextPage(page, table, pages);
       if (isEmpty) {
         page.fillColor(colours.soft).text(table.empty, column.what, top);
         top += rowHeight;
@@ -87,8 +95,10 @@ export interface DrawnTable {
   end(): void;
 }
 
-function nextPage(page: Page, table: Table): number {
+function nextPage(page: Page, table: Table, pages: { count: number }): number {
   page.addPage();
+  pages.count++;
+  drawNumber(page, table, pages.count);
   return drawColumns(page, table, 72);
 }
 
@@ -103,6 +113,13 @@ function drawColumns(page: Page, { columns }: Table, top: number): number {
     .strokeColor(colours.line)
     .stroke();
   return top + rowHeight + 4;
+}
+
+/** Without the count of all pages, which nothing knows before the last: a page leaves the memory as soon as it is drawn. */
+function drawNumber(page: Page, { page: word }: Table, at: number): void {
+  const text = `${word} ${at}`;
+  page.font('Helvetica').fontSize(8).fillColor(colours.soft);
+  page.text(text, right - page.widthOfString(text), 800, oneLine);
 }
 
 /** Without pdfkit's line breaking, which is ten times the work of a row. */

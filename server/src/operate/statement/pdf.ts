@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Language } from '../../ground/errors.ts';
+import type { Letterhead } from '../../ground/letterhead.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
 import type { Table, TableRow } from '../../ground/paper/table.ts';
 import { figureOf } from './figures.ts';
@@ -15,11 +16,13 @@ export interface PdfFacts extends Names {
   toMs: number;
   language: Language;
   partyOf: PartyOf;
+  letterhead: Letterhead | null;
 }
 
 const words = {
   'pt-BR': {
     title: 'Extrato',
+    page: 'Página',
     period: (from: string, to: string) => `De ${from} a ${to} (horário de Brasília)`,
     when: 'Data',
     what: 'Lançamento',
@@ -37,6 +40,7 @@ const words = {
   },
   en: {
     title: 'Statement',
+    page: 'Page',
     period: (from: string, to: string) => `From ${from} to ${to} (Brasília time)`,
     when: 'Date',
     what: 'Entry',
@@ -76,6 +80,8 @@ function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
   return {
     language,
     title,
+    letterhead: facts.letterhead,
+    page: say.page,
     owner: `${facts.accountName} · ${facts.operationName}`,
     period: say.period(dateOf(facts.fromMs), dateOf(facts.toMs - 1)),
     warning: facts.test ? say.test : null,

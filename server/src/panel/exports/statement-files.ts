@@ -12,6 +12,7 @@ import { mostJournals, openStretch, type Stretch } from '../../operate/statement
 import { nameOf, type PartyOf } from '../../operate/statement/words.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
+import { findLetterhead } from '../../store/rows/profile.sql.ts';
 import { StatementCsvQuery, StatementFileQuery } from '../schema/schema.ts';
 import { receiversFor, receiverText } from '../views/receivers.ts';
 import { operationsOf } from '../views/records.ts';
@@ -74,7 +75,8 @@ export function statementFileRoutes(api: ApiScope, cellOf: CellOf<FileDeps>): vo
   api.get('/statement.pdf', { schema, config }, async (request, reply) => {
     const deps = cellOf(request);
     const { stretch, partyOf, name, names, fromMs, toMs } = await open(deps, request, request.query, 'pdf');
-    const facts = { ...names, fromMs, toMs, language: languageOf(request), partyOf };
+    const letterhead = await findLetterhead(deps.sql, request.member.accountId);
+    const facts = { ...names, fromMs, toMs, language: languageOf(request), partyOf, letterhead };
     return reply
       .type('application/pdf')
       .header('content-disposition', `attachment; filename="${name}"`)
