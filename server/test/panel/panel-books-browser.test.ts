@@ -58,7 +58,7 @@ describe('charges', () => {
     await page.getByLabel('Buscar').fill(typed);
     await page.waitForURL(/q=/);
     await until(async () => (await page.locator('tbody tr').count()) === 1);
-    await page.locator('tbody').getByRole('strong').getByText(shown).waitFor();
+    await page.locator('tbody strong', { hasText: shown }).waitFor();
   });
 
   test('have a view for the payer, which changes to paid and shows nothing else of the account', async () => {
