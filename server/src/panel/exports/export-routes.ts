@@ -161,8 +161,9 @@ function sourceFile(api: ApiScope, cellOf: CellOf<FileDeps>, source: (typeof sou
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const pages = pagesOf<string>(async (page) => {
         const { records, nextCursor } = await recordsOf(deps, of, page);
+        const marked = await marksOf(deps.sql, member.accountId, records);
         return {
-          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), names)),
+          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), marked(one), names)),
           nextCursor,
         };
       });

@@ -256,14 +256,15 @@ export const RecordSchema = Type.Object(
 
 const Marks = Type.Array(OneOf(marks, 'What came of it beside its state'));
 
+/** A payment in a list. */
+const Listed = Type.Object({
+  ...RecordSchema.properties,
+  marks: Marks,
+  debitedCents: Cents('The part that the provider took back in disputes'),
+});
+
 export const RecordListSchema = Type.Object({
-  records: Type.Array(
-    Type.Object({
-      ...RecordSchema.properties,
-      marks: Marks,
-      debitedCents: Cents('The part that the provider took back in disputes'),
-    }),
-  ),
+  records: Type.Array(Listed),
   nextCursor: NullableText('For the next page'),
   searchedTo: NullableTime(
     'A search by key looked through the payments back to here; null: all of the period, or the page is full',
@@ -322,7 +323,7 @@ export const SourceQuery = Type.Object(
 );
 
 export const SourceRecordsSchema = Type.Object({
-  records: Type.Array(RecordSchema, { description: 'Newest first' }),
+  records: Type.Array(Listed, { description: 'Newest first' }),
   nextCursor: NullableText('For the next page'),
 });
 

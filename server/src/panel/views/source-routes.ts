@@ -10,7 +10,7 @@ import type { Sql } from '../../ports/sql.ts';
 import { SourceQuery, SourceRecordsSchema } from '../schema/schema.ts';
 import { receiversFor } from './receivers.ts';
 import { findRecordsById } from './records.sql.ts';
-import { operationsOf, type RecordDeps, viewOfRecord } from './records.ts';
+import { marksOf, operationsOf, type RecordDeps, viewOfRecord } from './records.ts';
 
 /** Where charges come from, by the path of its routes. */
 export const sources = [
@@ -46,7 +46,11 @@ function recordsRoute(api: ApiScope, cellOf: CellOf<RecordDeps>, source: Source)
       const of = await sourceOf(deps, request, source, params.id);
       const { records, nextCursor } = await recordsOf(deps, of, query);
       const receiverOf = receiversFor(deps.secrets, member.role);
-      return { records: records.map((one) => viewOfRecord(one, language, receiverOf)), nextCursor };
+      const marked = await marksOf(deps.sql, member.accountId, records);
+      return {
+        records: records.map((one) => ({ ...viewOfRecord(one, language, receiverOf), ...marked(one) })),
+        nextCursor,
+      };
     },
   );
 }
