@@ -276,8 +276,7 @@ export function RecordTable({
           const charge = record.kind === 'deposit';
           const moved = record.status === 'paid' || record.status === 'completed';
           const party =
-            (partyOf(record) ?? record.description) ||
-            (charge ? words.detail.charge : words.detail.transfer);
+            (partyOf(record) ?? record.description) || (charge ? words.detail.charge : words.detail.transfer);
           return (
             <tr key={record.id} className="link">
               <td className="cut" title={party}>
