@@ -136,7 +136,7 @@ describe('a static code', () => {
     const text = (await page.getByTestId('copy-paste').textContent()) ?? '';
     const identifier = /62290525(S[A-Z2-7]{24})/.exec(text)?.[1];
     await service.simulator.control('POST', '/control/static', { identifier, amountCents: 1_250 });
-    await page.getByRole('cell', { name: 'R$ 12,50' }).waitFor();
+    await page.getByRole('cell', { name: 'R$ 12,50' }).first().waitFor();
     await inspectBoth('codes-one');
     await page.getByRole('link', { name: 'Imprimir cartaz' }).click();
     for (const [name, paper, width] of [
