@@ -308,6 +308,32 @@ describe('Files of the panel', () => {
   });
 });
 
+test('The statements of a call wait for a connection in the line of its account, of its seller or of strangers, and those of the till in that of everybody', async () => {
+  const merchant = await service.newMerchant();
+  const tab = await personIn(merchant.ownerId);
+  const linesOf = async (call: () => Promise<unknown>): Promise<(string | null)[]> => {
+    runs = [];
+    await call();
+    return [...new Set(runs.map((run) => lines.get(run) ?? null))];
+  };
+  const charge = { amountCents: 1000, payerName: 'Ana', description: '', requestKey: crypto.randomUUID() };
+  let made = {} as Answer;
+  const ofCharge = await linesOf(async () => {
+    made = await merchant.call('POST', '/pix/charges', charge);
+  });
+  expect(made.status).toBe(201);
+  expect(ofCharge).toContain(merchant.ownerId);
+  const locks = runs.filter(({ statement }) => statement.name === 'balance_lock');
+  expect([locks.length > 0, new Set(locks.map((run) => lines.get(run)))]).toEqual([true, new Set([null])]);
+  expect(await linesOf(() => merchant.call('GET', '/payments'))).toContain(merchant.ownerId);
+  const ofPerson = await linesOf(() => tab.call('GET', `/accounts/${merchant.ownerId}/overview`));
+  expect(ofPerson).toContain(merchant.ownerId);
+  expect(await linesOf(() => fetch(made.body.payerUrl))).toContainEqual(
+    expect.stringMatching(/^payers of \d+$/),
+  );
+  expect(await linesOf(() => openTab(service).signIn('ninguem@loja.example'))).toContain('strangers');
+});
+
 describe('Before a caller is known', () => {
   const lookUps = (): Run[] =>
     runs.filter(({ statement: { name } }) =>
@@ -342,32 +368,6 @@ describe('Before a caller is known', () => {
     expect(count(answers, 429)).toBeGreaterThan(0);
     expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'visits' }]);
   });
-});
-
-test('The statements of a call wait for a connection in the line of its account, of its seller or of strangers, and those of the till in that of everybody', async () => {
-  const merchant = await service.newMerchant();
-  const tab = await personIn(merchant.ownerId);
-  const linesOf = async (call: () => Promise<unknown>): Promise<(string | null)[]> => {
-    runs = [];
-    await call();
-    return [...new Set(runs.map((run) => lines.get(run) ?? null))];
-  };
-  const charge = { amountCents: 1000, payerName: 'Ana', description: '', requestKey: crypto.randomUUID() };
-  let made = {} as Answer;
-  const ofCharge = await linesOf(async () => {
-    made = await merchant.call('POST', '/pix/charges', charge);
-  });
-  expect(made.status).toBe(201);
-  expect(ofCharge).toContain(merchant.ownerId);
-  const locks = runs.filter(({ statement }) => statement.name === 'balance_lock');
-  expect([locks.length > 0, new Set(locks.map((run) => lines.get(run)))]).toEqual([true, new Set([null])]);
-  expect(await linesOf(() => merchant.call('GET', '/payments'))).toContain(merchant.ownerId);
-  const ofPerson = await linesOf(() => tab.call('GET', `/accounts/${merchant.ownerId}/overview`));
-  expect(ofPerson).toContain(merchant.ownerId);
-  expect(await linesOf(() => fetch(made.body.payerUrl))).toContainEqual(
-    expect.stringMatching(/^payers of \d+$/),
-  );
-  expect(await linesOf(() => openTab(service).signIn('ninguem@loja.example'))).toContain('strangers');
 });
 
 test('A person has two event streams, and the owner still has one where a viewer has taken all of theirs', async () => {
