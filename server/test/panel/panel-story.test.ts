@@ -4,7 +4,10 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, later } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stepDisputes } from '../../src/jobs/poll.ts';
+import { dayAfter, endsAt } from '../../src/operate/closes/day.ts';
+import { closeDays } from '../../src/operate/closes/step.ts';
 import { type IncidentView, listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { dayOf } from '../../src/operate/statement/period.ts';
 import { putProfile } from '../../src/store/rows/profile.sql.ts';
 
 /** The pages of a person: everything that happened to a payment, and everything of all operations. */
@@ -205,4 +208,59 @@ test('The PDF of a statement carries the letterhead with the CNPJ, and a number 
   expect(text).toContain('11.222.333/0001-81');
   expect(text).toContain('Padaria Vila Mariana');
   expect(text).toContain('Página 1');
+});
+
+test('Home, statement, closes, CSV and OFX give the same figures to the cent, with refunds, a lost and a won dispute, a return and odd money', async () => {
+  const lost = await merchant.paidCharge({ amountCents: 7_800 });
+  const won = await merchant.paidCharge({ amountCents: 1_100 });
+  const provider = await Promise.all(
+    [lost, won].map(async (id) => (await control(`/charges/${txid(id)}/dispute`, {})).body.id),
+  );
+  await readDisputes();
+  await control(`/disputes/${provider[0]}/accept`);
+  await control(`/disputes/${provider[1]}/reject`);
+  await readDisputes();
+  await control(`/charges/${txid(lost)}/return`, {});
+  await until(async () => (await account(`/records/${lost}`)).disputes[0].debitedCents === 7_800);
+  await until(async () => (await account(`/records/${won}`)).disputes[0].heldCents === 0);
+
+  const ids = [merchant.operationId, branch];
+  const { totals, openingBalanceCents, closingBalanceCents } = await account('/statement?limit=1');
+  const { inCents, outCents, feeCents, refundCents, holdCents } = totals;
+  const balances = await Promise.all(ids.map((id) => merchant.balanceCents(id)));
+  const sum = (cents: number[]) => cents.reduce((all, one) => all + one, 0);
+  expect([openingBalanceCents, closingBalanceCents]).toEqual([0, sum(balances)]);
+  expect(inCents - outCents - feeCents - refundCents - holdCents).toBe(closingBalanceCents);
+  // Of what is disputed only the open one is held; the lost one is a loss.
+  expect(holdCents).toBe(3_000);
+  expect(outCents).toBeGreaterThanOrEqual(7_800);
+
+  const { days } = await account('/overview');
+  expect(sum(days.map((day: { inCents: number }) => day.inCents))).toBe(inCents);
+  expect(sum(days.map((day: { outCents: number }) => day.outCents))).toBe(outCents + feeCents + refundCents);
+
+  // Today and the day after it, should the test pass midnight: the flows of both, and the balances in which the last one ends.
+  const now = service.runtime.clock.now();
+  const day = dayAfter(dayOf(now));
+  await closeDays(service.runtime, dayOf(now - 86_400_000), endsAt(day) + 3_600_000);
+  const { closes } = await account('/closes');
+  const flow = (name: string) => sum(closes.map((one: Record<string, number>) => one[name] ?? 0));
+  const last = closes.filter((one: { day: string }) => one.day === day);
+  expect(last).toHaveLength(ids.length);
+  expect(['inCents', 'outCents', 'feeCents', 'refundCents', 'holdCents'].map(flow)).toEqual([
+    inCents,
+    outCents,
+    feeCents,
+    refundCents,
+    holdCents,
+  ]);
+  expect(sum(last.map((one: { closingCents: number }) => one.closingCents))).toBe(closingBalanceCents);
+
+  const file: string = await account('/statement.csv?language=en');
+  const [header = '', ...rows] = file.replace('\ufeff', '').trimEnd().split('\r\n');
+  const at = header.split(',').indexOf('amount');
+  expect(sum(rows.map((row) => Math.round(Number(row.split(',')[at]) * 100)))).toBe(closingBalanceCents);
+  const ofx = await Promise.all(ids.map((id) => account(`/statement.ofx?operationId=${id}`)));
+  const amounts = ofx.flatMap((text: string) => [...text.matchAll(/<TRNAMT>(.*)\r/g)]);
+  expect(sum(amounts.map(([, one]) => Math.round(Number(one) * 100)))).toBe(closingBalanceCents);
 });
