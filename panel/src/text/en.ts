@@ -540,6 +540,8 @@ export const en: Words = {
       providerCost: 'Costs of the provider',
       ownMoney: 'Own money of the company',
       waiveDebt: 'Debt forgiven',
+      cardApprove: 'Card approved',
+      cardRelease: 'Card released',
     },
     line: 'Entry',
     available: 'Available',

@@ -539,6 +539,8 @@ export const pt = {
       providerCost: 'Tarifas do provedor',
       ownMoney: 'Dinheiro próprio da empresa',
       waiveDebt: 'Dívida perdoada',
+      cardApprove: 'Cartão aprovado',
+      cardRelease: 'Cartão liberado',
     } as Record<string, string>,
     line: 'Lançamento',
     available: 'Disponível',
