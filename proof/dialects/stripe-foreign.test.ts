@@ -94,7 +94,7 @@ let made = 0;
 const order = () => ({
   providerId: String(++made).padStart(32, '0'),
   ...{ amountCents: 12_500, description: 'Pedido 1042', minutes: 60 },
-  ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/pay/1' },
+  ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/pay/1', host: '127.0.0.1' },
 });
 
 const asOf = (id: string, amount = 12_500) => ({

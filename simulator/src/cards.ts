@@ -18,6 +18,8 @@ export type Card = {
   currency: string;
   name: string;
   returnUrl: string;
+  /** Where the client called, `127.0.0.1:4010`: the page's address is the same in every answer. */
+  host: string;
   createdAt: number;
   expiresAt: number;
   status: 'open' | 'complete' | 'expired';
@@ -59,6 +61,7 @@ export type CardRequest = Pick<
   | 'currency'
   | 'name'
   | 'returnUrl'
+  | 'host'
   | 'expiresAt'
 >;
 

@@ -56,7 +56,7 @@ export function control(desk: Desk, request: Request): Reply {
 }
 
 /** An id may come as the UUID that the service shows: the provider knows it without hyphens. */
-function plainId(id: string): string {
+export function plainId(id: string): string {
   return id.replaceAll('-', '');
 }
 

@@ -18,6 +18,8 @@ export interface Dialect {
   /** Payments in one delivery: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
   terms: TermsName;
+  /** It has pages on which cards are taken. */
+  cards?: true;
 }
 
 /** Efí's, at the root. */
@@ -43,7 +45,14 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     terms: 'woovi',
   },
   /** Cards alone. */
-  stripe: { api: stripeApi, unknown: unknownStripe, posts: () => stripePosts, perDelivery: 1, terms: 'free' },
+  stripe: {
+    api: stripeApi,
+    unknown: unknownStripe,
+    posts: () => stripePosts,
+    perDelivery: 1,
+    terms: 'free',
+    cards: true,
+  },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

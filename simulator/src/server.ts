@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { control, pageCharge, pageData } from './control.ts';
+import { cardOf } from './cards.ts';
+import { control, pageCharge, pageData, plainId } from './control.ts';
 import type { Desk, Request } from './desk.ts';
+import { dialects } from './dialects.ts';
 import { isForm } from './form.ts';
 import { oddAnswer } from './odd-wire.ts';
 import type { OpenDesk } from './open-desk.ts';
@@ -87,10 +89,22 @@ function answer(
   if (request === undefined) return { outcome: unreadable('O endereço não pode ser lido.') };
   const [first = '', ...rest] = request.path;
   const named = first === '' ? undefined : deskAt(first);
-  const asked = named ?? deskAt('');
+  const asked = named ?? deskOfCard(deskAt, request) ?? deskAt('');
   if (asked === undefined) return { outcome: unknownCall() };
   const below = named === undefined ? request : { ...request, path: rest };
   return { outcome: answerOf(asked, below, named === undefined), asked };
+}
+
+/** A card page is steered at the root too, in whichever dialect it lives. */
+function deskOfCard(
+  deskAt: (name: string) => OpenDesk | undefined,
+  { path: [area, call, id] }: Request,
+): OpenDesk | undefined {
+  if (area !== 'control' || call !== 'cards' || id === undefined) return undefined;
+  return Object.keys(dialects)
+    .filter((name) => dialects[name]?.cards)
+    .map(deskAt)
+    .find((one) => one && cardOf(one.desk.bank, plainId(id)) !== undefined);
 }
 
 function answerOf({ desk, dialect }: OpenDesk, request: Request, isRoot: boolean): Outcome {

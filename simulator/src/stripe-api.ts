@@ -98,6 +98,7 @@ function createSession(desk: ClientDesk, { headers, body }: Request): Outcome {
     currency: given.get('line_items[0][price_data][currency]') ?? '',
     name: given.get('line_items[0][price_data][product_data][name]') ?? '',
     returnUrl: given.get('success_url') ?? '',
+    host: headers.host ?? '127.0.0.1',
     expiresAt: Number(given.get('expires_at') ?? seconds(world.now()) + longestSeconds) * 1000,
   });
   desk.commit(writes);
@@ -109,7 +110,7 @@ function createSession(desk: ClientDesk, { headers, body }: Request): Outcome {
     );
   if (checkout === 'lose-answer') return 'drop';
   if (checkout === 'hang') return 'hang';
-  return json(200, sessionView(answer, world.now(), hostOf(headers), false));
+  return json(200, sessionView(answer, world.now(), false));
 }
 
 function faultOf(given: URLSearchParams, now: number): Reply | null {
@@ -161,8 +162,6 @@ function faultOf(given: URLSearchParams, now: number): Reply | null {
   return null;
 }
 
-const hostOf = (headers: Request['headers']): string => headers.host ?? '127.0.0.1';
-
 const ownCard = (desk: ClientDesk, ref: string): Card | undefined => {
   const card = desk.bank.cards.get(ref);
   return card?.client === desk.client ? card : undefined;
@@ -180,7 +179,7 @@ function getSession(desk: ClientDesk, ref: string, query: URLSearchParams): Outc
     (stale) => {
       if (card === undefined) return noSuchSession(ref);
       const seen: Card = stale ? { ...card, status: 'open', attempts: [], events: [] } : card;
-      return json(200, sessionView(seen, desk.world.now(), '', isWhole));
+      return json(200, sessionView(seen, desk.world.now(), isWhole));
     },
     broken,
   );
@@ -198,9 +197,7 @@ function listSessions(desk: ClientDesk, query: URLSearchParams): Outcome {
         .reverse();
       const after = query.get('starting_after');
       const from = after === null ? 0 : all.findIndex(({ ref }) => ref === after) + 1;
-      const page = all
-        .slice(from, from + limit)
-        .map((card) => sessionView(card, desk.world.now(), '', false));
+      const page = all.slice(from, from + limit).map((card) => sessionView(card, desk.world.now(), false));
       return json(200, listOf('/v1/checkout/sessions', page, from + limit < all.length));
     },
     broken,
@@ -218,7 +215,7 @@ function expireSession(desk: ClientDesk, ref: string): Reply {
     );
   card.status = 'expired';
   desk.commit([['card', card]]);
-  return json(200, sessionView(card, desk.world.now(), '', false));
+  return json(200, sessionView(card, desk.world.now(), false));
 }
 
 const listOf = (url: string, data: unknown[], more: boolean) => ({
@@ -230,7 +227,7 @@ const listOf = (url: string, data: unknown[], more: boolean) => ({
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
-function sessionView(card: Card, now: number, host: string, isWhole: boolean) {
+function sessionView(card: Card, now: number, isWhole: boolean) {
   const open = isOpen(card, now);
   const approval = approvalOf(card);
   return {
@@ -253,7 +250,7 @@ function sessionView(card: Card, now: number, host: string, isWhole: boolean) {
     status: approval ? 'complete' : open ? 'open' : 'expired',
     success_url: card.returnUrl,
     ui_mode: 'hosted_page',
-    url: open ? `http://${host === '' ? '127.0.0.1:0' : host}/stripe/c/pay/${card.ref}` : null,
+    url: open ? `http://${card.host}/stripe/c/pay/${card.ref}` : null,
   };
 }
 
@@ -433,7 +430,7 @@ export const stripePosts: PostsOf = (bank, { key, notifications }, now) => {
 };
 
 function objectOf(card: Card, type: string, now: number): unknown {
-  if (type.startsWith('checkout.session.')) return sessionView(card, now, '', false);
+  if (type.startsWith('checkout.session.')) return sessionView(card, now, false);
   if (type.startsWith('payment_intent.')) return intentView(card);
   const last = approvalOf(card);
   return last === undefined ? null : chargeView(card, last);
