@@ -4,9 +4,9 @@ import { faultsOfPart, runParts } from './gate.ts';
 
 /** The short part of the gate: see `gate.ts`; the whole of it belongs to `npm run proof`. */
 
-it('every invariant is kept at every death of two stories, and of one over three cells; the same seed does the same again', async () => {
+it('every invariant is kept at every death of one story, and of one over three cells; the same seed does the same again', async () => {
   const parts = await runParts([
-    { from: 1, seeds: 2 },
+    { from: 2, seeds: 1 },
     { from: 3, seeds: 1, cells: 3 },
   ]);
   expect(parts.flatMap(faultsOfPart)).toEqual([]);
