@@ -16,9 +16,8 @@ import type { ActivityFilters } from './pages/security-events.tsx';
 import { readStatement, Statement } from './pages/statement.tsx';
 import { Transfers } from './pages/transfers.tsx';
 import { expectFor, expectSession, ScopeProvider, useSession } from './session.tsx';
-import { useWords } from './text/text.tsx';
 import { counterPath, isCounterLocked } from './ui/counter-lock.ts';
-import { Rows, Trouble } from './ui/parts.tsx';
+import { BeforeSession } from './ui/parts.tsx';
 import type { PeriodSearch } from './ui/period.tsx';
 import { type Filters, readRecords } from './ui/records.tsx';
 import { Shell } from './ui/shell.tsx';
@@ -38,23 +37,9 @@ const root = createRootRouteWithContext()({ component: Outlet, notFoundComponent
  * the address: while the counter's code is read, the address is the counter's already and the page still the other one.
  */
 function Inside({ children, ofCounter = false }: { children: ReactNode; ofCounter?: boolean }) {
-  const words = useWords();
   const { data, error, refetch } = useSession();
   if (data === null || data?.accounts.length === 0) return <Navigate to="/entrar" />;
-  if (error && !data) {
-    return (
-      <main>
-        <Trouble error={error} retry={() => void refetch()} />
-      </main>
-    );
-  }
-  if (!data) {
-    return (
-      <main aria-label={words.common.loading}>
-        <Rows />
-      </main>
-    );
-  }
+  if (!data) return <BeforeSession error={error} retry={() => void refetch()} />;
   if (!ofCounter && isCounterLocked()) return <Navigate to={counterPath} />;
   return <ScopeProvider session={data}>{children}</ScopeProvider>;
 }

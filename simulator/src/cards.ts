@@ -2,8 +2,8 @@ import { type Bank, type Entry, moment, report } from './bank.ts';
 import type { World } from './world.ts';
 
 /**
- * Pages of an acquirer on which payers type their cards, without I/O. No number and no token of a card is anywhere: a person or a test says what becomes of
- * an attempt.
+ * The acquirer's pages for card payments, without I/O. They ask for no card, and nothing here holds a number or a token of one: a call of
+ * `/control` approves or refuses each attempt.
  */
 export type Card = {
   /** The client's own name of it: the payment's id without hyphens. */

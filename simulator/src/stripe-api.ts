@@ -355,7 +355,7 @@ function balance(desk: ClientDesk): Outcome {
   );
 }
 
-/** Where a payer would type the card: here a control call says what becomes of it, and no card is asked for. */
+/** The page of the payer. It asks for no card: a call of `/control` approves or refuses the attempt. */
 function page(desk: Desk, ref: string): Reply {
   const card = desk.bank.cards.get(ref);
   if (card === undefined) return noSuchSession(ref);

@@ -4,33 +4,18 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, Navigate, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { ask } from '../api/client.ts';
-import { useText } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Rows, Trouble } from '../ui/parts.tsx';
+import { BeforeSession } from '../ui/parts.tsx';
 import { LanguageSwitch } from '../ui/shell.tsx';
 import { desk, deskKey, type OperatorSession, operatorSession, useOperator } from './api.ts';
 import { useConsoleWords } from './words.ts';
 
 /** Around every page of an operator who is signed in. */
 export function Desk() {
-  const { words } = useText();
   const { data, error, refetch } = useOperator();
   if (data === null) return <Navigate to="/operator/entrar" />;
-  if (error && !data) {
-    return (
-      <main>
-        <Trouble error={error} retry={() => void refetch()} />
-      </main>
-    );
-  }
-  if (!data) {
-    return (
-      <main aria-label={words.common.loading}>
-        <Rows />
-      </main>
-    );
-  }
+  if (!data) return <BeforeSession error={error} retry={() => void refetch()} />;
   return <Frame session={data} />;
 }
 

@@ -1,37 +1,14 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
+import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
-import { LanguageSwitch } from '../ui/shell.tsx';
 import { desk, deskKey } from './api.ts';
 import { useConsoleWords } from './words.ts';
-
-function Gate({ title, children }: { title: string; children: ReactNode }) {
-  const words = useConsoleWords();
-  useEffect(() => {
-    document.title = `${title} · vintem`;
-  }, [title]);
-  return (
-    <div className="gate">
-      <aside>
-        <div style={{ display: 'flex', justifyContent: 'space-between', alignItems: 'center' }}>
-          <span className="brand">
-            <img src="/vintem.svg" alt="" width="30" height="30" />
-            vintem
-          </span>
-          <LanguageSwitch />
-        </div>
-        <p>{words.signIn.lead}</p>
-        <img className="coin" src="/vintem.svg" alt="" />
-      </aside>
-      <main>{children}</main>
-    </div>
-  );
-}
 
 function useEnter() {
   const queries = useQueryClient();
@@ -78,7 +55,7 @@ export function OperatorSignIn() {
     await enter();
   });
   return (
-    <Gate title={words.signIn.title}>
+    <Gate title={words.signIn.title} lead={words.signIn.lead} home="/operator">
       <form className="stack" onSubmit={signIn.submit}>
         <h1>{words.signIn.title}</h1>
         <TextInput
@@ -127,7 +104,7 @@ export function OperatorInvitation() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   return (
-    <Gate title={words.enrol.title}>
+    <Gate title={words.enrol.title} lead={words.signIn.lead} home="/operator">
       {error ? (
         <div className="stack panel">
           <h1>{words.enrol.title}</h1>

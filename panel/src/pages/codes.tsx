@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
-import { ask, type StaticCode } from '../api/client.ts';
+import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -15,8 +15,9 @@ import {
   useOperationPages,
   useStartOperation,
 } from '../ui/operation-field.tsx';
-import { Empty, FormError, MoneyInput, PageHead, When } from '../ui/parts.tsx';
+import { Empty, FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
+import { SourceTable } from '../ui/source-table.tsx';
 
 /** The static codes of an operation, newest first. */
 export function Codes() {
@@ -57,70 +58,24 @@ export function Codes() {
             </Empty>
           }
         >
-          <CodeTable codes={codes} />
+          <SourceTable
+            to="/qr-fixos/$id"
+            heads={words.codes}
+            rows={codes.map((code) => ({
+              ...code,
+              amount: code.amountCents === null ? words.codes.anyAmount : money(code.amountCents),
+              status: (
+                <span className={`status ${code.status === 'active' ? 'good' : 'rest'}`}>
+                  {words.codes.states[code.status]}
+                </span>
+              ),
+              payments: code.paidCount,
+            }))}
+          />
           <MoreFoot pages={pages} />
         </Listed>
       </section>
     </>
-  );
-}
-
-function CodeTable({ codes }: { codes: StaticCode[] }) {
-  const words = useWords();
-  return (
-    <table className="table folding">
-      <thead>
-        <tr>
-          <th scope="col">{words.codes.name}</th>
-          <th scope="col" className="right">
-            {words.common.amount}
-          </th>
-          <th scope="col">{words.common.status}</th>
-          <th scope="col" className="right">
-            {words.codes.payments}
-          </th>
-          <th scope="col" className="right">
-            {words.codes.received}
-          </th>
-          <th scope="col" className="right">
-            {words.common.created}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {codes.map((code) => (
-          <tr key={code.id} className="link">
-            <td>
-              <Link
-                to="/qr-fixos/$id"
-                params={{ id: code.id }}
-                search={{ operacao: code.operationId }}
-                className="row"
-              >
-                {code.name}
-              </Link>
-            </td>
-            <td className="right" data-label={words.common.amount}>
-              {code.amountCents === null ? words.codes.anyAmount : money(code.amountCents)}
-            </td>
-            <td>
-              <span className={`status ${code.status === 'active' ? 'good' : 'rest'}`}>
-                {words.codes.states[code.status]}
-              </span>
-            </td>
-            <td className="right num" data-label={words.codes.payments}>
-              {code.paidCount}
-            </td>
-            <td className="right num" data-label={words.codes.received}>
-              {money(code.paidCents)}
-            </td>
-            <td className="right soft">
-              <When at={code.createdAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

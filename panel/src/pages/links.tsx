@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { ask, type PaymentLink } from '../api/client.ts';
-import { money } from '../format.ts';
+import { ask } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -9,7 +8,8 @@ import { LinkStatus, linkAmount, paidOf } from '../ui/link-facts.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { OfMainOperation } from '../ui/of-source.tsx';
 import { useOperationPages } from '../ui/operation-field.tsx';
-import { Empty, PageHead, When } from '../ui/parts.tsx';
+import { Empty, PageHead } from '../ui/parts.tsx';
+import { SourceTable } from '../ui/source-table.tsx';
 
 /** The payment links of an operation, newest first. */
 export function Links() {
@@ -50,67 +50,20 @@ export function Links() {
             </Empty>
           }
         >
-          <LinkTable links={links} />
+          <SourceTable
+            to="/links/$id"
+            heads={words.links}
+            rows={links.map((link) => ({
+              ...link,
+              name: link.title,
+              amount: linkAmount(link, words),
+              status: <LinkStatus link={link} />,
+              payments: paidOf(link, words),
+            }))}
+          />
           <MoreFoot pages={pages} />
         </Listed>
       </section>
     </>
-  );
-}
-
-function LinkTable({ links }: { links: PaymentLink[] }) {
-  const words = useWords();
-  return (
-    <table className="table folding">
-      <thead>
-        <tr>
-          <th scope="col">{words.links.name}</th>
-          <th scope="col" className="right">
-            {words.common.amount}
-          </th>
-          <th scope="col">{words.common.status}</th>
-          <th scope="col" className="right">
-            {words.links.payments}
-          </th>
-          <th scope="col" className="right">
-            {words.links.received}
-          </th>
-          <th scope="col" className="right">
-            {words.common.created}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {links.map((link) => (
-          <tr key={link.id} className="link">
-            <td>
-              <Link
-                to="/links/$id"
-                params={{ id: link.id }}
-                search={{ operacao: link.operationId }}
-                className="row"
-              >
-                {link.title}
-              </Link>
-            </td>
-            <td className="right" data-label={words.common.amount}>
-              {linkAmount(link, words)}
-            </td>
-            <td>
-              <LinkStatus link={link} />
-            </td>
-            <td className="right num" data-label={words.links.payments}>
-              {paidOf(link, words)}
-            </td>
-            <td className="right num" data-label={words.links.received}>
-              {money(link.paidCents)}
-            </td>
-            <td className="right soft">
-              <When at={link.createdAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -2,8 +2,18 @@ import { type ReactNode, useEffect } from 'react';
 import { useWords } from '../text/text.tsx';
 import { Brand, LanguageSwitch } from './shell.tsx';
 
-/** Around every page of a person who is not signed in. */
-export function Gate({ title, children }: { title: string; children: ReactNode }) {
+/** Around every page of a person who is not signed in. The panel's, unless another lead and home are given. */
+export function Gate({
+  title,
+  lead,
+  home,
+  children,
+}: {
+  title: string;
+  lead?: string;
+  home?: '/' | '/operator';
+  children: ReactNode;
+}) {
   const words = useWords();
   useEffect(() => {
     document.title = `${title} · vintem`;
@@ -12,10 +22,10 @@ export function Gate({ title, children }: { title: string; children: ReactNode }
     <div className="gate">
       <aside>
         <div style={{ display: 'flex', justifyContent: 'space-between', alignItems: 'center' }}>
-          <Brand />
+          <Brand {...(home && { to: home })} />
           <LanguageSwitch />
         </div>
-        <p>{words.signIn.lead}</p>
+        <p>{lead ?? words.signIn.lead}</p>
         <img className="coin" src="/vintem.svg" alt="" />
       </aside>
       <main>{children}</main>

@@ -134,6 +134,22 @@ export function problemText(error: unknown, words: ReturnType<typeof useWords>):
   return error.message || words.errors.unexpected;
 }
 
+/** A page whose session is not known yet, or could not be read. */
+export function BeforeSession({ error, retry }: { error: unknown; retry: () => void }) {
+  const words = useWords();
+  if (error)
+    return (
+      <main>
+        <Trouble error={error} retry={retry} />
+      </main>
+    );
+  return (
+    <main aria-label={words.common.loading}>
+      <Rows />
+    </main>
+  );
+}
+
 export function Trouble({ error, retry }: { error: unknown; retry?: () => void }) {
   const words = useWords();
   return (

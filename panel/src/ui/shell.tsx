@@ -146,9 +146,9 @@ function Navigation() {
   );
 }
 
-export function Brand() {
+export function Brand({ to = '/' }: { to?: '/' | '/operator' }) {
   return (
-    <Link to="/" className="brand">
+    <Link to={to} className="brand">
       <img src="/vintem.svg" alt="" width="30" height="30" />
       vintem
     </Link>

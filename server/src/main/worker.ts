@@ -86,7 +86,7 @@ export function runWorker(
   const shares = joinWorkers(home, clockOffset, stopping.signal);
   const loops: Promise<void>[] = [];
   const loopDeps: LoopDeps = { clock: home.clock, log: home.log, stopping: stopping.signal };
-  const begin: Begin = (name, step, { cell, bells } = {}) => {
+  const begin: Begin = (name, step, { cell, due, stirred } = {}) => {
     const mayRun = () => clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
     const slow = () => (cell === undefined ? 1 : shares.slowdown());
     const quietMs = quietRestMs[name];
@@ -94,9 +94,8 @@ export function runWorker(
       name,
       step: async () => mayRun() && step(),
       restMs: () => restMs[name] * slow(),
-      bell: isWoken.has(name) ? bells?.due : undefined,
-      quiet:
-        hearsAll && bells && quietMs !== undefined ? { restMs: quietMs, stirred: bells.stirred } : undefined,
+      bell: due,
+      quiet: hearsAll && stirred && quietMs !== undefined ? { restMs: quietMs, stirred } : undefined,
     };
     loops.push(shares.read.then(() => runLoop(loopDeps, loop)));
   };
@@ -137,20 +136,15 @@ type Step = () => Promise<boolean>;
 interface Place {
   /** Runs only while this worker has the cell, and more rarely the more cells it has. */
   cell?: string;
-  bells?: Bells;
+  /** A send or a query is due. */
+  due?: Bell;
+  /** That, or events were written. */
+  stirred?: Bell;
 }
 
 type Begin = (name: keyof typeof restMs, step: Step, place?: Place) => void;
 
-/** Of a cell. */
-interface Bells {
-  /** A send or a query is due. */
-  due: Bell;
-  /** That, or events were written. */
-  stirred: Bell;
-}
-
-const isWoken: ReadonlySet<keyof typeof restMs> = new Set(['sends', 'queries']);
+type Bells = Required<Pick<Place, 'due' | 'stirred'>>;
 
 function bellsOf({ wake, eventsWritten }: Runtime): Bells {
   const bells = { due: createBell(), stirred: createBell() };
@@ -192,7 +186,7 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
 
 /** Jobs of a cell's payments, whatever their connections. */
 function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: string): void {
-  const place = { cell: runtime.cell, bells };
+  const place = { cell: runtime.cell, stirred: bells.stirred };
   begin('unknown', createUnknownTransferAlerts(runtime).step, place);
   begin('drafts', () => expireDrafts(runtime), place);
   begin('links', () => stepLinks(runtime), place);
@@ -205,11 +199,11 @@ function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: stri
 
 /** Jobs of a cell's payments over one connection. */
 function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, bells: Bells): FollowUp {
-  const place = { cell: runtime.cell, bells };
+  const place = { cell: runtime.cell, stirred: bells.stirred };
   const followUp = createFollowUp(runtime, provider);
   runtime.senders.set(followUp.connection, followUp.sender);
-  begin('sends', followUp.stepSends, place);
-  begin('queries', followUp.stepQueries, place);
+  begin('sends', followUp.stepSends, { ...place, due: bells.due });
+  begin('queries', followUp.stepQueries, { ...place, due: bells.due });
   begin('lateQueries', () => stepLateQueries(runtime, provider), place);
   begin('defences', () => stepDefences(runtime, provider), place);
   return followUp;

@@ -46,5 +46,5 @@ export const newCard = (minutes: number): CardPayment => ({
   costCents: 0,
 });
 
-/** Followed at its acquirer: it has not ended, or has not been released. */
+/** The acquirer approved it and has not released it. */
 export const isHeld = ({ card }: { card: CardPayment | null }): boolean => card?.settlement === 'held';

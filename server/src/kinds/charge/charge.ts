@@ -1,5 +1,3 @@
-import { refuse } from '../../ground/errors.ts';
-import { feeOf } from '../../ground/money.ts';
 import { askedFiscalDocuments, type FiscalDocument } from '../../money/fiscal-documents.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
@@ -8,6 +6,7 @@ import type { Conditions } from '../../store/rows/conditions.sql.ts';
 import type { Admission, Admitted, Kind } from '../kind.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
+import { receivedFee } from '../received-fee.ts';
 
 export interface ChargeOrder {
   amountCents: number;
@@ -85,10 +84,9 @@ function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: num
   return { row, refusedAs: null, postings: [], writes: [] };
 }
 
-function chargeFeeOf(account: Conditions, amountCents: number): number {
-  if (amountCents < account.minimumDepositCents || amountCents > account.maximumDepositCents)
-    throw refuse('amount_out_of_limits');
-  const feeCents = feeOf(amountCents, { fixedCents: account.depositFeeCents, bps: account.depositFeeBps });
-  if (feeCents >= amountCents) throw refuse('amount_below_fee');
-  return feeCents;
-}
+const chargeFeeOf = (account: Conditions, amountCents: number): number =>
+  receivedFee(
+    amountCents,
+    { minimumCents: account.minimumDepositCents, maximumCents: account.maximumDepositCents },
+    { fixedCents: account.depositFeeCents, bps: account.depositFeeBps },
+  );

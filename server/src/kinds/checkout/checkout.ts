@@ -1,5 +1,4 @@
 import { refuse } from '../../ground/errors.ts';
-import { feeOf } from '../../ground/money.ts';
 import { newCard } from '../../money/card.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
@@ -10,6 +9,7 @@ import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { isLookedAt, undecidedPayment } from '../payment/outcome.ts';
 import { sentPayment } from '../payment/sent-payment.ts';
+import { receivedFee } from '../received-fee.ts';
 import { hearCheckout, isCheckoutOpen } from './outcome.ts';
 
 export interface CheckoutOrder {
@@ -119,13 +119,12 @@ function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now:
   return { row, refusedAs: null, postings: [], writes: [] };
 }
 
-function cardFeeOf(account: Conditions, amountCents: number): number {
-  if (amountCents < account.minimumCardCents || amountCents > account.maximumCardCents)
-    throw refuse('amount_out_of_limits');
-  const feeCents = feeOf(amountCents, { fixedCents: account.cardFeeCents, bps: account.cardFeeBps });
-  if (feeCents >= amountCents) throw refuse('amount_below_fee');
-  return feeCents;
-}
+const cardFeeOf = (account: Conditions, amountCents: number): number =>
+  receivedFee(
+    amountCents,
+    { minimumCents: account.minimumCardCents, maximumCents: account.maximumCardCents },
+    { fixedCents: account.cardFeeCents, bps: account.cardFeeBps },
+  );
 
 /** Everything of the request follows from the row, so that a repeat is the same to the last byte: acquirers refuse another one under the same id. */
 async function prepareCheckout(
