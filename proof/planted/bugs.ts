@@ -894,6 +894,14 @@ export const bugs: Bug[] = [
     test: 'server/test/database/clocks.test.ts',
   },
   {
+    name: 'verify looks for a decision about an unpaid code of a lost time',
+    file: 'server/src/operate/verify/verify.sql.ts',
+    line: "CASE l.kind WHEN 'deposit' THEN l.status = 'settled' ELSE",
+    with: "CASE l.kind WHEN 'deposit' THEN true ELSE",
+    rig: 'suite',
+    test: 'server/test/settlement/lost-time.test.ts',
+  },
+  {
     name: 'an idle loop rests its second although something was written',
     file: 'server/src/ground/loop.ts',
     line: 'if (more || rung?.aborted || stirred?.aborted) busyAt = clock.monotonicMs();',

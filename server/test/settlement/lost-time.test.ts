@@ -529,15 +529,23 @@ const intentOf = async (id: string) =>
     )
   )[0];
 
-test('verify names a payment that another connection has as well', async () => {
+test('verify names a payment whose money another connection moved as well, and none of which that one only has a code or a refusal', async () => {
   const shop = await service.newMerchant();
   const id = await shop.paidCharge();
-  await service.database.admin(
-    `INSERT INTO lost_payment (account_id, payment_id, connection, kind, status, found_at)
-      VALUES ($1, $2, 'elsewhere', 'deposit', 'settled', now())`,
-    [shop.ownerId, id],
-  );
-  expect((await violations(service)).map(({ number }) => number)).toContain(65);
-  await service.database.admin('DELETE FROM lost_payment WHERE payment_id = $1', [id]);
+  const elsewhere = async (kind: string, status: string): Promise<boolean> => {
+    await service.database.admin(
+      `INSERT INTO lost_payment (account_id, payment_id, connection, kind, status, found_at)
+        VALUES ($1, $2, 'elsewhere', $3, $4, now())`,
+      [shop.ownerId, id, kind, status],
+    );
+    const isNamed = (await violations(service)).some(({ number }) => number === 65);
+    await service.database.admin('DELETE FROM lost_payment WHERE payment_id = $1', [id]);
+    return isNamed;
+  };
+  expect([await elsewhere('deposit', 'settled'), await elsewhere('deposit', 'open')]).toEqual([true, false]);
+  const payouts = ['settled', 'pending', 'open', 'refused'];
+  const named: boolean[] = [];
+  for (const status of payouts) named.push(await elsewhere('transfer', status));
+  expect(named).toEqual([true, true, true, false]);
   expect((await violations(service)).map(({ number }) => number)).not.toContain(65);
 });

@@ -1154,8 +1154,9 @@ export const invariants: readonly Invariant[] = [
     },
   },
   {
+    // A code without a payment and a refused payout moved nothing, so there is nothing to decide: money that comes for the code later counts.
     number: 65,
-    name: 'what a provider has of a lost time is in the books on its connection, or not at all, or a person has decided',
+    name: 'money that a provider moved in a lost time is in the books on its connection, or not at all, or a person has decided',
     account: ({ bookedElsewhere }) =>
       bookedElsewhere === 0 ? null : `${bookedElsewhere} payments that another connection has as well`,
   },

@@ -21,7 +21,8 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
         AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys",
       (SELECT count(*) FROM lost_payment l JOIN payment p ON p.account_id = l.account_id AND p.id = l.payment_id
-        WHERE l.account_id = a.id AND l.decided_at IS NULL AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection) AS "bookedElsewhere",
+        WHERE l.account_id = a.id AND l.decided_at IS NULL AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection
+          AND CASE l.kind WHEN 'deposit' THEN l.status = 'settled' ELSE l.status <> 'refused' END) AS "bookedElsewhere",
       (SELECT count(*) FROM static_code s WHERE s.account_id = a.id AND s.paid_count <= 20000
         AND (s.paid_count, s.paid_cents) <> (SELECT count(*), coalesce(sum(p.amount_cents), 0)::bigint FROM payment p
           WHERE p.account_id = s.account_id AND p.static_code_id = s.id)) AS "miscountedCodes",
