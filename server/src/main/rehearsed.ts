@@ -84,9 +84,6 @@ const limitWithinMs = 60_000;
 /** The same provider, asked once for each thing, within its limit. It sends nothing. */
 function remembering(runtime: Runtime, provider: Provider, learnt: Learnt): Provider {
   const { connection } = provider;
-  const silent = async (): Promise<never> => {
-    throw new Error('a rehearsal sends nothing');
-  };
   const limited = async (ask: () => Promise<unknown>): Promise<unknown> => {
     const slot = await nextQuery(runtime, provider, runtime.clock.monotonicMs() + limitWithinMs);
     return ask().finally(() => slot.free());
@@ -105,10 +102,30 @@ function remembering(runtime: Runtime, provider: Provider, learnt: Learnt): Prov
     };
     return [[name, once]];
   });
+  return { ...sendless(provider), ...Object.fromEntries(asked) };
+}
+
+const silent = async (): Promise<never> => {
+  throw new Error('a rehearsal sends nothing');
+};
+
+/** The calls that change something at a provider, each of which fails. */
+const sends = {
+  createCharge: silent,
+  cancelCharge: silent,
+  createStaticCode: silent,
+  sendPayout: silent,
+  sendRefund: silent,
+  registerWebhook: silent,
+} as const satisfies Partial<Provider>;
+
+function sendless(provider: Provider): Provider {
+  const { disputes, cards } = provider;
   return {
     ...provider,
-    ...{ createCharge: silent, sendPayout: silent, sendRefund: silent, registerWebhook: silent },
-    ...Object.fromEntries(asked),
+    ...sends,
+    ...(disputes && { disputes: { ...disputes, defend: silent } }),
+    ...(cards && { cards: { ...cards, create: silent } }),
   };
 }
 
