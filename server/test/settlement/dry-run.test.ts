@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { keepMovements, movementsOfCosts } from '../../src/flow/connection-movements.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
 import { bookUnmatched } from '../../src/flow/unmatched.ts';
@@ -31,6 +31,8 @@ afterAll(async () => {
   await service?.close();
   if (env) await rm(env.DATA_DIR as string, { recursive: true });
 });
+
+afterEach(() => service.simulator.behave({}));
 
 async function vintem(words: readonly string[], codes: readonly number[] = [0]) {
   const { code, stdout, stderr } = await finish([...words, '--json'], env);
@@ -87,10 +89,10 @@ const acts: Record<string, () => Promise<{ words: string[]; movements: string[];
     return { words: ['--connection', 'simulator', '--reason', 'our own shop'], movements: ['writeOff'] };
   },
   reconcile: async () => {
+    // Until the act has ended: the simulator looks at it when it would deliver, and not when the payer pays.
     await service.simulator.behave({ webhook: 'drop' });
     const { body } = await merchant.charge({ amountCents: 700 });
     await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
-    await service.simulator.behave({});
     return { words: ['--account', merchant.ownerId], movements: ['credit'] };
   },
   close: async () => {
