@@ -523,11 +523,16 @@ async function script(
             });
             child.once('close', (code) => done({ code, printed }));
           }),
-    ({ code, printed }) => ({
-      figures: stripVTControlCharacters(printed).replaceAll(/\s+/g, ' ').slice(-600),
-      faults: code === 0 ? [] : [`ended with ${code}`],
-      notRun,
-    }),
+    ({ code, printed }) => {
+      const lines = stripVTControlCharacters(printed);
+      // The lines of vitest that name a failed test: the end of a long output names the last tests only.
+      const failed = lines.match(/^\s*×.*$/gm) ?? [];
+      return {
+        figures: lines.replaceAll(/\s+/g, ' ').slice(-600),
+        faults: code === 0 ? [] : [`ended with ${code}`, ...failed.map((line) => line.trim())],
+        notRun,
+      };
+    },
   );
 }
 

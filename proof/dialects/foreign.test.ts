@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { startSimulator } from '@vintem/simulator';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../server/src/ground/log.ts';
@@ -14,14 +10,14 @@ import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createEfiProvider } from '../../server/src/provider/efi/efi.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
+import { installedClients } from './clients.ts';
 
 /**
  * The providers' own clients and schemas judge adapters and simulator: otherwise both could share one wrong picture of a provider, and every test would
  * pass. Nothing in `clients/` is ours, and it is installed when this runs.
  */
 
-const folder = fileURLToPath(new URL('clients/', import.meta.url));
-const run = promisify(execFile);
+let clients: string;
 
 interface Call {
   method: string;
@@ -64,8 +60,7 @@ const server = createServer((request, answer) => {
 const net = createUndiciNet();
 
 beforeAll(async () => {
-  if (!existsSync(join(folder, 'node_modules/.package-lock.json')))
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  clients = await installedClients();
   stateDir = await mkdtemp(join(tmpdir(), 'vintem-foreign-'));
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -82,7 +77,7 @@ beforeEach(() => {
   calls = [];
 });
 
-const clientFile = (path: string): string => join(folder, 'node_modules', path);
+const clientFile = (path: string): string => join(clients, path);
 
 async function control(path: string, body: object = {}): Promise<Record<string, string>> {
   const answer = await fetch(simulator.url + path, { method: 'POST', body: JSON.stringify(body) });

@@ -1,22 +1,17 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { startSimulator } from '@vintem/simulator';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createStripeProvider, stripeEvents } from '../../server/src/provider/stripe/stripe.ts';
+import { installedClients } from './clients.ts';
 
 /** Stripe's own client drives the simulator's dialect, and judges what our adapter makes there and which deliveries it believes. */
 
-const folder = fileURLToPath(new URL('clients/', import.meta.url));
-const run = promisify(execFile);
 const net = createUndiciNet();
 const key = `sk_test_${Buffer.from('loja:segredo').toString('base64url')}`;
 const secret = 'whsec_segredo';
@@ -39,12 +34,11 @@ const receiver = createServer((request, answer) => {
 });
 
 beforeAll(async () => {
-  if (!existsSync(join(folder, 'node_modules/.package-lock.json')))
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  const clients = await installedClients();
   stateDir = await mkdtemp(join(tmpdir(), 'vintem-stripe-'));
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-  const { default: Stripe } = await import(join(folder, 'node_modules/stripe/esm/stripe.esm.node.js'));
+  const { default: Stripe } = await import(join(clients, 'stripe/esm/stripe.esm.node.js'));
   const { port } = new URL(simulator.url);
   // The client has no prefix of a path: its calls are passed to the dialect.
   const before = createServer(async (request, answer) => {

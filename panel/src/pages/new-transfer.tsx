@@ -87,8 +87,9 @@ function useTypedKey(like: RecordView | undefined) {
 function useTypedAmount(operation: string, like: RecordView | undefined) {
   const { api, account } = useScope();
   const overview = useOverview(true);
-  const [typed, setTyped] = useState(like?.amountCents ?? 0);
-  const [exact, setExact] = useState(false);
+  const [typed, setTyped] = useState(like?.expectedNetAmountCents ?? like?.amountCents ?? 0);
+  // Banks send what is typed; the fee comes on top.
+  const [exact, setExact] = useState(true);
   const limitsOf = (id: string) => ask(() => api.GET('/account', { headers: { 'x-service-operation': id } }));
   const { data: limits } = useQuery({
     queryKey: [account.id, 'account', operation],
@@ -237,6 +238,18 @@ function TransferFields({
         onCents={amount.setTyped}
         error={form.amountError}
       />
+      <div>
+        <span className="fieldname">{words.transfers.amountMode}</span>
+        <Segments
+          label={words.transfers.amountMode}
+          data={[
+            { value: 'net', label: words.transfers.exact },
+            { value: 'gross', label: words.transfers.debited },
+          ]}
+          value={amount.exact ? 'net' : 'gross'}
+          onChoice={(mode) => amount.setExact(mode === 'net')}
+        />
+      </div>
       <TextInput
         label={`${words.common.description} (${words.common.optional})`}
         description={words.transfers.descriptionHint}
@@ -244,15 +257,6 @@ function TransferFields({
         autoComplete="off"
         value={form.description}
         onChange={(event) => form.setDescription(event.currentTarget.value)}
-      />
-      <Segments
-        label={words.transfers.amountMode}
-        data={[
-          { value: 'gross', label: words.transfers.debited },
-          { value: 'net', label: words.transfers.exact },
-        ]}
-        value={amount.exact ? 'net' : 'gross'}
-        onChoice={(mode) => amount.setExact(mode === 'net')}
       />
       <Sum cents={amount.cents} fee={amount.fee} />
       {key.fits && <SaveReceiver pixKey={key.pixKey} pixKeyType={key.type} />}
@@ -344,7 +348,19 @@ export function TransferCode() {
   if (!data) return <Rows />;
   const { record } = data;
   if (record.status !== 'draft')
-    return <Outcome id={id} status={record.status} reason={record.reasonCode} cents={record.amountCents} />;
+    return (
+      <Outcome
+        id={id}
+        status={record.status}
+        reason={record.reasonCode}
+        cents={record.expectedNetAmountCents ?? record.amountCents}
+        about={words.transfers.sentTo(
+          owner.receiver?.name ?? savedName ?? pixKeyText(record.pixKeyType, record.pixKey ?? ''),
+          money(record.feeCents ?? 0),
+          money(record.amountCents),
+        )}
+      />
+    );
   return (
     <>
       <PageHead title={words.transfers.codeTitle} />
@@ -546,11 +562,14 @@ function Outcome({
   status,
   reason,
   cents,
+  about,
 }: {
   id: string;
   status: string;
   reason: string | undefined;
+  /** As the receiver gets it. */
   cents: number;
+  about: string;
 }) {
   const words = useWords();
   const good = status === 'completed';
@@ -576,6 +595,7 @@ function Outcome({
         <p className="big" style={{ margin: '0 0 4px' }}>
           <Money cents={cents} />
         </p>
+        <p style={{ margin: '0 0 6px', overflowWrap: 'anywhere' }}>{about}</p>
         <Status status={status} kind="transfer" />
         {reason && <p>{words.reasons[reason] ?? reason}</p>}
         {ended && <p className="soft">{words.transfers.cancelledLead}</p>}

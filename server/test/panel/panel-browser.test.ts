@@ -119,7 +119,7 @@ describe('a transfer', () => {
     await page.getByLabel('Chave Pix').fill('fornecedor@loja.example');
     await page.getByLabel('Formato correto').waitFor();
     await page.getByLabel('Valor').pressSequentially('1000');
-    await page.getByText('R$ 9,75').waitFor();
+    await page.getByText('R$ 10,25').waitFor();
   });
 
   test('is sent with the code from the mail, and not with another one', async () => {
@@ -162,7 +162,7 @@ describe('an API key', () => {
     await page.getByText('Leitura, Cobranças').waitFor();
     expect(await page.content()).not.toContain(key);
 
-    expect((await service.as(key)('GET', '/account')).body.balanceCents).toBe(14_000);
+    expect((await service.as(key)('GET', '/account')).body.balanceCents).toBe(13_975);
     await page.getByRole('button', { name: 'Revogar' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revogar' }).click();
     await until(async () => (await service.as(key)('GET', '/account')).status === 401);
