@@ -1,4 +1,5 @@
 import { findOwnersInCells } from '../flow/in-cells.ts';
+import { sortForeign } from '../flow/nameless-payouts.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { bookUnmatched, unmatchedLine } from '../flow/unmatched.ts';
@@ -138,13 +139,11 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
   const booked = reported === null ? line.kind : ownBackOf(reported);
   if (booked === null || booked === 'reported') return null;
   if (amountCents === null) return 'the report names no amount';
-  await bookUnmatched(
-    deps,
-    provider.connection,
-    [unmatchedLine({ ...line, providerId, kind: booked, amountCents })],
-    true,
-  );
-  return null;
+  const { foreign, undecided } = await sortForeign(deps, provider, [
+    { ...line, providerId, kind: booked, amountCents },
+  ]);
+  await bookUnmatched(deps, provider.connection, foreign.map(unmatchedLine), true);
+  return undecided[0]?.problem ?? null;
 }
 
 /** A return of money that the company moved itself. Null: one under an id of our form that no account has is left to `reconcile`. */

@@ -2,6 +2,7 @@ import { queryOf } from '../flow/breaker.ts';
 import { noteLost, strayOfLine } from '../flow/find-lost-payments.ts';
 import { byCell } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
+import { sortForeign } from '../flow/nameless-payouts.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { bookUnmatched, unmatchedLine } from '../flow/unmatched.ts';
@@ -105,6 +106,16 @@ export async function stepLateStatement(deps: TrackingDeps, provider: Provider):
   return false;
 }
 
+/**
+ * Reads the lines that no pass may have read yet, for the daily close: money that the company moved itself since then would be a difference. A provider
+ * that does not answer leaves it at that. What is read is read again by the next pass.
+ */
+export async function readLatest(deps: TrackingDeps, provider: Provider): Promise<void> {
+  if (!provider.capabilities.statement.lists) return;
+  const now = deps.clock.now();
+  await readOn(deps, provider, now - everyMs - settlingMs, now);
+}
+
 /** Reads on, up to `passAt`. @returns up to where that was done, and how long the next turn should rest */
 async function readOn(
   deps: TrackingDeps,
@@ -199,6 +210,16 @@ async function waitForDeliveries(
   await setLinesAside(deps.sql, connection, lines, { now, nextAt: now + settlingMs, problem: null });
 }
 
+/** Stores lines about which the books cannot decide yet: most are decided at their first look-up. */
+async function waitForBooks(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  lines: readonly StatementLine[],
+): Promise<void> {
+  const now = deps.clock.now();
+  await setLinesAside(deps.sql, connection, lines, { now, nextAt: now + settlingMs, problem: null });
+}
+
 /** A line that names a payment's id of ours. */
 type LineOfPayment = StatementLine & { paymentId: string; accountNumber: number };
 
@@ -212,8 +233,14 @@ async function answerLines(
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
-  const foreign = lines.filter(({ providerId }) => providerId === null || paymentIdOf(providerId) === null);
+  const others = lines.filter(({ providerId }) => providerId === null || paymentIdOf(providerId) === null);
+  const { foreign, undecided } = await sortForeign(deps, provider, others);
   if (foreign.length > 0) await bookUnmatched(deps, provider.connection, foreign.map(unmatchedLine), true);
+  await waitForBooks(
+    deps,
+    provider,
+    undecided.map(({ line }) => line),
+  );
   for (const cell of await byCell(deps, named)) {
     const { unknown, strays } = await findNews(cell.deps.sql, provider.connection, cell.items);
     for (const line of strays) await takeStray(deps, provider, line);

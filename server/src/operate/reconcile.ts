@@ -10,6 +10,7 @@ import {
 import { byCell, findOwnersInCells } from '../flow/in-cells.ts';
 import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
+import { sortForeign } from '../flow/nameless-payouts.ts';
 import { applyWithinMs } from '../flow/send.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import {
@@ -562,9 +563,15 @@ async function compareLines(
   const listed = lines.filter(
     (line) => !namesStaticCode(line) && (line.providerId === null || !there.has(line.providerId)),
   );
+  const { foreign: decided, undecided } = await sortForeign(deps, provider, listed);
+  // Whose these are is not known: a comparison of one account leaves them to the next one of all.
+  for (const { line, problem } of accountId === null ? undecided : []) {
+    result.setAside++;
+    await setAside(deps, provider.connection, line, problem);
+  }
   const unseen = provider.capabilities.canListPayouts
-    ? listed
-    : await withNews(deps, provider, listed, result);
+    ? decided
+    : await withNews(deps, provider, decided, result);
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
   const owners = await ownersOf(deps, provider, ids);
   let outages = 0;

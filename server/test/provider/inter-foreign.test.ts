@@ -263,14 +263,17 @@ describe('a payout', () => {
     expect(calls.filter(({ url }) => url.endsWith('/banking/v2/pix'))).toEqual([]);
   });
 
-  test('The statement names payouts under our ids with the code of each, and leaves out what the company sent itself', async () => {
+  test('The statement names payouts under our ids with the code of each, and what the company sent itself under no id', async () => {
     const own = debit({ detalhes: { endToEndId: 'E2', descricaoPix: 'aluguel' } });
     answers = [{ status: 200, headers: {}, text: '{"pix":[]}' }, statement(debit(), own)];
     expect(await create().statement({ fromMs: now - 60_000, toMs: now })).toMatchObject({
       outcome: 'listed',
       complete: true,
       unread: [],
-      reports: [{ kind: 'sent', id: 'E1', amountCents: 23_456, providerId, providerRef: code }],
+      reports: [
+        { kind: 'sent', id: 'E1', amountCents: 23_456, providerId, providerRef: code },
+        { kind: 'sent', id: 'E2', amountCents: 23_456, providerId: null, endToEnd: 'E2' },
+      ],
     });
   });
 

@@ -8,6 +8,7 @@ import {
   postMovements,
   stepConnectionMovements,
 } from '../../src/flow/connection-movements.ts';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
 import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
 import { stepStatement } from '../../src/jobs/statement.ts';
 import { setAside, stepStatementLines } from '../../src/jobs/statement-lines.ts';
@@ -89,8 +90,140 @@ describe.each(['efi', 'woovi', 'inter'] as const)(
       expect(Number(truth?.sum)).toBe(await balanceAt(service));
       expect(await violationsOfBooks(service)).toEqual([]);
     });
+
+    test('what the company sends itself minutes before a close is its own movement, and the day closes with difference zero', async () => {
+      const before = await balanceAt(service);
+      await ownPayout(service, dialect, 4_321);
+      await until(async () => (await balanceAt(service)) <= before - 4_321);
+      expect(await closeDay(service, 5)).toMatchObject({ waits: false });
+      expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
+      const own = await service.database.admin<{ cents: string }>(
+        `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' AND posted_as IS NOT NULL`,
+      );
+      expect(own).toEqual([{ cents: '-4321' }]);
+      expect(await violationsOfBooks(service)).toEqual([]);
+    });
   },
 );
+
+/** As a person in the bank's own program sends it, or another program of the company. */
+async function ownPayout(service: Service, dialect: Dialect, amountCents: number): Promise<void> {
+  if (dialect !== 'inter') {
+    const receiver = { pixKey: 'dona@loja.example', pixKeyType: 'EMAIL', description: '' } as const;
+    const provider = service.runtime.providers.get('simulator') as Provider;
+    await provider.sendPayout({ providerId: 'aluguelDaLoja1', amountCents, ...receiver });
+    return;
+  }
+  const { url } = service.simulator;
+  const secret = service.runtime.secrets.derive('simulator client').toString('hex');
+  const form = { grant_type: 'client_credentials', client_id: 'vintem', client_secret: secret };
+  const token = await fetch(`${url}/oauth/v2/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const { access_token } = (await token.json()) as { access_token: string };
+  const answer = await fetch(`${url}/banking/v2/pix`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${access_token}`,
+      'content-type': 'application/json',
+      'x-id-idempotente': crypto.randomUUID(),
+    },
+    body: JSON.stringify({
+      valor: amountCents / 100,
+      descricao: 'aluguel',
+      destinatario: { tipo: 'CHAVE', chave: 'dona@loja.example' },
+    }),
+  });
+  expect(answer.status).toBe(200);
+}
+
+describe('a payout that the statement of Inter shows without our id', () => {
+  let service: Service;
+  let merchant: Merchant;
+  beforeAll(async () => {
+    service = await openService({ dialect: 'inter', worker: false });
+    merchant = await service.newMerchant();
+    await merchant.receive(100_000);
+  });
+  afterAll(() => service?.close());
+
+  /** Whether Inter repeats a description whole is not published. */
+  const cutOff = (): Provider => {
+    const provider = service.runtime.providers.get('simulator') as Provider;
+    return {
+      ...provider,
+      statement: async (window) => {
+        const listed = await provider.statement(window);
+        if (listed.outcome !== 'listed') return listed;
+        const cut = listed.reports.map((line) =>
+          line.kind === 'sent' ? { ...line, providerId: null } : line,
+        );
+        return { ...listed, reports: cut };
+      },
+    };
+  };
+
+  const readStatement = async (): Promise<void> => {
+    await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'statement'`);
+    await service.database.admin(`UPDATE connection SET statement_read_to = now() - interval '1 hour'`);
+    await stepStatement(service.runtime, cutOff());
+  };
+
+  const lookAgain = async (): Promise<void> => {
+    await service.database.admin(`UPDATE statement_line SET next_at = 'epoch'`);
+    await stepStatementLines(service.runtime, cutOff());
+  };
+
+  const booked = () =>
+    service.database.admin<{ cents: string }>(
+      `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' ORDER BY amount_cents`,
+    );
+
+  const lines = () =>
+    service.database.admin<{ problem: string | null }>('SELECT problem FROM statement_line');
+
+  test('waits while one of its amount is under way, and is no movement of the company when that was it', async () => {
+    await service.simulator.behave({ settleAfterMs: 0 });
+    const { body } = await merchant.transfer({ amountCents: 30_000 });
+    await until(async () => (await balanceAt(service)) < 100_000);
+    await readStatement();
+    expect(await booked()).toEqual([]);
+    expect(await lines()).toEqual([{ problem: null }]);
+    await lookAgain();
+    expect(await lines()).toEqual([{ problem: expect.stringContaining('under way') }]);
+    await service.database.admin(`UPDATE intent SET due_at = 'epoch'`);
+    const followUp = createFollowUp(service.runtime, service.runtime.providers.get('simulator') as Provider);
+    await until(async () => {
+      await followUp.stepQueries();
+      return (await statusOf(service, body.id)) === 'completed';
+    });
+    await lookAgain();
+    expect(await lines()).toEqual([]);
+    await readStatement();
+    expect([await booked(), await lines()]).toEqual([[], []]);
+  });
+
+  test('is the company’s own where the books have neither its Pix nor one of its amount under way', async () => {
+    await ownPayout(service, 'inter', 1_500);
+    await until(async () => (await balanceAt(service)) === 100_000 - 29_975 - 1_500);
+    await readStatement();
+    await readStatement();
+    expect(await booked()).toEqual([{ cents: '-1500' }]);
+    await postMovements(service.runtime, 'simulator');
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  test('waits for a person while payouts of a lost time were not compared', async () => {
+    await service.database.admin(`UPDATE installation SET uncompared_connections = '{simulator}'`);
+    await ownPayout(service, 'inter', 1_600);
+    await until(async () => (await balanceAt(service)) === 100_000 - 29_975 - 3_100);
+    await readStatement();
+    await lookAgain();
+    expect(await booked()).toEqual([{ cents: '-1500' }]);
+    expect(await lines()).toEqual([{ problem: expect.stringContaining('provider compared') }]);
+    await service.database.admin(`UPDATE installation SET uncompared_connections = '{}'`);
+    await lookAgain();
+    expect([await booked(), await lines()]).toEqual([[{ cents: '-1600' }, { cents: '-1500' }], []]);
+  });
+});
 
 describe('a cost', () => {
   let service: Service;
@@ -217,8 +350,9 @@ describe('money that is missing at the provider', () => {
     await service.simulator.behave({ payout: 'stay-pending' });
     const { body } = await merchant.transfer({ amountCents: 50_000 });
     expect(await statusOf(service, body.id)).toBe('pending');
-    // A person takes the same amount out of the provider's account: 500.00 less the fee of the transfer.
-    await service.simulator.behave({ payout: 'complete', settleAfterMs: 0, webhook: 'drop' });
+    // A person takes the same amount out of the provider's account, which no list shows: 500.00 less the fee of the transfer.
+    const unlisted = { webhook: 'drop', listLagMs: 3_600_000 };
+    await service.simulator.behave({ payout: 'complete', settleAfterMs: 0, ...unlisted });
     const provider = service.runtime.providers.get('simulator');
     await provider?.sendPayout({
       ...{ providerId: 'taken1', amountCents: 49_975, pixKey: 'x@y.example', pixKeyType: 'EMAIL' },
@@ -440,7 +574,7 @@ describe("the company's own Pix", () => {
       ...{ kind: 'reported' as const, at: Date.now() },
     };
     await setAside(runtime, 'simulator', line, 'a report names it');
-    await service.database.admin('UPDATE statement_line SET next_at = now()');
+    await service.database.admin(`UPDATE statement_line SET next_at = 'epoch'`);
     await stepStatementLines(runtime, provider);
     expect(await service.database.admin('SELECT FROM statement_line')).toEqual([]);
     const after = await ownReturns();

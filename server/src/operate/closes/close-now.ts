@@ -1,4 +1,5 @@
 import { bringCostsUpToDate } from '../../flow/connection-movements.ts';
+import { readLatest } from '../../jobs/statement.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { type DayClose, findCloseState, findClosesOfDay } from './closes.sql.ts';
@@ -38,8 +39,10 @@ export async function closeNow(deps: CloseDeps, wanted: string | null): Promise<
  */
 export async function postBeforeClose(deps: CloseDeps, wanted: string | null): Promise<void> {
   const { closedDay, nowMs } = await dayToClose(deps, wanted);
-  for (const provider of await providersToCompare(deps, closedDay, nowMs))
+  for (const provider of await providersToCompare(deps, closedDay, nowMs)) {
+    await readLatest(deps, provider);
     await bringCostsUpToDate(deps, provider);
+  }
 }
 
 async function dayToClose(

@@ -1,6 +1,7 @@
 import { bringCostsUpToDate } from '../../flow/connection-movements.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import { askBalance } from '../../jobs/provider-balance.ts';
+import { readLatest } from '../../jobs/statement.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { findInTransit } from './connection-closes.sql.ts';
 import { findSince, type Since } from './since.ts';
@@ -32,6 +33,8 @@ export interface Compared {
  * A balance can be asked for as it is now, never as it was at midnight. So what the books have moved since is taken off, and the two are
  * compared as of one moment.
  *
+ * Money that the company moved itself in the last minutes is in no books yet: when the first reading differs, the statement is read up to now.
+ *
  * Money that is under way between the two (a paid charge whose webhook comes in a second) makes them differ for a moment. An agreement to
  * the cent is believed at once; a difference only when three readings in a row show the same one and nothing was posted while each was
  * taken. Rejected: taking the provider's list of movements off its balance, since a list names a return under the day of its Pix.
@@ -57,6 +60,7 @@ export async function compare(
     const reading = await readBoth(deps, provider, day, books, stateOf);
     if (reading === null) continue;
     if (reading.agrees) return { comparison: reading.agrees, assumed: false };
+    if (readings === 0) await readLatest(deps, provider);
     const { quiet } = reading;
     const goesOn = quiet !== null && same.every((one) => one.differenceCents === quiet.differenceCents);
     same = quiet === null ? [] : goesOn ? [...same, quiet] : [quiet];

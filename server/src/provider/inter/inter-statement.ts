@@ -46,19 +46,15 @@ export const listCosts = (deps: Deps, window: ListWindow): Promise<ListOutcome<P
 
 const debits = { kind: 'sent', only: 'tipoTransacao=PIX&tipoOperacao=D', read: readDebit } as const;
 
-/**
- * The payouts that left the account under an id of ours. The company's other Pix are left out: whether Inter repeats a description whole is not
- * published, and a payout of ours whose id was cut off would be booked as the company's own money.
- */
+/** The Pix that left the account. One whose description does not end in an id of ours may be ours all the same (`flow/nameless-payouts.ts`). */
 export async function listSentLines(deps: Deps, window: ListWindow): Promise<ListOutcome<StatementLine>> {
   const listed = await listLines(deps, window, debits);
-  return listed.outcome === 'listed' ? { ...listed, reports: listed.reports.flatMap(lineOf) } : listed;
+  return listed.outcome === 'listed' ? { ...listed, reports: listed.reports.map(lineOf) } : listed;
 }
 
-const lineOf = ({ id, at, amountCents, endToEnd, providerId, providerRef }: Debit): StatementLine[] =>
-  providerId === null
-    ? []
-    : [{ id: endToEnd ?? id, rtrId: null, at, kind: 'sent', amountCents, endToEnd, providerId, providerRef }];
+const lineOf = ({ id, at, amountCents, endToEnd, providerId, providerRef }: Debit): StatementLine => ({
+  ...{ id: endToEnd ?? id, rtrId: null, at, kind: 'sent', amountCents, endToEnd, providerId, providerRef },
+});
 
 /** The names of a payout in a line; null: not known. */
 export type NamesOfPayout = Pick<Debit, 'providerId' | 'providerRef' | 'endToEnd'>;

@@ -419,7 +419,7 @@ async function afterFailure(
 
 // --------------------------------------------------------------------------------------------- account
 
-/** Received Pix, over API Pix, and our payouts that left the account. */
+/** Received Pix, over API Pix, and Pix that left the account. */
 async function statementOf(
   deps: Deps,
   receipts: Pick<Provider, 'statement'>,

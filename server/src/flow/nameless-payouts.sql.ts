@@ -1,0 +1,46 @@
+import { outgoingPriorities } from '../money/intent.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+/**
+ * One statement, so that a payout which ends meanwhile is either under way here or booked here. By priority, which the index of due rows has.
+ * An end-to-end id is looked for in each account's index: a list of own payouts is short, and an index for them would cost every transfer a write.
+ */
+const select: Statement = {
+  name: 'nameless_payouts',
+  text: `WITH open AS MATERIALIZED (SELECT coalesce(p.amount_cents - p.fee_cents, r.amount_cents) AS cents
+      FROM (SELECT account_id, payment_id FROM intent
+          WHERE connection = $1 AND priority IN (${outgoingPriorities.join(', ')}) AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $4) n
+        LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
+        LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id)
+    SELECT (SELECT count(*) FROM open) = $4 OR EXISTS (SELECT FROM open WHERE cents = k.cents) AS "underWay",
+      EXISTS (SELECT FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = k.pix
+        WHERE coalesce(p.connection, a.first_connection, a.connection) = $1)
+      OR EXISTS (SELECT FROM journal j WHERE j.connection = $1 AND j.pix = k.pix)
+      OR EXISTS (SELECT FROM refund f WHERE f.rtr_id = k.pix)
+      OR EXISTS (SELECT FROM connection_movement m WHERE m.connection = $1 AND m.kind = 'own'
+        AND m.reference IN ('received:' || k.pix, 'sent:' || k.pix)) AS booked
+    FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS k (pix, cents, n) ORDER BY k.n`,
+};
+
+/** More than these are not compared one by one. */
+const openMost = 10_000;
+
+export interface InBooks {
+  /** A payout or refund of this amount was sent over the connection and has no end yet. */
+  underWay: boolean;
+  /** The cell has the Pix, in either direction; the company's own money counts. */
+  booked: boolean;
+}
+
+/** What the books of a cell have of Pix that left the account, in their order. */
+export const findInBooks = (
+  sql: Queries,
+  connection: string,
+  sent: readonly { pix: string; amountCents: number }[],
+): Promise<InBooks[]> =>
+  sql.run<InBooks>(select, [
+    connection,
+    sent.map(({ pix }) => pix),
+    sent.map(({ amountCents }) => amountCents),
+    openMost,
+  ]);
