@@ -32,7 +32,7 @@ export interface InBooks {
   booked: boolean;
 }
 
-/** What the books of a cell have of Pix that left the account, in their order. */
+/** Of Pix that left the account, in their order: those that the books of a cell have. */
 export const findInBooks = (
   sql: Queries,
   connection: string,

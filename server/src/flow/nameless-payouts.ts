@@ -38,7 +38,7 @@ export async function sortForeign<Line extends SentLine>(
   if (asked.length === 0) return sorted;
   const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findInBooks(sql, connection, asked)));
   const [installation] = await platform.read(deps.sql, [platformKey]);
-  // What it paid in a lost time is not in the books, and no list names it: until a person has looked there, a line may be of that time.
+  // Payouts of a lost time are in no books and in no list: until a person has looked at the provider, a line may be one of them.
   const isUncompared =
     installation === undefined ||
     installation.restoredAt !== null ||
