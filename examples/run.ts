@@ -102,7 +102,7 @@ try {
     }
     try {
       const began = performance.now();
-      await tryOut(example, new Vintem({ apiKey, baseUrl: url }), { PIX_URL: url, PIX_KEY: apiKey });
+      await tryOut(example, new Vintem({ apiKey, baseUrl: url }), { VINTEM_URL: url, VINTEM_KEY: apiKey });
       console.log(`${example.name}: works (${Math.round((performance.now() - began) / 1000)} s)`);
     } catch (error) {
       failed++;

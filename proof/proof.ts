@@ -152,7 +152,8 @@ await rig(
 const cases = given.fixed
   ? { PROPERTY_RUNS: '5', FUZZ_RUNS: '200' }
   : { PROPERTY_RUNS: '12', FUZZ_RUNS: '500' };
-await script('tests of the proof', ['node_modules/vitest/vitest.mjs', 'run', 'proof'], null, cases);
+const drawn = { ...cases, PROPERTY_SEED: String(seed) };
+await script('tests of the proof', ['node_modules/vitest/vitest.mjs', 'run', 'proof'], null, drawn);
 
 await script(
   'dialects',

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { EventType, FollowedEvent, VintemEvent } from '@vintem/sdk';
 import { makeSecret, signedWebhook } from '@vintem/sdk/testing';
 import { type Command, type Context, text, UsageFault } from './command.ts';
+import { keptSecret } from './login.ts';
 
 const forwardMs = 15_000;
 const deliveriesEveryMs = 2_000;
@@ -10,7 +11,7 @@ const deliveriesEveryMs = 2_000;
 const described = ({ timestamp, type, data }: VintemEvent): string =>
   `${timestamp}  ${type.padEnd(19)}  ${'id' in data ? data.id : data.operationId}`;
 
-/** Sends an event on as the service would, signed with the secret of this run. */
+/** Sends an event on as the service would, signed with the secret of this machine. */
 async function forward(event: VintemEvent, url: string, secret: string): Promise<string> {
   const { body, headers } = signedWebhook(event, secret);
   const began = performance.now();
@@ -34,11 +35,11 @@ function addressOf(given: string): string {
   return url;
 }
 
-async function listen({ vintem, values, out, ending }: Context): Promise<undefined> {
+async function listen({ vintem, values, out, ending, login, configFile }: Context): Promise<undefined> {
   const to = text(values, 'forward-to');
   const url = to === undefined ? undefined : addressOf(to);
-  const secret = makeSecret();
-  if (url !== undefined) out.note(`signing secret of this run: ${secret}`);
+  const secret = url === undefined ? '' : await keptSecret(configFile, login.url, makeSecret);
+  if (url !== undefined) out.note(`signing secret: ${secret}`);
   const events = vintem.events.follow(text(values, 'from'), {
     types: text(values, 'events')?.split(',') as EventType[] | undefined,
     signal: ending,

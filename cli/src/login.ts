@@ -25,13 +25,34 @@ export async function storedLogin(file: string): Promise<Login | null> {
   return { url, key };
 }
 
-async function store(file: string, login: Login): Promise<void> {
+async function store(file: string, kept: object): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   // Written apart and moved, so that the key is never in a file that others may read, not even for a moment.
   const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  await writeFile(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   await chmod(fresh, 0o600);
   await rename(fresh, file);
+}
+
+/**
+ * The secret with which `listen` signs for one service: the same at every run, so that a receiver that was given it can stay as it is.
+ * It stands beside the login, in `listen.json`.
+ */
+export async function keptSecret(
+  configFile: string,
+  service: string,
+  makeSecret: () => string,
+): Promise<string> {
+  const file = join(dirname(configFile), 'listen.json');
+  const kept: Record<string, string> = JSON.parse(
+    await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '{}';
+      throw error;
+    }),
+  );
+  const secret = kept[service] ?? makeSecret();
+  if (kept[service] === undefined) await store(file, { ...kept, [service]: secret });
+  return secret;
 }
 
 /** The first line of standard input; not shown while it is typed. */
@@ -66,10 +87,10 @@ export async function givenKey(values: Context['values']): Promise<string | unde
   }
   if (shown !== undefined) {
     process.stderr.write(
-      'vintem-cli: --key stays in the list of processes and in the history of the shell: use --key-file, VINTEM_API_KEY or login\n',
+      'vintem-cli: --key stays in the list of processes and in the history of the shell: use --key-file, VINTEM_KEY or login\n',
     );
   }
-  return shown ?? (process.env.VINTEM_API_KEY || undefined);
+  return shown ?? (process.env.VINTEM_KEY || undefined);
 }
 
 /** @throws UsageFault for what is no address, or would carry the key readable through a network */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Vintem, VintemError } from '@vintem/sdk';
+import { callCommands } from './calls.ts';
 import { type Command, type Context, exitCodes, type Login, text, UsageFault } from './command.ts';
 import { eventCommands } from './events.ts';
 import { fixturesCommand } from './fixtures.ts';
@@ -14,6 +15,7 @@ const commands: Command[] = [
   ...loginCommands,
   ...paymentCommands,
   ...linkCommands,
+  ...callCommands,
   ...eventCommands,
   triggerCommand,
   fixturesCommand,
@@ -79,11 +81,12 @@ async function run(command: Command, args: string[]): Promise<number> {
 async function loginOf(values: Context['values'], configFile: string): Promise<Login> {
   const stored = await storedLogin(configFile);
   const given = await givenKey(values);
-  const [url, key] = [text(values, 'url') ?? stored?.url, given ?? stored?.key];
+  const url = text(values, 'url') ?? (process.env.VINTEM_URL || stored?.url);
+  const key = given ?? stored?.key;
   if (url === undefined || key === undefined)
     throw new UsageFault('log in first, or give --url and --key-file');
   // A stored key is for its own service alone.
-  if (stored && text(values, 'url') !== undefined && url !== stored.url && given === undefined)
+  if (stored && url !== stored.url && given === undefined)
     throw new UsageFault('the stored key is for another service: give --key-file with --url');
   return { url: safeUrl(url), key };
 }
@@ -95,8 +98,7 @@ function clientOf({ url, key }: Login, values: Context['values'], out: Output): 
     operation: text(values, 'operation'),
     // Shown before anything is sent: it is what makes a repeat safe.
     persist: (requestKey, { call }) => {
-      if (/^(charges|transfers|paymentLinks|staticCodes)\.create$/.test(call))
-        out.note(`request key ${requestKey}`);
+      if (call.endsWith('.create')) out.note(`request key ${requestKey}`);
     },
   });
 }
@@ -149,7 +151,8 @@ function wrapped(text: string, indent: number): string {
 
 const footer = `  --url SERVICE --key-file FILE
                            instead of the stored ones; FILE - reads the key from standard input, and the
-                           variable VINTEM_API_KEY is taken too (--key KEY shows it to everybody here)
+                           variables VINTEM_URL and VINTEM_KEY are taken too (--key KEY shows it to
+                           everybody here)
   --operation ID           the business operation, instead of the main one
   --config FILE            where address and key are stored
   --json                   JSON on standard output, one document or one a line

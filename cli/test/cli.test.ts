@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { verifyWebhook } from '../../sdk/src/index.ts';
+import { Vintem, verifyWebhook } from '../../sdk/src/index.ts';
 import { drawQr } from '../src/qr.ts';
 
 /** The command line of merchants as a process of its own, against the real service. */
@@ -188,7 +188,7 @@ test('a creation without an answer is exit code 4, and says with which key to re
   expect(lost.err).toContain('asking the service … 1 s');
 });
 
-test('listen forwards events, signed with the secret of the run; trigger brings them about', async () => {
+test('listen forwards events, signed with the same secret at every run; trigger brings them about', async () => {
   const receiver = await openReceiver();
   receivers.push(receiver);
   const types = ['charge.paid', 'transfer.returned'];
@@ -208,6 +208,10 @@ test('listen forwards events, signed with the secret of the run; trigger brings 
   listener.child.kill('SIGINT');
   expect(await listener.ended).toBe(0);
   expect((await run(['trigger', 'charge.stolen'])).code).toBe(2);
+  const again = start(['listen', '--forward-to', to]);
+  await until(async () => again.output().includes('listening for events'));
+  expect(again.output()).toContain(`signing secret: ${secret}`);
+  expect((await stat(join(folder, 'config/listen.json'))).mode & 0o777).toBe(0o600);
 });
 
 test('logs tail shows events and the attempts to deliver them', async () => {
@@ -267,4 +271,45 @@ test('every command has help', async () => {
   expect(overview.out).toContain('Exit codes: 0 done');
   for (const name of ['login', 'charges create', 'payments watch', 'fixtures run'])
     expect((await run([...name.split(' '), '--help'])).out).toContain(`vintem-cli ${name}`);
+});
+
+test('a command exists for each call of the SDK', async () => {
+  const folder = fileURLToPath(new URL('../src/', import.meta.url));
+  const files = await Promise.all((await readdir(folder)).map((name) => readFile(folder + name, 'utf8')));
+  const found = [...files.join('\n').matchAll(/vintem\s*\.(\w+)\s*\.(\w+)\(/g)];
+  const asked = new Set(found.map(([, group, call]) => `${group}.${call}`));
+  const sdk = new Vintem({ apiKey: 'vtm_test_none', baseUrl: 'http://127.0.0.1:1' });
+  // The acts of the simulated payer are those of `trigger` and of the fixtures, by their names.
+  const groups = Object.entries(sdk).filter(([name]) => name !== 'testMode');
+  const calls = groups.flatMap(([name, group]) =>
+    Object.getOwnPropertyNames(Object.getPrototypeOf(group))
+      .filter((call) => call !== 'constructor')
+      .map((call) => `${name}.${call}`),
+  );
+  expect(calls.length).toBeGreaterThan(45);
+  expect(calls.filter((call) => !asked.has(call))).toEqual([]);
+});
+
+test('lists, amounts and files of the other calls are shown as people read them', async () => {
+  const made = await run(['charges', 'create', '--amount-cents', '5000', '--payer', 'Rosa', '--json']);
+  await pay(made.json.id);
+  expect((await run(['payments', 'watch', made.json.id])).code).toBe(0);
+  const account = await run(['account', 'show']);
+  expect(account.out).toMatch(/^balance +R\$ /m);
+  const refund = await run(['refunds', 'create', made.json.id, '--amount-cents', '1000', '--json']);
+  expect([refund.code, refund.json.amountCents]).toEqual([0, 1000]);
+  expect(refund.err).toMatch(/^request key /m);
+  const refunds = await run(['refunds', 'list', made.json.id]);
+  expect(refunds.out).toMatch(/^ID +STATUS +AMOUNT/);
+  expect(refunds.out).toContain('R$ 10,00');
+  const file = join(folder, 'extrato.ofx');
+  expect((await run(['statement', 'save', file])).code).toBe(0);
+  expect(await readFile(file, 'latin1')).toContain('<OFX>');
+  const again = await run(['statement', 'save', file]);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('EEXIST')]);
+  const lines = await run(['statement', '--limit', '2', '--json']);
+  expect(lines.json.lines.length).toBe(2);
+  const wrong = await run(['disputes', 'list', '--status', 'nonsense']);
+  expect([wrong.code, wrong.out]).toEqual([1, '']);
+  expect((await run(['events', 'list', '--limit', '1'])).out).toMatch(/^ID +TYPE/);
 });

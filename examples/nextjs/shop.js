@@ -31,7 +31,7 @@ export async function placeOrder({ id, amountCents, payerName }) {
     .run(id, amountCents, payerName, crypto.randomUUID());
   const order = orderOf(id);
   if (order.code === null) {
-    const vintem = new Vintem({ baseUrl: process.env.PIX_URL, apiKey: process.env.PIX_KEY });
+    const vintem = new Vintem({ baseUrl: process.env.VINTEM_URL, apiKey: process.env.VINTEM_KEY });
     const charge = await vintem.charges.create({
       amountCents: order.amount_cents,
       payerName: order.payer,

@@ -1,11 +1,11 @@
 // A shop that takes Pix: Fastify, SQLite and @vintem/sdk. Node 22.13 or newer.
-//   PIX_URL=https://pix.example.com PIX_KEY=vtm_test_… WEBHOOK_SECRET=whsec_… node shop.js
+//   VINTEM_URL=https://pix.example.com VINTEM_KEY=vtm_test_… WEBHOOK_SECRET=whsec_… node shop.js
 import { DatabaseSync } from 'node:sqlite';
 import { Vintem, VintemError, verifyWebhook } from '@vintem/sdk';
 import fastify from 'fastify';
 
-const { PIX_URL, PIX_KEY, WEBHOOK_SECRET, PORT = '4000', SHOP_DB = 'shop.db' } = process.env;
-const vintem = new Vintem({ baseUrl: PIX_URL, apiKey: PIX_KEY });
+const { VINTEM_URL, VINTEM_KEY, WEBHOOK_SECRET, PORT = '4000', SHOP_DB = 'shop.db' } = process.env;
+const vintem = new Vintem({ baseUrl: VINTEM_URL, apiKey: VINTEM_KEY });
 
 const db = new DatabaseSync(SHOP_DB);
 db.exec(`

@@ -1,6 +1,6 @@
 <?php
 // A shop that takes Pix: PHP 8.1 with curl and pdo_sqlite, without the SDK.
-//   PIX_URL=https://pix.example.com PIX_KEY=vtm_test_... WEBHOOK_SECRET=whsec_... php -S 127.0.0.1:4000 shop.php
+//   VINTEM_URL=https://pix.example.com VINTEM_KEY=vtm_test_... WEBHOOK_SECRET=whsec_... php -S 127.0.0.1:4000 shop.php
 declare(strict_types=1);
 
 final class Refused extends Exception {}
@@ -41,10 +41,10 @@ function create(string $path, array $body, int $attempts = 5): array
 {
     $openAttempt = false;
     for ($attempt = 0; $attempt < $attempts; $attempt++) {
-        $curl = curl_init(rtrim(getenv('PIX_URL'), '/') . '/api/v1/public' . $path);
+        $curl = curl_init(rtrim(getenv('VINTEM_URL'), '/') . '/api/v1/public' . $path);
         curl_setopt_array($curl, [
             CURLOPT_POSTFIELDS => json_encode($body),
-            CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . getenv('PIX_KEY'), 'Content-Type: application/json'],
+            CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . getenv('VINTEM_KEY'), 'Content-Type: application/json'],
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_TIMEOUT => 20,
         ]);

@@ -1,6 +1,6 @@
 """A shop that takes Pix: Python's standard library alone, without the SDK. Python 3.9 or newer.
 
-PIX_URL=https://pix.example.com PIX_KEY=vtm_test_... WEBHOOK_SECRET=whsec_... python3 shop.py
+VINTEM_URL=https://pix.example.com VINTEM_KEY=vtm_test_... WEBHOOK_SECRET=whsec_... python3 shop.py
 """
 import base64
 import hashlib
@@ -14,8 +14,8 @@ import urllib.request
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-API = os.environ["PIX_URL"].rstrip("/") + "/api/v1/public"
-KEY = os.environ["PIX_KEY"]
+API = os.environ["VINTEM_URL"].rstrip("/") + "/api/v1/public"
+KEY = os.environ["VINTEM_KEY"]
 SECRET = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 assert len(SECRET) >= 24, "WEBHOOK_SECRET is missing: with an empty one every caller can sign"
 DB = os.environ.get("SHOP_DB", "shop.db")

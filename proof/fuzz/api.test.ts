@@ -3,6 +3,7 @@ import { type Merchant, openService, type Service } from '@vintem/testkit/servic
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { draws } from '../draws.ts';
 
 /**
  * Nonsense in, by the document: every call that takes a body is asked with mutants of its own example and with noise. Four
@@ -272,7 +273,7 @@ describe('whatever is sent', () => {
           );
         },
       ),
-      { numRuns: Number(process.env.FUZZ_RUNS ?? 100), endOnFailure: true },
+      draws(Number(process.env.FUZZ_RUNS ?? 100)),
     );
   });
 });

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSecrets } from '../../server/src/ground/secrets.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
+import { draws } from '../draws.ts';
 import { command, commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import * as linear from './linear.ts';
 import { deliverAgain } from './old-deliveries.ts';
@@ -190,7 +191,7 @@ describe('one call after the other', () => {
         };
         await fc.asyncModelRun(() => ({ model, real: realOf(shop) }), story);
       }),
-      { numRuns: runs, endOnFailure: true },
+      draws(runs),
     );
     await simulator.control('DELETE', '/control/behaviour');
   });
@@ -505,7 +506,7 @@ describe('branches of calls at once', () => {
         fc.option(fc.integer({ min: 1, max: 6 }), { freq: 3 }),
         play,
       ),
-      { numRuns: runs * 3, endOnFailure: true },
+      draws(runs * 3),
     );
   });
 

@@ -7,6 +7,7 @@ import { stepDisputes } from '../../server/src/jobs/poll.ts';
 import { dayAfter, endsAt } from '../../server/src/operate/closes/day.ts';
 import { closeDays } from '../../server/src/operate/closes/step.ts';
 import { dayOf } from '../../server/src/operate/statement/period.ts';
+import { draws } from '../draws.ts';
 import {
   type Columns,
   commands,
@@ -166,7 +167,7 @@ it('money that goes back, in whatever order, is what the model says', async () =
       });
       await fc.asyncModelRun(setup, drawn);
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
+    draws(Number(process.env.PROPERTY_RUNS ?? 10)),
   );
   expect(await violationsOfBooks(service)).toEqual([]);
   // The provider's takings alone are for a person to see: nothing was taken for unexpected money, and every close agrees.

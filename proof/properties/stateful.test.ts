@@ -15,6 +15,7 @@ import { createLog } from '../../server/src/ground/log.ts';
 import { type Api, runApi } from '../../server/src/main/api.ts';
 import { openRuntime } from '../../server/src/main/runtime.ts';
 import { openPool } from '../../server/src/store/database/pool.ts';
+import { draws } from '../draws.ts';
 import { commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import { deliverAgain } from './old-deliveries.ts';
 
@@ -125,7 +126,7 @@ describe('two processes over one database', () => {
         });
         await fc.asyncModelRun(setup, drawn);
       }),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
+      draws(Number(process.env.PROPERTY_RUNS ?? 10)),
     );
     await service.simulator.control('DELETE', '/control/behaviour');
     // No delivery that came twice or in another order was taken for unexpected money.
@@ -159,7 +160,7 @@ describe('two processes over one database', () => {
           expect(await merchant.balanceCents()).toBe(before - spent);
         },
       ),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
+      draws(Number(process.env.PROPERTY_RUNS ?? 10)),
     );
   });
 

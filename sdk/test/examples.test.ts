@@ -118,7 +118,7 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
     repeatLater: async () => {},
     tellFinance: async () => {},
     markPaid: async () => {},
-    process: { env: { WEBHOOK_SECRET: secret, VINTEM_URL: baseUrl, PIX_API_KEY: apiKey } },
+    process: { env: { WEBHOOK_SECRET: secret, VINTEM_URL: baseUrl, VINTEM_KEY: apiKey } },
     rawBody: message.body,
     request: message,
     console: { log: () => {} },

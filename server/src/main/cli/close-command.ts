@@ -1,3 +1,4 @@
+import { priceOf } from '../../ground/money.ts';
 import { type ClosedDay, closeNow, postBeforeClose } from '../../operate/closes/close-now.ts';
 import type { ConnectionClose } from '../../operate/closes/connection-closes.sql.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
@@ -51,15 +52,15 @@ function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
   }));
   const rows = shown.map((one) => [
     one.connection,
-    `opening ${one.openingCents}`,
-    `in ${one.inCents}`,
-    `out ${one.outCents}`,
-    `refunds ${one.refundCents}`,
-    `closing ${one.closingCents}`,
-    `costs ${one.costCents ?? 0}`,
-    `own money +${one.ownInCents ?? 0} -${one.ownOutCents ?? 0}`,
-    `blocked ${one.blockedCents ?? 'not told'}`,
-    one.differenceCents === null ? 'not compared' : `difference ${one.differenceCents}`,
+    `opening ${priceOf(one.openingCents)}`,
+    `in ${priceOf(one.inCents)}`,
+    `out ${priceOf(one.outCents)}`,
+    `refunds ${priceOf(one.refundCents)}`,
+    `closing ${priceOf(one.closingCents)}`,
+    `costs ${priceOf(one.costCents ?? 0)}`,
+    `own money +${priceOf(one.ownInCents ?? 0)} -${priceOf(one.ownOutCents ?? 0)}`,
+    `blocked ${one.blockedCents == null ? 'not told' : priceOf(one.blockedCents)}`,
+    one.differenceCents === null ? 'not compared' : `difference ${priceOf(one.differenceCents)}`,
     one.incidentId === null ? '' : `incident ${one.incidentId}`,
   ]);
   const transits = shown.flatMap(transitLines);

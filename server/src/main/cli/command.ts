@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { SettingFault } from '../../ground/config.ts';
+import { priceOf } from '../../ground/money.ts';
 import type { Edge } from '../start.ts';
 
 export interface Command {
@@ -60,11 +61,26 @@ export function instant(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** Columns of equal width; the last one as it is. */
-export function table(rows: string[][], empty: string): string {
+/** The members of an answer, one below the other: what ends in `Cents` as a price. */
+export const facts = (json: object): string =>
+  table(
+    Object.entries(json).map(([name, value]) => [
+      name,
+      name.endsWith('Cents') && typeof value === 'number'
+        ? priceOf(value)
+        : typeof value === 'object' && value !== null
+          ? JSON.stringify(value)
+          : String(value ?? '-'),
+    ]),
+    '',
+  );
+
+/** Columns of equal width, under their names where a list has some; the last one as it is. */
+export function table(rows: string[][], empty: string, names: readonly string[] = []): string {
   if (rows.length === 0) return empty;
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
+  const all = names.length === 0 ? rows : [names.map((name) => name.toUpperCase()), ...rows];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
+  return all
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))

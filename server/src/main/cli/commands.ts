@@ -144,6 +144,7 @@ export const commands: Command[] = [
             name,
           ]),
           'no accounts',
+          ['account', 'mode', 'state', 'name'],
         ),
       };
     },
@@ -241,6 +242,7 @@ export const commands: Command[] = [
         text: table(
           keys.map((key) => [key.id, stateOfKey(key, edge.clock.now()), key.permissions.join(','), key.name]),
           'no keys',
+          ['key', 'state', 'permissions', 'name'],
         ),
       };
     },

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { priceOf } from '../../ground/money.ts';
 import { bookMovement, listMovements } from '../../operate/book-movement.ts';
 import type { Mode } from '../../operate/connections/connections.sql.ts';
 import {
@@ -26,6 +27,7 @@ import {
   type Answer,
   type Command,
   type CommandInput,
+  facts,
   instant,
   integer,
   required,
@@ -93,7 +95,7 @@ export const connectionCommands: Command[] = [
         `${one.accounts} accounts`,
         one.certificateExpiresAt ?? '-',
       ]);
-      return { json: { connections }, text: table(rows, 'no connections') };
+      return { json: { connections }, text: table(rows, 'no connections', connectionColumns) };
     },
   },
   {
@@ -207,8 +209,8 @@ export const connectionCommands: Command[] = [
       const rows = days.map((one) => [
         one.day,
         one.kind === 'cost' ? 'costs' : 'own money',
-        `in ${one.inCents}`,
-        `out ${one.outCents}`,
+        `in ${priceOf(one.inCents)}`,
+        `out ${priceOf(one.outCents)}`,
         `${one.count} movements`,
         one.unposted === 0 ? '' : `${one.unposted} not posted yet`,
       ]);
@@ -279,7 +281,7 @@ function bookCommand(kind: 'cost' | 'own', name: string, about: string): Command
           (operator) => bookMovement(operator, wanted),
           ({ at: _, ...booked }) => ({
             json: { ...booked, day },
-            text: `${connection}: ${booked.repeated ? 'had' : 'has'} ${booked.amountCents} booked as ${kind === 'cost' ? 'a cost' : 'own money'}`,
+            text: `${connection}: ${booked.repeated ? 'had' : 'has'} ${priceOf(booked.amountCents)} booked as ${kind === 'cost' ? 'a cost' : 'own money'}`,
           }),
         ),
       );
@@ -372,13 +374,17 @@ const shown = ({ certificateExpiresAt, heldSince, ...view }: ConnectionView) => 
   ...(certificateExpiresAt === undefined ? {} : { certificateExpiresAt: instant(certificateExpiresAt) }),
 });
 
+const connectionColumns = [
+  'connection',
+  'adapter',
+  'mode',
+  'state',
+  'environment',
+  'accounts',
+  'certificate ends',
+];
+
 function answer(view: ConnectionView): Answer {
   const json = shown(view);
-  return {
-    json,
-    text: table(
-      Object.entries(json).map(([name, value]) => [name, String(value)]),
-      '',
-    ),
-  };
+  return { json, text: facts(json) };
 }

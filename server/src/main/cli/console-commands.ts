@@ -55,6 +55,7 @@ export const consoleCommands: Command[] = [
             one.name,
           ]),
           'no operators',
+          ['email', 'role', 'state', 'name'],
         ),
       };
     },

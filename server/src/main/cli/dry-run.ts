@@ -1,3 +1,4 @@
+import { priceOf } from '../../ground/money.ts';
 import { accounts } from '../../money/decide.ts';
 import type { Operator } from '../../store/operator.ts';
 import { type PlannedPosting, rehearse } from '../../store/rehearsal.ts';
@@ -48,15 +49,16 @@ const plannedAnswer = (postings: readonly PlannedPosting[]): Answer => ({
   text: plannedText(postings),
 });
 
-/** A line for each side of each posting; amounts in cents. */
+/** A line for each side of each posting; amounts as prices. */
 export const plannedText = (postings: readonly PlannedPosting[]): string =>
   table(
     postings.flatMap(({ chainId, movement, lines }) =>
       accounts.flatMap((account) => {
         const cents = lines[account] ?? 0;
         if (cents === 0) return [];
-        return [[movement, account, cents > 0 ? 'credit' : 'debit', String(Math.abs(cents)), chainId]];
+        return [[movement, account, cents > 0 ? 'credit' : 'debit', priceOf(Math.abs(cents)), chainId]];
       }),
     ),
     'no postings',
+    ['movement', 'account', 'side', 'amount', 'of'],
   );

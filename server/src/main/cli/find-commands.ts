@@ -3,7 +3,7 @@ import { paymentIdOf } from '../../money/payment.ts';
 import { type AuditEntry, findAudit, findDisputeRows } from '../../operate/find.sql.ts';
 import { accountFacts, find, shownDispute, storyOf } from '../../operate/look.ts';
 import { onDatabase } from '../start.ts';
-import { type Command, instant, integer, table, UsageFault, uuid } from './command.ts';
+import { type Command, facts, instant, integer, table, UsageFault, uuid } from './command.ts';
 import { cellsOf, onAccount } from './in-cells.ts';
 import { identityOf } from './operator-commands.ts';
 
@@ -24,30 +24,25 @@ export const findCommands: Command[] = [
           operations: operations.map((one) => ({ ...one, deletedAt: instant(one.deletedAt) })),
         },
         text: [
+          facts(account),
           table(
-            Object.entries(account).map(([name, value]) => [name, String(value)]),
+            operations.map((one) => [
+              one.id,
+              one.name,
+              priceOf(one.availableCents),
+              priceOf(one.reservedCents),
+              priceOf(one.heldCents),
+              priceOf(one.receivableCents),
+              [
+                one.isDefault ? 'main' : '',
+                one.deletedAt === null ? '' : 'deleted',
+                one.frozen ? 'frozen' : '',
+              ]
+                .filter((word) => word !== '')
+                .join(', '),
+            ]),
             '',
-          ),
-          table(
-            [
-              ['operation', 'name', 'available', 'reserved', 'held', 'owed', ''],
-              ...operations.map((one) => [
-                one.id,
-                one.name,
-                priceOf(one.availableCents),
-                priceOf(one.reservedCents),
-                priceOf(one.heldCents),
-                priceOf(one.receivableCents),
-                [
-                  one.isDefault ? 'main' : '',
-                  one.deletedAt === null ? '' : 'deleted',
-                  one.frozen ? 'frozen' : '',
-                ]
-                  .filter((word) => word !== '')
-                  .join(', '),
-              ]),
-            ],
-            '',
+            ['operation', 'name', 'available', 'reserved', 'held', 'owed', ''],
           ),
         ].join('\n\n'),
       };
@@ -82,11 +77,12 @@ export const findCommands: Command[] = [
           found.map(({ kind, id, ownerId, state, amountCents }) => [
             kind,
             id,
-            `account ${ownerId}`,
+            ownerId,
             state,
             amountCents === null ? '' : priceOf(amountCents),
           ]),
           'nothing found',
+          ['kind', 'id', 'account', 'state', 'amount'],
         ),
       };
     },
@@ -110,11 +106,12 @@ export const findCommands: Command[] = [
             one.id,
             one.status,
             priceOf(one.amountCents),
-            one.deadlineAt === null ? 'no deadline' : `until ${one.deadlineAt}`,
-            `payment ${one.paymentId}`,
-            `account ${one.ownerId}`,
+            one.deadlineAt ?? 'no deadline',
+            one.paymentId,
+            one.ownerId,
           ]),
           'no disputes',
+          ['dispute', 'status', 'amount', 'deadline', 'payment', 'account'],
         ),
       };
     },
@@ -141,6 +138,7 @@ export const findCommands: Command[] = [
         text: table(
           entries.map((one) => [one.at, one.actor, one.action, one.subject, one.reason ?? '']),
           'nothing',
+          ['at', 'who', 'did', 'to', 'reason'],
         ),
       };
     },

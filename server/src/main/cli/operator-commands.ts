@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { type DivergenceFound, divergencesOf, recordDivergences } from '../../flow/divergences.ts';
+import { priceOf } from '../../ground/money.ts';
 import { dismissLine, listOpenLines } from '../../jobs/statement-lines.ts';
 import { refundFees } from '../../money/refund.ts';
 import { type ConditionChange, setConditions } from '../../operate/accounts/conditions.ts';
@@ -37,6 +38,7 @@ import {
   type Answer,
   type Command,
   type CommandInput,
+  facts,
   instant,
   integer,
   required,
@@ -82,8 +84,7 @@ export const operatorCommands: Command[] = [
         accountId,
         (context) => setConditions(operatorOf(context), accountId, change),
       );
-      const rows = Object.entries(conditions).map(([name, value]) => [name, String(value)]);
-      return { json: { ownerId, ...conditions }, text: table(rows, '') };
+      return { json: { ownerId, ...conditions }, text: facts(conditions) };
     },
   },
   {
@@ -148,11 +149,12 @@ export const operatorCommands: Command[] = [
               : hold.releasedBy === null
                 ? 'ended'
                 : `released by ${hold.releasedBy}`,
-            String(hold.amountCents),
-            String(hold.capturedCents),
+            priceOf(hold.amountCents),
+            priceOf(hold.capturedCents),
             hold.reason,
           ]),
           'no holds',
+          ['hold', 'state', 'amount', 'captured', 'reason'],
         ),
       };
     },
@@ -243,11 +245,12 @@ export const operatorCommands: Command[] = [
           one.id,
           one.state,
           one.kind,
-          String(one.amountCents),
+          priceOf(one.amountCents),
           one.openedAt,
           one.paymentId ?? one.operationId ?? one.accountId,
         ]),
         'no incidents',
+        ['incident', 'state', 'kind', 'amount', 'opened', 'of'],
       );
       const ends = complete ? [] : [`the newest ${incidentsMost}: there may be older ones`];
       return { json: { incidents, complete }, text: [rows, ...ends].join('\n') };
@@ -364,12 +367,15 @@ export const operatorCommands: Command[] = [
         line.connection,
         line.kind,
         line.id,
-        String(line.amountCents ?? '-'),
+        line.amountCents === null ? '-' : priceOf(line.amountCents),
         String(line.at),
         `${line.tries} tries`,
         line.problem ?? '-',
       ]);
-      return { json: { lines }, text: table(rows, 'no lines') };
+      return {
+        json: { lines },
+        text: table(rows, 'no lines', ['connection', 'kind', 'line', 'amount', 'at', 'tried', 'problem']),
+      };
     },
   },
   {
@@ -406,7 +412,10 @@ export const operatorCommands: Command[] = [
         String(item.firstSeenAt),
         `${item.tries} tries`,
       ]);
-      return { json: { items }, text: table(rows, 'no items') };
+      return {
+        json: { items },
+        text: table(rows, 'no items', ['item', 'connection', 'kind', 'reference', 'first seen', 'tried']),
+      };
     },
   },
   {
@@ -439,17 +448,21 @@ export const operatorCommands: Command[] = [
     about: "the provider's balance of its account, and what of it is blocked",
     options: { connection: { type: 'string' } },
     run: async (edge, { values }) => {
-      const connection = String(values.connection ?? 'live');
-      const { availableCents, blocked } = await atProviders(edge, 'provider balance', (runtime) => {
-        const provider = runtime.providers.get(connection);
-        if (!provider) throw new OperatorRefused(`no connection ${connection}`);
-        return provider.balance();
+      const given = values.connection === undefined ? null : String(values.connection);
+      const told = await atProviders(edge, 'provider balance', async ({ providers }) => {
+        const names = [...providers.keys()];
+        // Without a name it is the connection of the environment, or the only one.
+        const connection = given ?? (names.length === 1 ? names[0] : 'live') ?? 'live';
+        const provider = providers.get(connection);
+        if (!provider)
+          throw new OperatorRefused(`no connection ${connection}; --connection takes ${names.join(', ')}`);
+        return { connection, ...(await provider.balance()) };
       });
       const rows = [
-        ['availableCents', String(availableCents)],
-        ...Object.entries(blocked ?? {}).map(([name, value]) => [`blocked.${name}`, String(value)]),
+        ['available', priceOf(told.availableCents)],
+        ...Object.entries(told.blocked ?? {}).map(([name, cents]) => [`blocked: ${name}`, priceOf(cents)]),
       ];
-      return { json: { connection, availableCents, blocked }, text: table(rows, '') };
+      return { json: told, text: table(rows, '') };
     },
   },
   {
@@ -686,7 +699,9 @@ const shownHold = (hold: HoldView) => ({
 function holdAnswer(hold: HoldView): Answer {
   const { id, amountCents, capturedCents, releasedAt } = hold;
   const text =
-    releasedAt === null ? `hold ${id}: ${capturedCents} of ${amountCents} cents captured` : `released ${id}`;
+    releasedAt === null
+      ? `hold ${id}: ${priceOf(capturedCents)} of ${priceOf(amountCents)} captured`
+      : `released ${id}`;
   return { json: shownHold(hold), text };
 }
 
@@ -719,10 +734,7 @@ function reconciledAnswer(result: Reconciled, accepted: readonly Doubt[]): Answe
   };
   return {
     json,
-    text: table(
-      Object.entries(json).map(([name, value]) => [name, String(value)]),
-      '',
-    ),
+    text: facts(json),
     exitCode: result.waitsFor.every((doubt) => accepted.includes(doubt)) ? 0 : 3,
   };
 }
@@ -730,7 +742,7 @@ function reconciledAnswer(result: Reconciled, accepted: readonly Doubt[]): Answe
 const ownIncidentsAnswer = (json: OwnIncidents): Answer => ({
   json,
   text: [
-    `${json.resolved} incidents over ${json.resolvedCents} cents are resolved, ${json.left.length} are left`,
+    `${json.resolved} incidents over ${priceOf(json.resolvedCents)} are resolved, ${json.left.length} are left`,
     ...json.left.map(({ id, why }) => `${id}  ${why}`),
   ].join('\n'),
 });
@@ -763,11 +775,7 @@ const shownIncident = (incident: IncidentView) => ({
 
 function incidentAnswer(incident: IncidentView): Answer {
   const json = shownIncident(incident);
-  const rows = Object.entries(json).map(([name, value]) => [
-    name,
-    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '-'),
-  ]);
-  return { json, text: table(rows, '') };
+  return { json, text: facts(json) };
 }
 
 /** Null when there is no such file yet. */

@@ -67,6 +67,7 @@ export const memberCommands: Command[] = [
         text: table(
           members.map((member) => [member.userId, member.role, member.email, member.name]),
           'no people',
+          ['person', 'role', 'email', 'name'],
         ),
       };
     },
@@ -90,6 +91,7 @@ export const memberCommands: Command[] = [
         text: table(
           sessions.map((one) => [one.id, one.createdAt, one.ipAddress ?? '', one.userAgent ?? '']),
           'no sessions',
+          ['session', 'since', 'address', 'browser'],
         ),
       };
     },

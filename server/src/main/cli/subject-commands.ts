@@ -41,6 +41,7 @@ export const subjectCommands: Command[] = [
         text: table(
           payments.map(({ id, kind, status, createdAt }) => [id, kind, status, createdAt]),
           'nothing is stored about this person',
+          ['payment', 'kind', 'status', 'created'],
         ),
       };
     },
