@@ -9,6 +9,7 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Copy, Empty, FormError, Money, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
 import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
+import { Decision } from './decision.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { Desk } from './frame.tsx';
@@ -67,11 +68,46 @@ export function WorklistPage() {
             ) : (
               <Items items={items} />
             )}
+            {withdrawalsPausedAt === null && <Pause />}
             {items.length >= most && <p className="soft">{words.worklist.more(most)}</p>}
           </div>
         )}
       </Shown>
     </>
+  );
+}
+
+function Pause() {
+  const words = useConsoleWords();
+  const { data: operator } = useOperator();
+  const [reason, setReason] = useState('');
+  const pause = useAction(
+    () => ask(() => desk.POST('/withdrawals/pause', { body: { reason: reason.trim() } })),
+    { rereads: [[deskKey, 'worklist']] },
+  );
+  if (!operator?.acts.includes('pauseWithdrawals')) return null;
+  return (
+    <details className="card more">
+      <summary>{words.pause.action}</summary>
+      <form className="stack narrow" onSubmit={pause.submit}>
+        <p className="soft" style={{ margin: 0 }}>
+          {words.pause.lead}
+        </p>
+        <TextInput
+          label={words.pause.why}
+          required
+          withAsterisk={false}
+          minLength={5}
+          maxLength={200}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+        <FormError error={pause.error} />
+        <Button type="submit" color="red" loading={pause.busy} style={{ alignSelf: 'start' }}>
+          {words.pause.submit}
+        </Button>
+      </form>
+    </details>
   );
 }
 
@@ -718,15 +754,12 @@ export function IncidentPage() {
                 <p>{incident.resolution.reason}</p>
               </section>
             )}
-            {incident.state === 'open' && (
-              <section className="card" aria-labelledby="how">
-                <h2 id="how">{words.incident.how}</h2>
-                <p className="soft">{words.incident.howLead}</p>
-                <div className="code">
-                  vintem incident resolve {incident.id} --action credit|debit|writeoff|return|none --reason R
-                </div>
-              </section>
+            {incident.keptAt !== null && incident.state === 'open' && (
+              <p className="soft">
+                {words.decide.kept} <At at={incident.keptAt} />
+              </p>
             )}
+            {incident.state === 'open' && <Decision id={incident.id} keptAt={incident.keptAt} />}
           </div>
         </>
       )}

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../ground/schema.ts';
 import { type ActName, acts, operatorRoles } from '../operate/acts.ts';
+import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
 
@@ -24,7 +25,7 @@ export const SignInBody = Body({ email: Email, password: Password, code: Code })
 export const InvitationBody = Body({ token: Token });
 export const EnrolBody = Body({ token: Token, password: Password, code: Code });
 export const ReasonBody = Body({
-  reason: Text('Why the data has to be seen', { minLength: 5, maxLength: 200, 'x-trim': true }),
+  reason: Text('Why', { minLength: 5, maxLength: 200, 'x-trim': true }),
 });
 
 export const InvitedSchema = Type.Object({ email: Type.String(), name: Type.String(), role: Role });
@@ -237,6 +238,40 @@ export const IncidentSchema = Type.Object({
   facts: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
     description: 'What was found, without names and documents',
   }),
+});
+
+const Posting = Type.Object({
+  ownerId: Uuid('Account'),
+  chainId: Word('The operation, or the account for its own books'),
+  movement: Word('Movement'),
+  lines: Type.Array(
+    Type.Object({ column: Word('Column of the books'), cents: Cents('Credit; below zero: debit') }),
+  ),
+  connection: Nullable('Connection'),
+});
+const Shown = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'Hash of the act with its postings, as they were shown',
+});
+
+export const AllowedSchema = Type.Object({
+  allowed: Type.Array(
+    Type.Object({
+      action: OneOf(actions, 'Action'),
+      postings: Type.Array(Posting),
+      movedCents: Cents('What it moves in all'),
+      shown: Shown,
+      alone: Type.Boolean({ description: 'One person may decide it' }),
+    }),
+  ),
+});
+export const ResolutionBody = Body({
+  action: OneOf(actions, 'Action'),
+  reason: Text('Why it is decided so', { minLength: 5, maxLength: 500, 'x-trim': true }),
+  shown: Shown,
+});
+export const PauseSchema = Type.Object({
+  withdrawalsPausedAt: NullableTime('Since when withdrawals are paused'),
 });
 
 export const OperatorsSchema = Type.Object({

@@ -230,6 +230,10 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'GET /payments/:id': page,
   'POST /payments/:id/personal-data': { kind: 'change', policy: null },
   'GET /incidents/:id': page,
+  'POST /incidents/:id/acts': { kind: 'change', policy: null },
+  'POST /incidents/:id/resolution': { kind: 'change', policy: null },
+  'POST /incidents/:id/keep': { kind: 'change', policy: null },
+  'POST /withdrawals/pause': { kind: 'change', policy: null },
   'GET /operators': page,
   ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
 };

@@ -60,6 +60,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Addresses and networks from which the operators' console opens; empty: from everywhere. */
   readonly operatorAddresses: readonly string[];
+  /** What one operator may move alone in the console, in cents: above it a second one has to agree. */
+  readonly operatorAloneCents: number;
   readonly smtpUrl: string | null;
   /** Mail may go to another machine unencrypted, when its server offers no TLS. */
   readonly smtpWithoutTls: boolean;
@@ -263,6 +265,12 @@ function edgeSettings(from: SettingReader) {
       [],
       'addresses or networks, with commas between',
       addresses,
+    ),
+    operatorAloneCents: from.setting(
+      'OPERATOR_ALONE_CENTS',
+      0,
+      'cents from 0 to 100000000000',
+      whole(0, 100_000_000_000),
     ),
   };
 }

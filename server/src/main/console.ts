@@ -4,6 +4,7 @@ import { allowList } from '../api/keys/address.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
+import { decideRoutes } from '../console/views/decide.ts';
 import { lookRoutes } from '../console/views/look.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
@@ -71,6 +72,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         ownSessionRoutes(inside, deps);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
+        decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
           inside.route({
             method,

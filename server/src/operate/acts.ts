@@ -6,11 +6,13 @@ export type OperatorRole = (typeof operatorRoles)[number];
 export const isOperatorRole = (name: string): name is OperatorRole =>
   (operatorRoles as readonly string[]).includes(name);
 
+export type SecondPerson = 'never' | 'with_money' | 'always';
+
 /** One thing that an operator does, in the console, on the command line, or on both. */
 export interface Act {
   roles: readonly OperatorRole[];
-  /** Above which amount a second person has to agree, in cents; 0: always; null: never. */
-  secondPersonAboveCents: number | null;
+  /** Whether a second person has to agree. `with_money`: where it moves more than `OPERATOR_ALONE_CENTS`. */
+  secondPerson: SecondPerson;
   /** Fields of its entry in the audit log beside who and when; empty: it changes nothing, and nothing is kept. */
   audit: readonly ('subject' | 'reason' | 'detail')[];
   /** Calls of the console, below `/operator/api`. */
@@ -24,20 +26,20 @@ const reading = (
   roles: readonly OperatorRole[],
   routes: readonly string[],
   commands: readonly string[],
-): Act => ({ roles, secondPersonAboveCents: null, audit: [], routes, commands });
+): Act => ({ roles, secondPerson: 'never', audit: [], routes, commands });
 
 const changing = (
   roles: readonly OperatorRole[],
-  secondPersonAboveCents: number | null,
+  secondPerson: SecondPerson,
   audit: Act['audit'],
   commands: readonly string[],
   routes: readonly string[] = [],
-): Act => ({ roles, secondPersonAboveCents, audit, routes, commands });
+): Act => ({ roles, secondPerson, audit, routes, commands });
 
 /**
  * Every act of operators, in one table: the console asks it before each call, and a test holds the routes, the command line and the roles against
- * it. The person at the shell of the service's machine has every act, as they have its database. An act that needs a second person has no route:
- * the console has no requests yet that a second person could agree to.
+ * it. The person at the shell of the service's machine has every act, as they have its database. An act that always needs a second
+ * person has no route: the console has no requests yet that a second person could agree to.
  */
 export const acts = {
   ownSession: reading(everybody, ['GET /session', 'POST /sign-out'], []),
@@ -56,33 +58,42 @@ export const acts = {
   incidents: reading(everybody, ['GET /incidents/:id'], ['incident show']),
   personalData: changing(
     ['risk', 'auditor'],
-    null,
+    'never',
     ['subject', 'reason'],
     ['unread show', 'subject export'],
     ['POST /payments/:id/personal-data'],
   ),
-  placeHold: changing(['risk'], null, ['subject', 'reason', 'detail'], ['hold place']),
-  releaseHold: changing(['risk'], 0, ['subject', 'detail'], ['hold release']),
-  keepIncident: changing(['risk', 'treasury'], null, ['subject', 'reason', 'detail'], ['incident keep']),
+  placeHold: changing(['risk'], 'never', ['subject', 'reason', 'detail'], ['hold place']),
+  releaseHold: changing(['risk'], 'always', ['subject', 'detail'], ['hold release']),
+  keepIncident: changing(
+    ['risk', 'treasury'],
+    'never',
+    ['subject', 'reason', 'detail'],
+    ['incident keep'],
+    ['POST /incidents/:id/keep'],
+  ),
+  // To see its postings is a part of the act: a rehearsal holds locks.
   resolveIncident: changing(
     ['risk', 'treasury'],
-    0,
+    'with_money',
     ['subject', 'reason', 'detail'],
     ['incident resolve', 'incident own-money'],
+    ['POST /incidents/:id/acts', 'POST /incidents/:id/resolution'],
   ),
   pauseWithdrawals: changing(
     ['support', 'risk', 'treasury', 'administrator'],
-    null,
+    'never',
     ['subject', 'reason'],
     ['withdrawals pause'],
+    ['POST /withdrawals/pause'],
   ),
   resumeWithdrawals: changing(
     ['risk', 'treasury', 'administrator'],
-    0,
+    'always',
     ['subject'],
     ['withdrawals resume', 'provider compared'],
   ),
-  lostTime: changing(['administrator'], 0, ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
+  lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],
     [],
@@ -100,7 +111,7 @@ export const acts = {
   ),
   changeConnections: changing(
     ['administrator'],
-    0,
+    'always',
     ['subject', 'detail'],
     [
       'connection create',
@@ -115,41 +126,41 @@ export const acts = {
   ),
   reconcile: changing(
     ['treasury'],
-    null,
+    'never',
     ['subject', 'detail'],
     ['reconcile', 'close', 'connection cost', 'connection own-money'],
   ),
   dismiss: changing(
     ['treasury'],
-    null,
+    'never',
     ['subject', 'reason', 'detail'],
     ['statement dismiss', 'unread dismiss'],
   ),
-  createAccounts: changing(['administrator'], null, ['subject', 'detail'], ['account create']),
+  createAccounts: changing(['administrator'], 'never', ['subject', 'detail'], ['account create']),
   changeConditions: changing(
     ['administrator'],
-    0,
+    'always',
     ['subject', 'detail'],
     ['account set', 'account returns', 'account rates'],
   ),
   keysOfMerchants: changing(
     ['administrator'],
-    0,
+    'always',
     ['subject', 'detail'],
     ['key create', 'key revoke', 'key roll', 'key wake'],
   ),
   peopleOfMerchants: changing(
     ['administrator'],
-    0,
+    'always',
     ['subject', 'reason', 'detail'],
     ['member invite', 'member end', 'member reset-factor'],
   ),
-  draftTransfers: changing([], 0, ['subject', 'detail'], ['transfer draft']),
-  anonymise: changing(['administrator'], 0, ['subject', 'reason', 'detail'], ['subject anonymise']),
+  draftTransfers: changing([], 'always', ['subject', 'detail'], ['transfer draft']),
+  anonymise: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['subject anonymise']),
   operators: reading(['administrator', 'auditor'], ['GET /operators'], ['operator list']),
   changeOperators: changing(
     ['administrator'],
-    0,
+    'always',
     ['subject', 'detail'],
     ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
   ),

@@ -43,6 +43,26 @@ const catalogue = {
     en: 'The console does not open from this address.',
     pt: 'O console não abre a partir deste endereço.',
   },
+  facts_changed: {
+    status: 409,
+    en: 'The facts have changed since they were shown, and nothing was written. Look again.',
+    pt: 'Os fatos mudaram desde que foram mostrados, e nada foi gravado. Veja de novo.',
+  },
+  second_person_needed: {
+    status: 403,
+    en: 'This moves more than one person may decide alone.',
+    pt: 'Isto move mais do que uma pessoa pode decidir sozinha.',
+  },
+  books_busy: {
+    status: 503,
+    en: 'Payments of the same operation were in the way. Nothing was written; try again.',
+    pt: 'Pagamentos da mesma operação estavam no caminho. Nada foi gravado; tente de novo.',
+  },
+  act_refused: {
+    status: 409,
+    en: 'This does not fit any more, and nothing was written. Look again.',
+    pt: 'Isto não cabe mais, e nada foi gravado. Veja de novo.',
+  },
   wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
   password_too_long: {
     status: 400,

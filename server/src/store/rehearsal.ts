@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import { isUnavailable, type Queries, type Sql, type Statement, type Transaction } from '../ports/sql.ts';
 import { onlyReads } from './database/pool.ts';
 import { journals } from './ledger.sql.ts';
-import { OperatorRefused } from './operator.ts';
+import { type Operator, OperatorRefused } from './operator.ts';
 
 /** A journal as an act would write it. */
 export interface PlannedPosting {
@@ -50,14 +50,29 @@ export async function rehearse(
   return planned;
 }
 
+/** The postings of an operator's act. @throws as `rehearse` */
+export const rehearseAct = (
+  operator: Operator,
+  act: (operator: Operator) => Promise<unknown>,
+): Promise<PlannedPosting[]> =>
+  rehearse(operator.clock, (over) => {
+    const { sql, everyCell } = operator;
+    return act({ ...operator, sql: over(sql), ...(everyCell && { everyCell: everyCell.map(over) }) });
+  });
+
 const failureOf = (all: Iterable<RehearsedSql>): OperatorRefused | null =>
   [...all].find(({ failure }) => failure !== null)?.failure ?? null;
 
 /** How long a rehearsal may hold what it locked. A till waits for a lock so long that a payment which meets one is still answered in time. */
 export const heldMostMs = 3_000;
 
+/** Other work was in the way: nothing is known of the act itself. */
+export class RehearsalBusy extends OperatorRefused {
+  override name = 'RehearsalBusy';
+}
+
 /** The rehearsal held its locks for too long. What it has learnt from providers may make the next one short. */
-export class HeldTooLong extends OperatorRefused {
+export class HeldTooLong extends RehearsalBusy {
   override name = 'HeldTooLong';
 }
 
@@ -186,12 +201,11 @@ class RehearsedSql implements Sql {
       try {
         return await tx.run<Row>(statement, values);
       } catch (error) {
-        const why = isUnavailable(error) ? 'other work was in its way' : 'a statement failed';
-        this.failure ??= new OperatorRefused(
+        const isBusy = isUnavailable(error);
+        const why = isBusy ? 'other work was in its way' : 'a statement failed';
+        this.failure ??= new (isBusy ? RehearsalBusy : OperatorRefused)(
           `${why}: nothing was written, and nothing is shown; run it again`,
-          {
-            cause: error,
-          },
+          { cause: error },
         );
         throw this.failure;
       }
@@ -209,7 +223,7 @@ const [insert] = journals.statements;
 const places = Object.keys(journals.description.columns);
 
 /** The journals that a statement inserts; none for any other. */
-function plannedBy(statement: Statement, values: readonly unknown[]): PlannedPosting[] {
+export function plannedBy(statement: Statement, values: readonly unknown[]): PlannedPosting[] {
   if (statement !== insert) return [];
   const column = <T>(name: string): T[] => values[places.indexOf(name)] as T[];
   return column<string>('chainId').map((chainId, row) => ({

@@ -19,6 +19,7 @@ import {
   readPostedOrBooked,
   updateBalances,
 } from './ledger.sql.ts';
+import { OperatorRefused } from './operator.ts';
 
 /**
  * The till: the only writer of money and of payment states.
@@ -254,6 +255,11 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
         if (error instanceof CommitUnknown && flush !== null) {
           if (await isOnDisk(flush)) return flush.answer();
           continue;
+        }
+        // The one who acts does not let it commit: it is rehearsed, or no longer what was shown.
+        if (error instanceof OperatorRefused) {
+          for (const pending of batch) pending.reject(error);
+          return;
         }
         const kind = kindOf(error);
         if (kind === 'connection' || kind === 'contention') {

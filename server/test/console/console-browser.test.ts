@@ -2,10 +2,11 @@ import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/b
 import { operatorPassword, passOperatorCodes, shellOf } from '@vintem/testkit/console.ts';
 import { hasFocus } from '@vintem/testkit/keyboard.ts';
 import { totpOf } from '@vintem/testkit/panel.ts';
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOperator, operatorInvitationLink } from '../../src/console/people/operators.ts';
+import { listIncidents } from '../../src/operate/incidents/incident.ts';
 
 /** An operator in a browser: from the invitation to a payment's story, by keyboard, in both languages, light and dark. */
 
@@ -16,6 +17,7 @@ let page: Page;
 let secret = '';
 let paymentId = '';
 let endToEnd = '';
+let shop: Merchant;
 
 const email = 'rita@vintem.example';
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
@@ -30,8 +32,8 @@ async function inspectBoth(name: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  service = await openService();
-  const shop = await service.newMerchant();
+  service = await openService({ env: { OPERATOR_ALONE_CENTS: '50000' } });
+  shop = await service.newMerchant();
   paymentId = await shop.paidCharge({ payerName: 'Maria Aparecida', amountCents: 12_345 });
   ({ endToEnd } = (await shop.call('GET', `/payments/${paymentId}`)).body);
   const { sql, ids } = service.cellOf(shop);
@@ -78,6 +80,31 @@ test('The worklist shows what freezes withdrawals, and leads to the incident and
   await heading('Cobrança paga de novo').waitFor();
   await page.getByText('os saques da operação ficam congelados').waitFor();
   await inspectBoth('incident');
+});
+
+test('A decision shows its postings first, and is carried out as shown', async () => {
+  const { body: charge } = await shop.charge({ amountCents: 40_000 });
+  await service.simulator.control('POST', `/control/charges/${charge.id.replaceAll('-', '')}/pay`, {
+    amountCents: 39_000,
+  });
+  let incidentId = '';
+  await until(async () => {
+    const found = await listIncidents(service.cellOf(shop), shop.ownerId);
+    incidentId = found.find(({ kind }) => kind === 'amount_mismatch')?.id ?? '';
+    return incidentId !== '';
+  });
+  const look = async () => {
+    await page.goto(`${service.url}/operator/incidentes/${incidentId}`);
+    await page.getByRole('button', { name: 'Ver as decisões possíveis' }).press('Enter');
+    await page.getByRole('radio', { name: /Creditar à operação/ }).press('Space');
+    await page.getByRole('textbox', { name: 'Motivo' }).fill('visto no extrato');
+  };
+  await look();
+  await inspectBoth('decision');
+  await page.getByRole('button', { name: 'Decidir assim' }).press('Enter');
+  await page.getByRole('heading', { name: 'Decisão' }).waitFor();
+  await page.getByText('visto no extrato').waitFor();
+  expect((await shop.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
 });
 
 test('A support case is solved by keyboard: slash, the end-to-end id, the payment', async () => {

@@ -10,7 +10,7 @@ import {
   signIn,
 } from '@vintem/testkit/console.ts';
 import { newPerson, openTab, totpOf } from '@vintem/testkit/panel.ts';
-import { openService, type Service } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createOperator,
@@ -20,6 +20,8 @@ import {
 } from '../../src/console/people/operators.ts';
 import { costs } from '../../src/edge/costs.ts';
 import { type ActName, actOfRoute, mayAct, operatorRoles } from '../../src/operate/acts.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { resumeWithdrawals } from '../../src/operate/pause.ts';
 
 /** The operators' console: who comes in, what each role may call, and what is shown for a reason alone. */
 
@@ -27,7 +29,7 @@ let service: Service;
 const base = '/operator/api';
 
 beforeAll(async () => {
-  service = await openService({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await openService({ env: { TRUSTED_PROXIES: '127.0.0.1', OPERATOR_ALONE_CENTS: '5000' } });
 });
 afterAll(() => service?.close());
 
@@ -170,7 +172,7 @@ describe('a role', () => {
         const { status } = await desk.call(
           method,
           url,
-          method === 'POST' ? { reason: 'suporte' } : undefined,
+          method === 'POST' && path !== '/withdrawals/pause' ? { reason: 'suporte' } : bodyFor(method),
         );
         expect({ role, route, refused: status === 403 }).toEqual({
           role,
@@ -431,6 +433,132 @@ describe('the console', () => {
       expect((await desk.call('GET', `${path}/${randomUUID()}`)).status).toBe(404);
       expect((await desk.call('GET', `${path}/x`)).status).toBe(400);
     }
+  });
+});
+
+describe('a decision', () => {
+  /** A charge of R$ 10 that a payer paid with another amount: its money waits for a person. */
+  async function oddlyPaid(shop: Merchant, paidCents = 1_200, operationId?: string): Promise<string> {
+    const { body } = await shop.charge({ amountCents: 1_000 }, operationId);
+    await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`, {
+      amountCents: paidCents,
+    });
+    let found: { id: string }[] = [];
+    await until(async () => {
+      found = await listIncidents(service.cellOf(shop), shop.ownerId);
+      return found.length > 0;
+    });
+    return found[0]?.id ?? '';
+  }
+  const journalsOf = (shop: Merchant) =>
+    service.database.admin<{ template: string }>(
+      'SELECT template, available, suspense FROM journal WHERE account_id = $1 ORDER BY posted_at, chain_id, seq',
+      [shop.ownerId],
+    );
+  const allowedBy = async (desk: Desk, incidentId: string) =>
+    (await desk.call('POST', `/incidents/${incidentId}/acts`, {})).body.allowed as {
+      action: string;
+      shown: string;
+      alone: boolean;
+      movedCents: number;
+      postings: { movement: string; lines: { column: string; cents: number }[] }[];
+    }[];
+  const resolve = (desk: Desk, id: string, action: string, shown: string) =>
+    desk.call('POST', `/incidents/${id}/resolution`, { action, shown, reason: 'visto no extrato' });
+
+  test('shows the postings of each act, writes nothing until it is taken, and then exactly those', async () => {
+    const shop = await service.newMerchant();
+    const incidentId = await oddlyPaid(shop);
+    const desk = await newOperator(service, 'treasury');
+    const before = await journalsOf(shop);
+    const allowed = await allowedBy(desk, incidentId);
+    expect(await journalsOf(shop)).toEqual(before);
+    expect(allowed.map(({ action, alone }) => [action, alone])).toEqual([
+      ['credit', true],
+      ['writeoff', true],
+      ['return', true],
+      ['none', true],
+    ]);
+    const [credit] = allowed;
+    expect((await resolve(desk, incidentId, 'credit', credit?.shown ?? '')).status).toBe(200);
+    const written = (await journalsOf(shop)).slice(before.length);
+    expect(written.map(({ template }) => template)).toEqual(credit?.postings.map(({ movement }) => movement));
+    const incident = (await desk.call('GET', `/incidents/${incidentId}`)).body;
+    expect(incident.resolution).toEqual({ action: 'credit', reason: 'visto no extrato', actor: desk.email });
+  });
+
+  test('is refused, and posts nothing, once the facts are others than those shown', async () => {
+    const shop = await service.newMerchant();
+    const { body: branch } = await shop.call('POST', '/operations', {
+      name: 'Filial',
+      requestKey: randomUUID(),
+    });
+    const incidentId = await oddlyPaid(shop, 1_200, branch.id);
+    const desk = await newOperator(service, 'treasury');
+    const shown = new Map((await allowedBy(desk, incidentId)).map((one) => [one.action, one.shown]));
+    const credit = shown.get('credit') ?? '';
+    // What was shown for one act is not agreed to for another.
+    const swapped = await resolve(desk, incidentId, 'writeoff', credit);
+    expect([swapped.status, swapped.body.code]).toEqual([409, 'facts_changed']);
+    // The money of a closed operation goes to the main one: other postings than those shown.
+    await service.database.admin('UPDATE balance SET deleted_at = now() WHERE operation_id = $1', [
+      branch.id,
+    ]);
+    const before = await journalsOf(shop);
+    expect((await resolve(desk, incidentId, 'credit', credit)).body.code).toBe('facts_changed');
+    expect(await journalsOf(shop)).toEqual(before);
+    await service.database.admin('UPDATE balance SET deleted_at = NULL WHERE operation_id = $1', [branch.id]);
+    const shell = { ...service.cellOf(shop), actor: 'root' };
+    await resolveIncident(shell, incidentId, { action: 'writeoff', reason: 'decided at the shell' });
+    expect((await resolve(desk, incidentId, 'credit', credit)).body.code).toBe('act_refused');
+  });
+
+  test('that moves more than one person may move alone is not carried out by one', async () => {
+    const shop = await service.newMerchant();
+    const incidentId = await oddlyPaid(shop, 150_000);
+    const desk = await newOperator(service, 'treasury');
+    const allowed = await allowedBy(desk, incidentId);
+    expect(allowed.map(({ action, alone }) => [action, alone])).toContainEqual(['credit', false]);
+    expect(allowed.at(-1)).toMatchObject({ action: 'none', postings: [], movedCents: 0, alone: true });
+    const before = await journalsOf(shop);
+    const answer = await resolve(desk, incidentId, 'credit', allowed[0]?.shown ?? '');
+    expect(answer.body.code).toBe('second_person_needed');
+    expect(await journalsOf(shop)).toEqual(before);
+    expect((await resolve(desk, incidentId, 'none', allowed.at(-1)?.shown ?? '')).status).toBe(200);
+  });
+
+  test('of two people at once is carried out once', async () => {
+    const shop = await service.newMerchant();
+    const incidentId = await oddlyPaid(shop);
+    const desks = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const [credit] = await allowedBy(desks[0] as Desk, incidentId);
+    const answers = await Promise.all(
+      desks.map((desk) => resolve(desk, incidentId, 'credit', credit?.shown ?? '')),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const credits = (await journalsOf(shop)).filter(
+      ({ template }) => template === credit?.postings[0]?.movement,
+    );
+    expect(credits).toHaveLength(1);
+  });
+
+  test('to keep money and to pause withdrawals is kept with its reason and the name of the operator', async () => {
+    const shop = await service.newMerchant();
+    const incidentId = await oddlyPaid(shop);
+    const desk = await newOperator(service, 'risk');
+    const reason = 'aguarda o banco';
+    expect((await desk.call('POST', `/incidents/${incidentId}/keep`, { reason })).status).toBe(200);
+    expect((await desk.call('GET', `/incidents/${incidentId}`)).body.keptAt).not.toBe(null);
+    const paused = await desk.call('POST', '/withdrawals/pause', { reason });
+    expect(paused.body.withdrawalsPausedAt).not.toBe(null);
+    expect((await shop.transfer()).body.code).toBe('withdrawals_paused');
+    await resumeWithdrawals(shellOf(service));
+    const { sql } = service.cellOf(shop);
+    const kept = await sql.run({
+      name: 'test_audit_of_keep',
+      text: `SELECT action FROM audit WHERE actor = '${desk.email}' AND reason = '${reason}' AND action = 'incident.keep'`,
+    });
+    expect(kept).toHaveLength(1);
   });
 });
 

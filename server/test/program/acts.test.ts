@@ -36,8 +36,8 @@ describe('the table of acts', () => {
     expect(named.sort()).toEqual(commands.map(({ name }) => name).sort());
   });
 
-  test('gives no act that needs a second person to one person in the console', () => {
-    const alone = rows.filter(([, act]) => act.secondPersonAboveCents !== null && act.routes.length > 0);
+  test('gives no act that always needs a second person to one person in the console', () => {
+    const alone = rows.filter(([, act]) => act.secondPerson === 'always' && act.routes.length > 0);
     expect(alone.map(([name]) => name)).toEqual([]);
   });
 

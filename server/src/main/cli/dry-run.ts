@@ -1,7 +1,7 @@
 import { priceOf } from '../../ground/money.ts';
 import { accounts } from '../../money/decide.ts';
 import type { Operator } from '../../store/operator.ts';
-import { type PlannedPosting, rehearse } from '../../store/rehearsal.ts';
+import { type PlannedPosting, rehearseAct } from '../../store/rehearsal.ts';
 import { rehearseAtProviders } from '../rehearsed.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Answer, type CommandInput, table } from './command.ts';
@@ -19,18 +19,8 @@ export async function posting<T>(
   answered: (done: T) => Answer,
 ): Promise<Answer> {
   if (!isRehearsed(values)) return answered(await act(operator));
-  return plannedAnswer(await rehearsal(operator, act));
+  return plannedAnswer(await rehearseAct(operator, act));
 }
-
-/** The postings of an act. */
-export const rehearsal = (
-  operator: Operator,
-  act: (operator: Operator) => Promise<unknown>,
-): Promise<PlannedPosting[]> =>
-  rehearse(operator.clock, (over) => {
-    const { sql, everyCell } = operator;
-    return act({ ...operator, sql: over(sql), ...(everyCell && { everyCell: everyCell.map(over) }) });
-  });
 
 /** The same of an act that asks providers. @param rehearsed what posts in it, where that is a part of it */
 export async function postingAtProviders<T>(

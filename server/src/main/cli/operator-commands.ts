@@ -8,6 +8,7 @@ import { type ConditionChange, setConditions } from '../../operate/accounts/cond
 import { type HoldView, listHolds, placeHold, releaseHold } from '../../operate/accounts/holds.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../../operate/after-restore.ts';
 import { type Binding, findBindings } from '../../operate/connections/bindings.sql.ts';
+import { allowedActions } from '../../operate/incidents/allowed.ts';
 import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
   type IncidentView,
@@ -27,7 +28,6 @@ import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../../ope
 import { changeWebhookAddress } from '../../operate/webhook-address.ts';
 import { homeCell } from '../../store/database/cells.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
-import type { PlannedPosting } from '../../store/rehearsal.ts';
 import { findAccountOf, findHold } from '../../store/rows/holds.sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import { findIncident } from '../../store/rows/incidents.sql.ts';
@@ -46,7 +46,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
-import { dryRunOption, plannedText, posting, postingAtProviders, rehearsal } from './dry-run.ts';
+import { dryRunOption, plannedText, posting, postingAtProviders } from './dry-run.ts';
 import { cellsOf, onAccount, onCellWith } from './in-cells.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
@@ -266,7 +266,9 @@ export const operatorCommands: Command[] = [
       return onIncident(edge, 'incident show', id, async (operator) => {
         const incident = await showIncident(operator, id);
         const { text } = incidentAnswer(incident);
-        const allowed = incident.state === 'open' ? await allowedActions(operator, id) : [];
+        const allowed = (incident.state === 'open' ? await allowedActions(operator, id) : []).map(
+          ({ action, postings }) => ({ act: action === 'none' ? null : acts[action], action, postings }),
+        );
         const each = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
         return { json: { ...shownIncident(incident), allowed }, text: [text, ...each].join('\n\n') };
       });
@@ -746,25 +748,6 @@ const ownIncidentsAnswer = (json: OwnIncidents): Answer => ({
     ...json.left.map(({ id, why }) => `${id}  ${why}`),
   ].join('\n'),
 });
-
-/** Each action that an open incident allows at this moment, with the postings that it would write. */
-async function allowedActions(
-  operator: Operator,
-  id: string,
-): Promise<{ act: string | null; action: Action; postings: PlannedPosting[] }[]> {
-  const allowed: { act: string | null; action: Action; postings: PlannedPosting[] }[] = [];
-  for (const action of actions) {
-    try {
-      const postings = await rehearsal(operator, (one) =>
-        resolveIncident(one, id, { action, reason: 'rehearsed' }),
-      );
-      allowed.push({ act: action === 'none' ? null : acts[action], action, postings });
-    } catch (error) {
-      if (!(error instanceof OperatorRefused)) throw error;
-    }
-  }
-  return allowed;
-}
 
 const shownIncident = (incident: IncidentView) => ({
   ...incident,
