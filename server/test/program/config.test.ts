@@ -57,6 +57,7 @@ describe('settings', () => {
       secretPrevious: null,
       trustedProxies: [],
       operatorAddresses: [],
+      operatorAloneCents: 0,
       smtpUrl: null,
       smtpWithoutTls: false,
       mailFrom: null,
