@@ -12,7 +12,7 @@ import { useConsoleWords } from './words.ts';
 type Allowed =
   paths['/incidents/{id}/acts']['post']['responses'][200]['content']['application/json']['allowed'][number];
 
-/** What an open incident allows. Its postings are shown first, and what is decided is exactly what was shown. */
+/** The decisions that an open incident allows. Their postings are shown first, and what is decided is exactly what was shown. */
 export function Decision({ id, keptAt }: { id: string; keptAt: string | null }) {
   const words = useConsoleWords();
   const { data: operator } = useOperator();

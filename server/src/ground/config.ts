@@ -60,7 +60,7 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Addresses and networks from which the operators' console opens; empty: from everywhere. */
   readonly operatorAddresses: readonly string[];
-  /** What one operator may move alone in the console, in cents: above it a second one has to agree. */
+  /** The most that one operator moves alone in the console, in cents: above it a second one has to agree. */
   readonly operatorAloneCents: number;
   readonly smtpUrl: string | null;
   /** Mail may go to another machine unencrypted, when its server offers no TLS. */

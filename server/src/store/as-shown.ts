@@ -14,16 +14,16 @@ export class MovesTooMuch extends OperatorRefused {
   override name = 'MovesTooMuch';
 }
 
-/** What a person agreed to. */
+/** The postings that a person agreed to. */
 export interface Agreed {
   /** As `hashOfShown` made it. */
   shown: string;
-  /** What it may move in all, in cents. */
+  /** The most that it may move in all, in cents. */
   mostCents: number;
 }
 
 /**
- * What a person saw before an act, as one hash: the act with its subject, and each posting as it would be written.
+ * One hash of all that a person saw before an act: the act with its subject, and each posting as it would be written.
  * @returns SHA-256, 64 hexadecimal digits
  */
 export function hashOfShown(act: readonly string[], postings: readonly PlannedPosting[]): string {
@@ -81,7 +81,7 @@ function withCheck(sql: Sql, check: (posted: readonly PlannedPosting[]) => void)
   };
 }
 
-/** What the postings move in all, in cents. */
+/** The sum of what the postings move, in cents. */
 export const movedCents = (postings: readonly PlannedPosting[]): number =>
   postings.reduce(
     (sum, { lines }) => sum + accounts.reduce((all, account) => all + Math.max(0, lines[account] ?? 0), 0),

@@ -497,7 +497,7 @@ describe('a decision', () => {
     const desk = await newOperator(service, 'treasury');
     const shown = new Map((await allowedBy(desk, incidentId)).map((one) => [one.action, one.shown]));
     const credit = shown.get('credit') ?? '';
-    // What was shown for one act is not agreed to for another.
+    // The postings of one act are not agreed to for another.
     const swapped = await resolve(desk, incidentId, 'writeoff', credit);
     expect([swapped.status, swapped.body.code]).toEqual([409, 'facts_changed']);
     // The money of a closed operation goes to the main one: other postings than those shown.

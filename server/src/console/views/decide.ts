@@ -19,11 +19,11 @@ const tags = ['Operator'];
 
 export type DecideDeps = Pick<ViewDeps, 'sql' | 'cells' | 'clock' | 'ids'> & {
   log: Log;
-  /** What one person may move alone, in cents. */
+  /** The most that one person moves alone, in cents. */
   aloneCents: number;
 };
 
-/** What operators decide in the console. Where it posts, it is shown first, and carried out only as it was shown. */
+/** Decisions of operators. Where one posts, it is shown first, and carried out only as it was shown. */
 export function decideRoutes(api: ApiScope, deps: DecideDeps): void {
   api.post(
     '/incidents/:id/acts',

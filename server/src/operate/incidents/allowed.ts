@@ -9,7 +9,7 @@ export interface Allowed {
   action: Action;
   /** As it would write them. */
   postings: PlannedPosting[];
-  /** What they move in all, in cents. */
+  /** The sum of what they move, in cents. */
   movedCents: number;
   /** Names exactly this act with these postings. */
   shown: string;
