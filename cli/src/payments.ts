@@ -151,6 +151,22 @@ export const paymentCommands: Command[] = [
     },
   },
   {
+    name: 'cards expire',
+    usage: 'ID',
+    about:
+      'closes the page of a card payment that is not paid; it stays pending until its acquirer has closed it, and may be repeated',
+    options: {},
+    operands: ['ID'],
+    run: async ({ vintem, operands: [id = ''], out, ending }) => {
+      const charge = await out.progress(
+        'asking the service',
+        vintem.cardCheckouts.expire(id, { signal: ending }),
+      );
+      out.answer(charge, shown(charge));
+      return undefined;
+    },
+  },
+  {
     name: 'charges cancel',
     usage: 'ID',
     about:

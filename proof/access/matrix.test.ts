@@ -38,6 +38,13 @@ const malformed = { unknownProperty: 1 };
 const rows: Record<string, Row> = {
   'POST /pix/charges': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
   'POST /card/checkouts': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
+  'POST /card/checkouts/{id}/expire': {
+    held: ['charges'],
+    resolves: true,
+    allowed: 400,
+    foreign: 400,
+    body: malformed,
+  },
   'POST /pix/transfers': { held: ['transfers'], resolves: true, allowed: 400, body: malformed },
   'POST /pix/transfers/{id}/confirm': {
     held: ['transfers'],

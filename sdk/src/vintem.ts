@@ -156,7 +156,7 @@ export class Vintem {
       return { ...made, requestKey } as never;
     };
     this.charges = new Charges(transport, keyed);
-    this.cardCheckouts = new CardCheckouts(keyed);
+    this.cardCheckouts = new CardCheckouts(transport, keyed);
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
@@ -233,8 +233,10 @@ class Charges {
 }
 
 class CardCheckouts {
+  #transport: Transport;
   #keyed: Keyed;
-  constructor(keyed: Keyed) {
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
     this.#keyed = keyed;
   }
 
@@ -263,6 +265,28 @@ class CardCheckouts {
       options,
       isOf('deposit', checkout.amountCents),
     );
+  }
+
+  /**
+   * Closes the page of a card payment that is not paid. Needs the permission `charges`. Repeated after a lost answer: a page is closed once.
+   *
+   * The answer is `expired`, or still `pending` (`unknown`) with a `notice`: the acquirer decides, and a payer may be quicker. Follow it with
+   * `payments.waitFor` or events.
+   *
+   * @throws VintemError `charge_already_paid`, `charge_already_ended`, `payment_not_found`
+   *
+   * @example
+   * const { maximumCardCents } = await vintem.account.get();
+   * if (maximumCardCents > 0) {
+   *   const open = await vintem.cardCheckouts.create({ amountCents: 12500, payerName: 'Maria Silva' });
+   *   const closed = await vintem.cardCheckouts.expire(open.id);
+   *   console.log(closed.status);
+   * }
+   */
+  expire(id: string, options: CallOptions = {}): Promise<Payment> {
+    const path = `/card/checkouts/${segment(id)}/expire`;
+    const call = { method: 'POST', path, body: {}, repeatable: true } as const;
+    return this.#transport.request({ ...call, fits: isCalled(id), ...options });
   }
 }
 

@@ -204,6 +204,7 @@ test('every call of merchants that the service has was made by an example', asyn
     vintem.testMode.end(nothing, 'remove'),
     // The example looks first whether the account takes cards, and this one takes none.
     vintem.cardCheckouts.create({ amountCents: 12_500, payerName: 'Maria Silva' }),
+    vintem.cardCheckouts.expire(nothing),
     ...disputeActs.map((act) => vintem.testMode.moveDispute(nothing, act)),
     ...(['csv', 'pdf'] as const).map((format) => vintem.account.statementFile(format)),
   ];

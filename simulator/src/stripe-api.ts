@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { registerWebhook, rememberClient } from './bank.ts';
-import { type Attempt, approvalOf, type Card, cardBalance, isOpen, openPage } from './cards.ts';
+import { type Attempt, approvalOf, type Card, cardBalance, isOpen, moveCard, openPage } from './cards.ts';
 import type { ClientDesk, Desk, Request } from './desk.ts';
 import { type Outcome, queried } from './provider-api.ts';
 import { json, type Reply } from './reply.ts';
@@ -204,17 +204,22 @@ function listSessions(desk: ClientDesk, query: URLSearchParams): Outcome {
   );
 }
 
-function expireSession(desk: ClientDesk, ref: string): Reply {
+function expireSession(desk: ClientDesk, ref: string): Outcome {
+  const { cancel } = desk.bank.behaviour;
+  if (cancel === 'lose-request') return 'drop';
+  if (cancel === 'error-500') return broken();
   const card = ownCard(desk, ref);
   if (card === undefined) return noSuchSession(ref);
-  if (!isOpen(card, desk.world.now()))
+  if (cancel === 'refuse' || !isOpen(card, desk.world.now()))
     return failure(
       400,
       'invalid_request_error',
       'Only Checkout Sessions with a status in ["open"] can be expired.',
     );
-  card.status = 'expired';
-  desk.commit([['card', card]]);
+  const { writes } = moveCard(desk.bank, desk.world, card, 'expire', {});
+  desk.commit(writes);
+  if (cancel === 'lose-answer') return 'drop';
+  if (cancel === 'hang') return 'hang';
   return json(200, sessionView(card, desk.world.now(), false));
 }
 

@@ -97,6 +97,7 @@ const publicCalls: Readonly<Record<string, Cost>> = {
   'GET /payments/:id/refunds': rows,
   'GET /refunds/:id': rows,
   'POST /card/checkouts': change('charges'),
+  'POST /card/checkouts/:id/expire': change('charges'),
   'GET /disputes': rows,
   'GET /disputes/:id': rows,
   'GET /disputes/:id/defence': rows,

@@ -125,7 +125,7 @@ function sendless(provider: Provider): Provider {
     ...provider,
     ...sends,
     ...(disputes && { disputes: { ...disputes, defend: silent } }),
-    ...(cards && { cards: { ...cards, create: silent } }),
+    ...(cards && { cards: { ...cards, create: silent, expire: silent } }),
   };
 }
 

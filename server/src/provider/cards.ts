@@ -1,3 +1,11 @@
+/** The outcome of a query over a connection that has no card payments (any more). */
+export const withoutCards = {
+  outcome: 'unclear',
+  cause: 'unknownRefusal',
+  detail: 'the connection has no card payments',
+  retryAfterMs: null,
+} as const;
+
 /** The names by which a page is found. */
 export interface CheckoutName {
   /** The payment id without hyphens. */

@@ -43,7 +43,7 @@ export const heldProvider = (provider: Provider): Provider => ({
   requestDayReport: asksNothing,
   readDayReport: asksNothing,
   ...(provider.disputes && { disputes: { list: asksNothing, defend: sendsNothing } }),
-  ...(provider.cards && { cards: { create: sendsNothing, query: asksNothing } }),
+  ...(provider.cards && { cards: { create: sendsNothing, query: asksNothing, expire: sendsNothing } }),
   ...(provider.lookUpReceiver && { lookUpReceiver: asksNothing }),
   findPix: asksNothing,
 });

@@ -50,6 +50,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
       cards: {
         create: timed('create_checkout', provider.cards.create),
         query: timed('query_checkout', provider.cards.query),
+        expire: timed('expire_checkout', provider.cards.expire),
       },
     }),
     sendPayout: timed('send_payout', provider.sendPayout),

@@ -101,7 +101,7 @@ export interface Capabilities {
   payouts: boolean;
   /** A payout is found under our own id. False: only under what the provider's first answer named it. */
   queryPayoutByOwnId: boolean;
-  /** `cancelCharge`. */
+  /** `cancelCharge`; where `cards`, `cards.expire`. */
   cancelsCharges: boolean;
   /** Payments by card (`cards`). */
   cards: boolean;
@@ -161,6 +161,11 @@ export interface CardPages {
   /** Makes the page. A repeat under the same id gives the same page, or is refused. No money moves by it. */
   create(instruction: CheckoutInstruction): Promise<SendOutcome<CheckoutReport>>;
   query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
+  /**
+   * Closes a page that was not paid. `accepted` reports the page as it is now; `refused`: the acquirer does not close it, and it may have been paid. A
+   * repeat is safe: nothing but the page's end comes of it.
+   */
+  expire(checkout: CheckoutName): Promise<SendOutcome<CheckoutReport>>;
 }
 
 export interface StaticCodeInstruction {

@@ -207,6 +207,51 @@ describe('A card checkout', () => {
     expect((await account(merchant)).cardHeldCents).toBe(10_000);
   });
 
+  test('is closed before its time by the word of its acquirer, once, and says so to every repeat', async () => {
+    const merchant = await shop();
+    const { id, checkoutUrl } = (await pay(merchant)).body;
+    const expire = () => merchant.call('POST', `/card/checkouts/${id}/expire`, {});
+    const closed = await expire();
+    expect([closed.status, closed.body]).toMatchObject([200, { id, status: 'expired' }]);
+    for (const gone of ['checkoutUrl', 'notice']) expect(closed.body).not.toHaveProperty(gone);
+    const { cards } = (await acquirer.control('GET', '/control/state')).body;
+    expect(cards.find((one: { id: string }) => one.id === id.replaceAll('-', '')).status).toBe('expired');
+    const there = await fetch(checkoutUrl, { redirect: 'manual' });
+    expect(there.headers.get('location')).not.toContain('/stripe/');
+    expect((await expire()).body).toEqual(closed.body);
+    expect((await merchant.call('POST', `/payments/${id}/cancel`, {})).body).toEqual(closed.body);
+    expect(await eventsOf(merchant, id)).toEqual(['charge.expired']);
+  });
+
+  test('whose close was not answered is closed all the same, and says so once', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    await acquirer.behave({ cancel: 'lose-answer', webhook: 'drop' });
+    const asked = await merchant.call('POST', `/card/checkouts/${id}/expire`, {});
+    expect(asked.body).toMatchObject({ status: 'pending', notice: expect.any(String) });
+    await acquirer.behave({});
+    await becomes(merchant, id, { status: 'expired' });
+    expect(await eventsOf(merchant, id)).toEqual(['charge.expired']);
+  });
+
+  test('that was approved before it could be closed is paid, whichever was asked first, and a charge of Pix has no page', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    await acquirer.behave({ webhook: 'drop' });
+    await move(id, 'approve');
+    const asked = await merchant.call('POST', `/card/checkouts/${id}/expire`, {});
+    expect([asked.status === 200 ? asked.body.status : asked.body.code]).not.toContain('expired');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    expect((await merchant.call('POST', `/card/checkouts/${id}/expire`, {})).body.code).toBe(
+      'charge_already_paid',
+    );
+    expect(await service.database.admin(`SELECT FROM intent WHERE kind = 'cancel'`)).toEqual([]);
+    const pix = (await merchant.charge()).body.id;
+    expect((await merchant.call('POST', `/card/checkouts/${pix}/expire`, {})).body.code).toBe(
+      'payment_not_found',
+    );
+  });
+
   test('books the cost of its acquirer with the approval, so that both agree on what the acquirer has', async () => {
     const merchant = await shop();
     await acquirer.behave({ fees: 'on' });

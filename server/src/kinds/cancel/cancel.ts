@@ -1,18 +1,26 @@
+import type { CardPayment } from '../../money/card.ts';
 import { type Payment, providerIdOf } from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
-import type { ChargeReport } from '../../provider/provider.ts';
+import { withoutCards } from '../../provider/cards.ts';
 import { findConnectionOf, paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitCancel, type CancelOrder, cancelReads } from './admission.ts';
 import { chargeCancels } from './cancels.sql.ts';
 import { type ChargeCancel, isCancelOpen } from './charge-cancel.ts';
-import { hearCancel, isChargeLookedAt, observedCancel, undecidedCancel } from './outcome.ts';
+import {
+  type CancelReport,
+  hearCancel,
+  isChargeLookedAt,
+  observedCancel,
+  undecidedCancel,
+} from './outcome.ts';
 
 /**
  * A merchant takes a charge back that is not paid. The provider's word alone ends the charge, and a payment that was quicker wins. It goes to the
  * connection that its charge is on, and not before the provider has confirmed the charge: a creation that arrives behind its cancel would stay payable.
+ * Of a payment by card it closes the page.
  */
-export const cancel: Kind<ChargeCancel, CancelOrder, ChargeReport, never> = {
+export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
   name: 'cancel',
   permission: 'charges',
   call: 'cancel',
@@ -42,13 +50,20 @@ export const cancel: Kind<ChargeCancel, CancelOrder, ChargeReport, never> = {
     const charge = found && isCancelOpen(found) ? await chargeOf(sql, found) : undefined;
     if (!found || !charge) return null;
     return {
-      query: (provider) => provider.queryCharge(providerIdOf(charge.id), charge.createdAt),
+      query: async (provider) =>
+        charge.card === null
+          ? provider.queryCharge(providerIdOf(charge.id), charge.createdAt)
+          : (provider.cards?.query(pageOf(charge, charge.card)) ?? withoutCards),
       observed: (connection, observation) => observedCancel(found, connection, observation),
     };
   },
   observed: observedCancel,
   hear: hearCancel,
 };
+
+const pageOf = ({ id, createdAt }: Payment, { ref }: CardPayment) => ({
+  ...{ providerId: providerIdOf(id), providerRef: ref, createdAt },
+});
 
 const chargeOf = async (sql: Queries, { accountId, paymentId }: ChargeCancel): Promise<Payment | undefined> =>
   (await payments.read(sql, [paymentKey(accountId, paymentId)]))[0];
@@ -57,7 +72,7 @@ async function prepareCancel(
   { sql }: PrepareDeps,
   row: ChargeCancel,
   { connection, traceparent }: Sending,
-): Promise<Prepared<ChargeReport>> {
+): Promise<Prepared<CancelReport>> {
   const charge = await chargeOf(sql, row);
   const notSent = (detail: string) => ({ outcome: 'notSent', detail }) as const;
   if (!charge) return notSent('there is no such charge');
@@ -65,7 +80,10 @@ async function prepareCancel(
   if (charge.status !== 'pending') return notSent(`the charge is ${charge.status}`);
   if (charge.connection !== null && charge.connection !== connection)
     return notSent('the charge is on another connection');
-  const { id, amountCents, createdAt } = charge;
+  const { id, amountCents, createdAt, card } = charge;
+  if (card !== null)
+    return async (provider) =>
+      provider.cards?.expire(pageOf(charge, card)) ?? notSent('the connection has no card payments');
   const instruction = { txid: providerIdOf(id), amountCents, createdAt, traceparent };
   return async (provider) =>
     provider.cancelCharge?.(instruction) ?? notSent('the connection cancels no charges');

@@ -1,4 +1,5 @@
 import type { OpenedIncident } from '../../money/state.ts';
+import type { CheckoutReport } from '../../provider/cards.ts';
 import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
 import { openIncidents } from '../../store/rows/incidents.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
@@ -7,8 +8,11 @@ import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
 import { type Reading, readQuery, readSend, type Standing } from '../reading.ts';
 import { type ChargeCancel, isCancelOpen } from './charge-cancel.ts';
 
+/** The charge; of a payment by card its page. */
+export type CancelReport = ChargeReport | CheckoutReport;
+
 /** A cancel's own answers and queries: both report the charge. */
-export type CancelObservation = Answered<ChargeReport>;
+export type CancelObservation = Answered<CancelReport>;
 
 export type ObservedCancel = Observed<CancelObservation> & {
   /** The payment. */
@@ -56,16 +60,22 @@ export function hearCancel(observed: ObservedCancel): Hearing<ChargeCancel> {
   };
 }
 
-type Outcome = SendOutcome<ChargeReport> | QueryOutcome<ChargeReport>;
+type Outcome = SendOutcome<CancelReport> | QueryOutcome<CancelReport>;
 
 /** The provider shows the charge as ended. */
-const endsCharge = (outcome: Outcome): boolean => 'report' in outcome && outcome.report.status !== 'open';
+const endsCharge = (outcome: Outcome): boolean => 'report' in outcome && hasEnded(outcome.report);
+
+/** An approval ends a page as well: the payer was quicker. */
+const hasEnded = (report: CancelReport): boolean =>
+  'page' in report ? report.page === 'closed' || report.approval !== null : report.status !== 'open';
 
 const ofCharge = ({ chargeId, ...observed }: ObservedCancel): Observed => ({
   ...observed,
   paymentId: chargeId,
-  kind: 'deposit',
+  kind: isOfPage(observed.observation.outcome) ? 'checkout' : 'deposit',
 });
+
+const isOfPage = (outcome: Outcome): boolean => 'report' in outcome && 'page' in outcome.report;
 
 /** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the cancel. @returns null when it says nothing of it */
 function readCancel(
@@ -90,7 +100,7 @@ function readCancel(
  * A refusal, and an acceptance that shows the charge open, say that the cancel is not carried out now. Why is what a query of the charge shows: it may
  * have been paid, and nothing else than its own report ends it.
  */
-const ofCancelSent = (outcome: SendOutcome<ChargeReport>): SendOutcome<ChargeReport> =>
+const ofCancelSent = (outcome: SendOutcome<CancelReport>): SendOutcome<CancelReport> =>
   outcome.outcome === 'refused' || (outcome.outcome === 'accepted' && !endsCharge(outcome))
     ? {
         outcome: 'unclear',
@@ -101,7 +111,7 @@ const ofCancelSent = (outcome: SendOutcome<ChargeReport>): SendOutcome<ChargeRep
     : outcome;
 
 /** A charge that is still open is one whose cancel is not there: after two of these it is sent again. */
-const ofCancelAsked = (outcome: QueryOutcome<ChargeReport>): QueryOutcome<ChargeReport> =>
+const ofCancelAsked = (outcome: QueryOutcome<CancelReport>): QueryOutcome<CancelReport> =>
   outcome.outcome === 'found' && !endsCharge(outcome) ? { outcome: 'notFound' } : outcome;
 
 /** A cancel without an end is a charge without one, and a person decides about the charge. */

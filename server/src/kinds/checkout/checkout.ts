@@ -2,7 +2,7 @@ import { refuse } from '../../ground/errors.ts';
 import { newCard } from '../../money/card.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
-import type { CheckoutReport } from '../../provider/cards.ts';
+import { type CheckoutReport, withoutCards } from '../../provider/cards.ts';
 import { type Conditions, findCardConnection } from '../../store/rows/conditions.sql.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
@@ -70,13 +70,6 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
   observed: observedCheckout,
   hear: hearCheckout,
 };
-
-const withoutCards = {
-  outcome: 'unclear',
-  cause: 'unknownRefusal',
-  detail: 'the connection has no card payments',
-  retryAfterMs: null,
-} as const;
 
 function observedCheckout<Seen>(
   { accountId, id, operationId }: Payment,

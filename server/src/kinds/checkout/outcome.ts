@@ -6,6 +6,7 @@ import type { CheckoutReport } from '../../provider/cards.ts';
 import { unknownIdentity } from '../../provider/identity.ts';
 import { intents } from '../../store/rows/intents.sql.ts';
 import { put, type View } from '../../store/till.ts';
+import { cancelEndedWith } from '../cancel/end.ts';
 import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { announce } from '../payment/payment-events.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
@@ -42,6 +43,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
+      writes.push(...cancelEndedWith(view, payment, row));
       const heard: Heard<Payment> = {
         row,
         ending: reading.ending,

@@ -59,6 +59,15 @@ export const checkoutExamples = {
   failed: { ...checkout, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
 };
 
+export const expireExamples = {
+  expired: { ...checkout, status: 'expired' },
+  requested: {
+    ...checkout,
+    checkoutUrl: 'https://pay.example.com/pay/AWb1x9Q',
+    notice: 'O cancelamento desta cobrança foi pedido. Ela ainda pode ser paga até o provedor removê-la.',
+  },
+};
+
 export const cancelExamples = {
   cancelled: {
     ...charge,

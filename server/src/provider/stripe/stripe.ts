@@ -140,7 +140,7 @@ export function createStripeProvider(options: StripeOptions): Provider {
     charges: false,
     payouts: false,
     queryPayoutByOwnId: false,
-    cancelsCharges: false,
+    cancelsCharges: true,
     cards: true,
     staticCodes: null,
     canListCharges: false,
@@ -181,6 +181,7 @@ export function createStripeProvider(options: StripeOptions): Provider {
     cards: {
       create: (instruction) => createSession(deps, instruction),
       query: (checkout) => querySession(deps, checkout),
+      expire: (checkout) => expireSession(deps, checkout),
     },
     parseWebhook: (delivery) => parseDelivery(delivery, options.webhookSecrets),
     readWebhook: (rawBody) => readDelivery(rawBody),
@@ -259,11 +260,33 @@ async function createSession(
   const error = errorOf(reply);
   // The key was used with other parameters: the page is there.
   if (error?.type === 'idempotency_error') return { outcome: 'duplicate' };
-  if (error?.status === 400 && error.type === 'invalid_request_error') {
-    const detail = `${error.status} ${error.name}`;
-    return { outcome: 'refused', reason: 'provider_refused', detail, words: { name: detail, message: null } };
+  return refusalOr(reply, clock);
+}
+
+/** https://docs.stripe.com/api/checkout/sessions/expire: one that is not open any more is refused, and a query shows why. */
+async function expireSession(
+  { exchange, clock }: Deps,
+  { providerId, providerRef }: CheckoutName,
+): Promise<SendOutcome<CheckoutReport>> {
+  if (providerRef === null) return { outcome: 'notSent', detail: 'the page has no name yet' };
+  const path = `${sessions}/${encodeURIComponent(providerRef)}/expire`;
+  const reply = await exchange({ method: 'POST', path, form: form({}), timeoutMs: sendTimeoutMs });
+  const unsent = notProcessed(reply);
+  if (unsent) return unsent;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const report = readSession(reply.body, providerId);
+    return report === null ? unclear(reply, clock) : { outcome: 'accepted', report };
   }
-  return named(reply, clock);
+  return refusalOr(reply, clock);
+}
+
+/** A request that Stripe documents as invalid was not carried out. */
+function refusalOr(reply: Reply, clock: Clock): SendOutcome<never> {
+  const error = errorOf(reply);
+  if (error?.type !== 'invalid_request_error' || (error.status !== 400 && error.status !== 404))
+    return named(reply, clock);
+  const detail = `${error.status} ${error.name}`;
+  return { outcome: 'refused', reason: 'provider_refused', detail, words: { name: detail, message: null } };
 }
 
 /** Stripe answers a key that it does not know, or that may not do this, before it looks at the request. */
