@@ -18,6 +18,7 @@ export function Receipt() {
   const { account } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error } = useDetail(id);
+  const { data: profile } = useMerchantProfile();
   if (error && !data) return <Trouble error={error} />;
   if (!data) return <Rows />;
   const { record } = data;
@@ -33,13 +34,15 @@ export function Receipt() {
       rows={[
         [words.receipt.when, when && dateTimeSeconds(when, language)],
         [words.receipt.from, record.payerName],
-        [words.receipt.to, record.receiver?.name],
+        [words.receipt.to, transfer ? record.receiver?.name : profile?.displayName],
         [words.receipt.taxId, record.receiver?.taxId],
         [words.receipt.bank, record.receiver?.bank],
         [words.detail.recipientKey, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
         [words.common.description, record.description],
         [words.receipt.account, `${account.name} · ${data.operationName}`],
         [words.common.fee, transfer ? money(record.providerFeeCents ?? record.feeCents ?? 0) : null],
+        [words.receipt.refunded, record.refundedCents ? money(record.refundedCents) : null],
+        [words.receipt.returned, record.returnedCents ? money(record.returnedCents) : null],
         [words.detail.endToEnd, record.endToEnd],
         [words.detail.id, record.id],
       ]}

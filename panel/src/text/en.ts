@@ -641,6 +641,8 @@ export const en: Words = {
     to: 'Receiver',
     taxId: "Receiver's CPF or CNPJ",
     bank: "Receiver's bank",
+    refunded: 'Refunded to the payer',
+    returned: 'Returned by the receiver',
     account: 'Account',
     authentic: 'The endToEnd id identifies this Pix at any bank.',
     notYet: 'The receipt is available once the Pix is settled.',

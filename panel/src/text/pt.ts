@@ -644,6 +644,8 @@ export const pt = {
     to: 'Recebedor',
     taxId: 'CPF ou CNPJ do recebedor',
     bank: 'Banco do recebedor',
+    refunded: 'Reembolsado ao pagador',
+    returned: 'Devolvido pelo recebedor',
     account: 'Conta',
     authentic: 'O id endToEnd identifica este Pix em qualquer banco.',
     notYet: 'O comprovante fica disponível depois que o Pix é liquidado.',

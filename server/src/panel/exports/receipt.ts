@@ -37,6 +37,8 @@ const words = {
     description: 'Descrição',
     account: 'Conta',
     fee: 'Tarifa',
+    refunded: 'Reembolsado ao pagador',
+    returned: 'Devolvido pelo recebedor',
     authentic: 'O id endToEnd identifica este Pix em qualquer banco.',
     brasilia: '(horário de Brasília)',
     test: 'Conta de teste: nenhum dinheiro se move.',
@@ -58,6 +60,8 @@ const words = {
     description: 'Description',
     account: 'Account',
     fee: 'Fee',
+    refunded: 'Refunded to the payer',
+    returned: 'Returned by the receiver',
     authentic: 'The endToEnd id identifies this Pix at any bank.',
     brasilia: '(Brasília time)',
     test: 'Test account: no money moves.',
@@ -90,7 +94,10 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
   return filled([
     [say.when, momentOf(payment.paidAt ?? payment.settledAt, language)],
     [say.from, payment.payerName],
-    [say.to, payment.receiver?.name ?? null],
+    [
+      say.to,
+      payment.kind === 'deposit' ? (facts.letterhead?.name ?? null) : (payment.receiver?.name ?? null),
+    ],
     [say.taxId, payment.receiver?.taxId ?? null],
     [say.bank, payment.receiver?.bank ?? null],
     [say.key, facts.pixKey === null ? null : pixKeyText(payment.pixKeyType, facts.pixKey)],
@@ -100,6 +107,8 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
       say.fee,
       payment.kind === 'transfer' ? priceOf(payment.providerFeeCents ?? payment.feeCents ?? 0) : null,
     ],
+    [say.refunded, amountOr(payment.refundedCents)],
+    [say.returned, amountOr(payment.kind === 'transfer' ? payment.returnedCents : 0)],
     ['endToEnd', payment.endToEnd],
     ['Id', payment.id],
   ]);
@@ -122,6 +131,8 @@ export function refundRows(refund: Refund, charge: Payment, facts: ReceiptFacts,
 type Row = [label: string, value: string];
 
 const filled = (rows: [string, string | null][]): Row[] => rows.filter((row): row is Row => Boolean(row[1]));
+
+const amountOr = (cents: number): string | null => (cents === 0 ? null : priceOf(cents));
 
 const momentOf = (at: number | null, language: Language): string | null =>
   at === null ? null : `${clock.format(at).replace(',', '')} ${words[language].brasilia}`;

@@ -250,6 +250,7 @@ export const RecordSchema = Type.Object(
     receiver: NullableReceiver,
     description: Type.String(),
     requestKey: Uuid('As the caller gave it'),
+    returnedCents: Type.Optional(Cents('Of a transfer: what its receiver sent back')),
   },
   { title: 'Record' },
 );

@@ -249,6 +249,9 @@ export const viewOfRecord = (payment: Payment, language: Language, receiverOf: R
   receiver: payment.receiver,
   description: payment.description,
   requestKey: payment.requestKey,
+  ...(payment.kind === 'transfer' && payment.returnedCents > 0
+    ? { returnedCents: payment.returnedCents }
+    : {}),
 });
 
 /** The turns of some payments beside their states, and what the provider took back of each. */
