@@ -94,6 +94,10 @@ export const dateTimeSeconds = (iso: string, language: Language): string =>
 /** `20/11/2026` of a day as `2026-11-20`, in either language. */
 export const plainDay = (day: string): string => day.split('-').reverse().join('/');
 
+/** `novembro de 2026` of a month as `2026-11`. */
+export const monthName = (month: string, language: Language): string =>
+  format(language, { month: 'long', year: 'numeric' }).format(new Date(`${month}-15T12:00:00-03:00`));
+
 /** `20 de nov.` of a day as `2026-11-20`. */
 export const shortDay = (day: string, language: Language): string =>
   format(language, { day: '2-digit', month: '2-digit' }).format(new Date(`${day}T12:00:00-03:00`));

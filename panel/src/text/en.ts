@@ -740,6 +740,8 @@ export const en: Words = {
     closing: 'Closing balance',
     seal: 'Hash of the last entry',
     sealOf: (seq: number) => `Entry ${seq}`,
+    month: (name: string) => `Sum of ${name}`,
+    monthCsv: 'CSV of the month',
   },
   testMode: {
     title: 'Test mode',

@@ -743,6 +743,8 @@ export const pt = {
     closing: 'Saldo final',
     seal: 'Hash do último lançamento',
     sealOf: (seq: number) => `Lançamento ${seq}`,
+    month: (name: string) => `Soma de ${name}`,
+    monthCsv: 'CSV do mês',
   },
   testMode: {
     title: 'Modo de teste',

@@ -193,6 +193,7 @@ const peopleCalls: Readonly<Record<string, Cost>> = {
   'GET /journal': rows,
   'GET /journal.csv': file,
   'GET /closes': rows,
+  'GET /closes.csv': file,
   'GET /incidents.csv': file,
   'GET /updates': rows,
 };

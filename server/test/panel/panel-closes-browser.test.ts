@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { inspect, openBrowser, openWindow, signInAt } from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
@@ -137,6 +138,19 @@ describe('a closed day', () => {
     const row = page.locator('tbody tr').filter({ hasText: shown });
     await row.waitFor();
     expect(await row.innerText()).toMatch(/R\$\s1\.309,56[\s\S]*−R\$\s50,00[\s\S]*R\$\s1\.259,56/);
+    // The month in which the day lies, with its sums and its file.
+    const month = page.locator('tr.monthrow').filter({ hasText: monthText(shownDay) });
+    expect(await month.innerText()).toMatch(/R\$\s1\.259,56/);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      month.getByRole('link', { name: 'CSV do mês' }).click(),
+    ]);
+    const text = await readFile(await file.path(), 'utf8');
+    expect(text.split('\r\n')[0]).toMatch(/^\ufeffDia;Saldo inicial \(R\$\);Entradas \(R\$\);Saídas/);
+    expect(text).toContain(`${shownDay};0,00;1309,56;0,00;0,00;0,00;-50,00;1259,56;`);
     await inspect(page, 'fechamentos');
   });
 });
+
+const monthText = (day: string): string =>
+  new Intl.DateTimeFormat('pt-BR', { month: 'long', year: 'numeric' }).format(new Date(`${day}T15:00:00Z`));

@@ -194,7 +194,12 @@ test('the balance of the provider, and lines of its statement that have no answe
       blocked: { judicialCents: 0, medCents: 0, totalCents: 0 },
     },
   });
-  expect((await vintem('provider', 'balance')).code).toBe(1);
+  // The only connection needs no name; a wrong one is answered with those that exist.
+  expect((await vintem('provider', 'balance')).json.connection).toBe('simulator');
+  expect(await vintem('provider', 'balance', '--connection', 'live')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('--connection takes simulator'),
+  });
   const database = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
   await database.connect();
   await database.query(

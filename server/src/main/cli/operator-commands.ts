@@ -458,7 +458,8 @@ export const operatorCommands: Command[] = [
         const provider = providers.get(connection);
         if (!provider)
           throw new OperatorRefused(`no connection ${connection}; --connection takes ${names.join(', ')}`);
-        return { connection, ...(await provider.balance()) };
+        const { availableCents, blocked } = await provider.balance();
+        return { connection, availableCents, blocked };
       });
       const rows = [
         ['available', priceOf(told.availableCents)],

@@ -15,10 +15,13 @@ import type { Papers } from '../../ground/paper/papers.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { textOfDocuments } from '../../money/fiscal-documents.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
+import { type DayClose, findClosesOf } from '../../operate/closes/closes.sql.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
+import { startOfDay } from '../../operate/statement/period.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { findMembers, type ListedMember } from '../people/members.sql.ts';
 import {
+  ClosesCsvQuery,
   CsvQuery,
   EventCsvQuery,
   JournalCsvQuery,
@@ -65,6 +68,7 @@ type FileDeps = RecordDeps & { papers: Papers };
 
 export function exportRoutes(api: ApiScope, cellOf: CellOf<FileDeps & WebhooksDeps>): void {
   moneyFiles(api, cellOf);
+  closesFile(api, cellOf);
   for (const source of sources) sourceFile(api, cellOf, source);
   logFiles(api, cellOf);
   deliveryFile(api, cellOf);
@@ -144,6 +148,74 @@ function moneyFiles(api: ApiScope, cellOf: CellOf<FileDeps>): void {
     );
   });
 }
+
+/** Closed days, newest first: of a month, or all. */
+function closesFile(api: ApiScope, cellOf: CellOf<FileDeps>): void {
+  api.get(
+    '/closes.csv',
+    { schema: { querystring: ClosesCsvQuery }, config: reads },
+    async (request, reply) => {
+      const deps = cellOf(request);
+      const { member, query } = request;
+      const { accountId } = member;
+      const names = await operationsOf(deps, accountId, query.operationId);
+      const span = query.month === undefined ? null : daysOfMonth(query.month);
+      // One operation behind the other: each day begins with what the day before left.
+      async function* days(): Pages {
+        for (const [operationId, operationName] of names)
+          yield* pagesOf<string>(async ({ limit, cursor = span?.behind ?? null }) => {
+            const found = await findClosesOf(deps.sql, { accountId, operationId }, cursor, limit);
+            const shown = span === null ? found : found.filter(({ day }) => day >= span.first);
+            const more = found.length === limit && shown.length === found.length;
+            return {
+              rows: shown.map((close) => rowOfClose(close, operationName)),
+              nextCursor: more ? (shown.at(-1)?.day ?? null) : null,
+            };
+          });
+      }
+      const period = span === null ? {} : { from: startOf(span.first), to: startOf(span.behind) };
+      const name = nameOf(deps, request, 'closes', { ...query, ...period }, names);
+      return sendCsv(deps.papers, request, reply, name, closeColumns, days());
+    },
+  );
+}
+
+/** The first day of a month, and the one behind its last. */
+function daysOfMonth(month: string): { first: string; behind: string } {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return { first: `${month}-01`, behind: new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10) };
+}
+
+const startOf = (day: string): string => new Date(startOfDay(day)).toISOString();
+
+const closeColumns = [
+  'day',
+  'opening',
+  'in',
+  'out',
+  'fees',
+  'refunds',
+  'holds',
+  'closing',
+  'seq',
+  'hash',
+  'operation',
+] as const;
+
+/** Money that goes out is negative, so that a line adds up from its opening to its closing. */
+const rowOfClose = (close: DayClose, operationName: string): Row => [
+  close.day,
+  { cents: close.openingCents },
+  { cents: close.inCents },
+  { cents: 0 - close.outCents },
+  { cents: 0 - close.feeCents },
+  { cents: 0 - close.refundCents },
+  { cents: 0 - close.holdCents },
+  { cents: close.closingCents },
+  String(close.closingSeq),
+  close.head.toString('hex'),
+  operationName,
+];
 
 /** The charges of a payment link or a static code. */
 function sourceFile(api: ApiScope, cellOf: CellOf<FileDeps>, source: (typeof sources)[number]): void {

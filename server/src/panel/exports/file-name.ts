@@ -7,6 +7,7 @@ const kinds = {
   payments: 'pagamentos',
   statement: 'extrato',
   journal: 'lancamentos',
+  closes: 'fechamentos',
   operations: 'operacoes',
   events: 'eventos',
   requests: 'requisicoes',

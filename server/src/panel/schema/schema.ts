@@ -697,6 +697,17 @@ export const JournalCsvQuery = Type.Object(
   { additionalProperties: false },
 );
 
+export const ClosesCsvQuery = Type.Object(
+  {
+    operationId: Type.Optional(Uuid('Only this operation')),
+    month: Type.Optional(
+      Type.String({ pattern: '^20[0-9]{2}-(0[1-9]|1[0-2])$', description: 'Only this month, as 2026-11' }),
+    ),
+    ...csvForm,
+  },
+  { additionalProperties: false },
+);
+
 export const KeyListSchema = Type.Object({
   keys: Type.Array(
     Type.Object({
