@@ -124,6 +124,8 @@ export type ChargeDetails = {
   solicitacaoPagador?: string;
   infoAdicionais?: { nome: string; valor: string }[];
   modalidadeAlteracao?: number;
+  /** In small letters, where the protocol knows charges by these. */
+  tags?: string[];
 };
 
 export type Payment = {
@@ -152,6 +154,8 @@ export type PayoutRequest = {
   document?: string;
   /** It is sent once another call approves it. */
   needsApproval?: true;
+  /** Parts of the request that the answer repeats as they came. */
+  details?: Record<string, unknown>;
 };
 
 export type Payout = PayoutRequest & {

@@ -2,6 +2,7 @@ import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
 import { itemsPerDelivery } from './outbox.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
+import { starkApi, starkPosts, unknownStark } from './stark-api.ts';
 import { stripeApi, stripePosts, unknownStripe } from './stripe-api.ts';
 import type { TermsName } from './terms.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
@@ -53,6 +54,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     terms: 'free',
     cards: true,
   },
+  stark: { api: starkApi, unknown: unknownStark, posts: starkPosts, perDelivery: 1, terms: 'stark' },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

@@ -5,7 +5,7 @@ import type { Outcome } from './provider-api.ts';
 
 type Form = Behaviour['amounts'];
 
-/** A body as `amounts` has it: amounts in reais are texts with two decimals, Woovi's are integers under `value`. */
+/** A body as `amounts` has it: amounts in reais are texts with two decimals, Woovi's are integers under `value`, Stark's under `amount`. */
 export function inForm(body: unknown, form: Form): unknown {
   return form === 'exact' ? body : changed(body, form);
 }
@@ -27,7 +27,7 @@ function amountIn(name: string, value: unknown, form: Form): unknown {
     if (form === 'short') return value.replace(/\.?0{1,2}$/, '');
     return form === 'other-type' ? Number(value) : `R$ ${value.replace('.', ',')}`;
   }
-  if (name === 'value' && Number.isSafeInteger(value)) {
+  if ((name === 'value' || name === 'amount') && Number.isSafeInteger(value)) {
     if (form === 'short') return value;
     return form === 'other-type' ? String(value) : `R$ ${value}`;
   }
@@ -54,10 +54,14 @@ export function oddAnswer(outcome: Outcome, { amounts, lists }: Behaviour): Outc
 }
 
 /** Below these members providers of our dialects list things. */
-const listNames = ['cobs', 'pix', 'infracoes', 'charges', 'transactions', 'payments', 'disputes'];
+const listNames = [
+  ...['cobs', 'pix', 'infracoes', 'charges', 'transactions', 'payments', 'disputes'],
+  ...['brcodes', 'deposits', 'transfers'],
+];
+const pageMarks = ['parametros', 'pageInfo', 'cursor'];
 
 function withOddItems(body: unknown, most: number): unknown {
-  if (typeof body !== 'object' || body === null || !('parametros' in body || 'pageInfo' in body)) return body;
+  if (typeof body !== 'object' || body === null || !pageMarks.some((mark) => mark in body)) return body;
   return Object.fromEntries(
     Object.entries(body).map(([name, member]) => [
       name,

@@ -34,9 +34,16 @@ const inter: Terms = {
   beyondBalance: 'cancel',
 };
 
+/** Stark agrees its fees with each company: these amounts are ours. A transfer beyond the balance is taken, and fails. */
+const stark: Terms = {
+  received: (cents) => Math.min(cents, 50),
+  sent: () => 200,
+  beyondBalance: 'cancel',
+};
+
 /** A bank that says nothing of its costs by API Pix. */
 const free: Terms = { received: () => 0, sent: () => 0, beyondBalance: 'refuse' };
 
 /** By name: what a bank keeps of itself is plain data. */
-export const terms = { efi, woovi, inter, free };
+export const terms = { efi, woovi, inter, stark, free };
 export type TermsName = keyof typeof terms;

@@ -64,6 +64,8 @@ export interface ExchangeOptions {
 export type Credentials =
   /** One key, as it stands, in `authorization`. */
   | { type: 'key'; value: string }
+  /** Each call is signed by itself: the headers that prove it, over the bytes of its body. */
+  | { type: 'signed'; headersOf(body: string | Buffer): Record<string, string> }
   | {
       type: 'oauth';
       clientId: string;
@@ -82,7 +84,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   // Half the time for a token leaves the other half for the call itself, so that the whole keeps its limit.
   const tokenTimeoutMs = callTimeoutMs / 2;
   const tokens: Tokens | null =
-    credentials.type === 'key'
+    credentials.type !== 'oauth'
       ? null
       : createTokens({
           ...credentials,
@@ -98,13 +100,15 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
   async function send(call: Call, authorization: string, timeoutMs: number): Promise<Reply> {
     const content = contentOf(call);
+    const proof =
+      credentials.type === 'signed' ? credentials.headersOf(content?.bytes ?? '') : { authorization };
     try {
       const answer = await net.request({
         method: call.method,
         url: addressOf(call.path),
         headers: {
           ...callerHeaders,
-          authorization,
+          ...proof,
           ...(content && { 'content-type': content.type }),
           ...extraHeaders?.(),
           ...call.headers,
@@ -261,14 +265,15 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 
 /**
  * The name of an error in any of the shapes that are in use: `type` of API Pix (RFC 7807; its last part), `nome` of Efí, `error` of OAuth, `codigo` of
- * the first of `erros` at Banco do Brasil. Messages are left out: they may hold Pix keys and names.
+ * the first of `erros` at Banco do Brasil, `code` of the first of `errors` at Stark Bank. Messages are left out: they may hold Pix keys and names.
  */
 export function errorNameOf(body: unknown): string {
   if (body === undefined) return 'no JSON';
-  const { type, nome, error, erros } = (body ?? {}) as Record<'type' | 'nome' | 'error' | 'erros', unknown>;
+  const { type, nome, error, erros, errors } = (body ?? {}) as Record<string, unknown>;
   const kind = typeof type === 'string' ? type.slice(type.lastIndexOf('/') + 1) : null;
   const first = Array.isArray(erros) ? (erros[0] as { codigo?: unknown } | null) : null;
-  const code = typeof first?.codigo === 'number' ? String(first.codigo) : first?.codigo;
+  const named = Array.isArray(errors) ? (errors[0] as { code?: unknown } | null) : null;
+  const code = typeof first?.codigo === 'number' ? String(first.codigo) : (first?.codigo ?? named?.code);
   // `{statusCode, error: "Bad Request", message}` of its gateway: the words of the status, as one name.
   const status =
     typeof error === 'string' && /^[A-Z][a-z]+( [A-Z][a-z]+){0,3}$/.test(error)

@@ -9,12 +9,31 @@ const disputeIds = new Set(['idInfracao']);
 const isId = /^[A-Za-z0-9-]{1,80}$/;
 const deepest = 3;
 
+/** Stark Bank knows payments by tags, which it writes in small letters: ours begins with this. */
+export const starkTag = 'vintem/';
+const tagId = /^vintem\/([a-z0-9-]{1,80})$/;
+
 /** An item that cannot be read, with the ids that stand in it. */
 export function unreadItem(kind: UnreadKind, body: unknown): UnreadItem {
-  const providerId = idIn(body, providerIds, deepest);
+  const providerId = idIn(body, providerIds, deepest) ?? idInTags(body, deepest);
   const endToEnd = idIn(body, endToEndIds, deepest);
   const ofDispute = kind === 'dispute' ? (idIn(body, disputeIds, 1) ?? idIn(body, new Set(['id']), 1)) : null;
   return { kind, name: ofDispute ?? endToEnd ?? providerId, providerId, endToEnd, body };
+}
+
+function idInTags(body: unknown, depth: number): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const { tags } = body as { tags?: unknown };
+  for (const tag of Array.isArray(tags) ? tags : []) {
+    const found = typeof tag === 'string' ? tagId.exec(tag)?.[1] : undefined;
+    if (found !== undefined) return found;
+  }
+  if (depth <= 1 || Array.isArray(body)) return null;
+  for (const value of Object.values(body)) {
+    const found = idInTags(value, depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** The first text that stands under one of the names: an object's own members before what they contain. */

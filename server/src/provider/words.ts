@@ -17,7 +17,7 @@ const messageMost = 200;
 /** The words of an error's body, with everything masked that may be an id, a Pix key, a document, a name or a code. */
 export function wordsOf(status: number, name: string, body: unknown): ProviderWords {
   const whole = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
-  const [first] = Array.isArray(whole.erros) ? whole.erros : [];
+  const [first] = [whole.erros, whole.errors].find(Array.isArray) ?? [];
   const members = typeof first === 'object' && first !== null ? { ...whole, ...first } : whole;
   const text = messages.map((one) => members[one]).find((one) => typeof one === 'string' && /\s/.test(one));
   return { name: `${status} ${name}`, message: typeof text === 'string' ? masked(text) : null };

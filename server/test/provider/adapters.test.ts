@@ -1,7 +1,10 @@
+import { createPrivateKey } from 'node:crypto';
 import { adapterKit } from '../../../testkit/src/adapter-kit.ts';
+import { simulatorKey } from '../../src/operate/connections/credentials.ts';
 import { createApiPixProvider } from '../../src/provider/api-pix/api-pix.ts';
 import { createEfiProvider } from '../../src/provider/efi/efi.ts';
 import { createInterProvider } from '../../src/provider/inter/inter.ts';
+import { createStarkProvider } from '../../src/provider/stark/stark.ts';
 import { createWooviProvider } from '../../src/provider/woovi/woovi.ts';
 
 /** Every adapter against the simulator's dialect of its protocol. */
@@ -41,6 +44,27 @@ adapterKit({
       test: true,
       baseUrl,
       appId: Buffer.from('vintem:a secret').toString('base64'),
+      limits,
+      ...world,
+    }),
+});
+
+adapterKit({
+  name: 'Stark Bank',
+  path: '/stark',
+  tokens: false,
+  payouts: true,
+  ownId: true,
+  refundRefusal: false,
+  lacks: ['cancels', 'refunds', 'static codes', 'disputes', 'end-to-end ids of payouts'],
+  create: (baseUrl, world, limits) =>
+    createStarkProvider({
+      connection: 'kit',
+      test: true,
+      baseUrl,
+      projectId: Buffer.from('vintem:a secret').toString('base64url'),
+      privateKey: createPrivateKey(simulatorKey('a secret')),
+      workspaceId: 'vintem',
       limits,
       ...world,
     }),

@@ -1,3 +1,4 @@
+import { createECDH, createHash, createPrivateKey } from 'node:crypto';
 import { validityOf } from '../../ground/certificate.ts';
 import { hmacSha256 } from '../../ground/hmac.ts';
 import { isLoopbackHost } from '../../ground/hosts.ts';
@@ -90,10 +91,24 @@ export function simulatorCredentials(
     webhookSecret: `whsec_${clientSecret}`,
     // Where one text stands for both, it is the user and password of Basic authentication.
     appId: Buffer.from(`${clientId}:${clientSecret}`).toString('base64'),
+    projectId: Buffer.from(`${clientId}:${clientSecret}`).toString('base64url'),
+    privateKey: simulatorKey(clientSecret),
+    workspaceId: clientId,
   };
   return Object.fromEntries(
     Object.entries(made).filter(([member]) => Object.hasOwn(adapter.members, member)),
   );
+}
+
+/** The key with which a client of the simulator signs its calls: the simulator makes the same one from the same secret. */
+export function simulatorKey(clientSecret: string): string {
+  const d = createHash('sha256').update(clientSecret).digest();
+  const pair = createECDH('secp256k1');
+  pair.setPrivateKey(d);
+  const [x, y] = [pair.getPublicKey().subarray(1, 33), pair.getPublicKey().subarray(33)];
+  const text = (bytes: Buffer) => bytes.toString('base64url');
+  const jwk = { kty: 'EC', crv: 'secp256k1', d: text(d), x: text(x), y: text(y) };
+  return createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'sec1', format: 'pem' }).toString();
 }
 
 /** The provider of a row. @throws CredentialFault, or Error when its credentials cannot be opened */

@@ -2,6 +2,7 @@ import type { Adapter } from '../adapter.ts';
 import { apiPixAdapters } from '../api-pix/api-pix.ts';
 import { efiAdapter } from '../efi/efi.ts';
 import { interAdapter } from '../inter/inter.ts';
+import { starkAdapter } from '../stark/stark.ts';
 import { stripeAdapter } from '../stripe/stripe.ts';
 import { wooviAdapter } from '../woovi/woovi.ts';
 
@@ -10,6 +11,7 @@ export const adapters = {
   efi: efiAdapter,
   woovi: wooviAdapter,
   inter: interAdapter,
+  stark: starkAdapter,
   'stripe-checkout': stripeAdapter,
   ...apiPixAdapters,
 } satisfies Record<string, Adapter>;

@@ -1,9 +1,7 @@
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { Log } from '../../ground/log.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { type Net, NetFailure, NotSent } from '../../ports/net.ts';
+import type { Net } from '../../ports/net.ts';
 import { textOf } from '../../ports/outside-text.ts';
-import type { WebhookDelivery, WebhookNews } from '../provider.ts';
+import type { WebhookNews } from '../provider.ts';
 import { unreadItem } from '../unread.ts';
 import { callerHeaders } from '../wire.ts';
 import { readPayout, readReturn, readTransaction, recordOf, staticCodeOf } from './woovi-bodies.ts';
@@ -23,98 +21,23 @@ export const events = [
   'PIX_TRANSACTION_REFUND_SENT_REJECTED',
 ] as const;
 
-/** The answer of `public-keys` may be kept for an hour (docs/webhook/seguranca/webhook-public-keys.md). */
-const keysLiveMs = 3_600_000;
-/** A delivery under a key that is not known asks for the keys again, but a flood of forged ones does not. */
-const keysAgainMs = 10_000;
-const keysMost = 10;
-
-export interface SigningKeys {
-  /** Null when one of the published keys signed the body. */
-  faultOf(delivery: WebhookDelivery): Promise<string | null>;
-}
-
 /**
- * The keys that Woovi publishes without authentication. Any of them is good, since during a change both the old and the new one sign; keys that
- * were read once serve on when they cannot be read again.
+ * The keys that Woovi publishes without authentication; its answer may be kept for an hour (docs/webhook/seguranca/webhook-public-keys.md).
+ * @throws Error when there are none
  */
-export function createSigningKeys(options: {
-  url: string;
-  timeoutMs: number;
-  net: Net;
-  clock: Clock;
-  log: Log;
-}): SigningKeys {
-  const { url, timeoutMs, net, clock, log } = options;
-  let keys: KeyObject[] = [];
-  let readAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let underWay: Promise<void> | null = null;
-
-  async function readKeys(): Promise<void> {
-    triedAt = clock.monotonicMs();
-    try {
-      const { status, text } = await net.request({
-        method: 'GET',
-        url,
-        headers: callerHeaders,
-        timeoutMs,
-        maxBytes: 64 * 1024,
-      });
-      const found = status === 200 ? keysIn(text) : [];
-      if (found.length === 0) throw new NetFailure(`status ${status}, no keys`, { timedOut: false });
-      keys = found;
-      readAt = clock.monotonicMs();
-    } catch (error) {
-      if (!(error instanceof NetFailure || error instanceof NotSent)) throw error;
-      log.warn({ err: error }, "the provider's public keys cannot be read");
-    }
-  }
-
-  const refresh = (): Promise<void> => {
-    underWay ??= readKeys().finally(() => {
-      underWay = null;
-    });
-    return underWay;
-  };
-
-  return {
-    async faultOf({ headers, rawBody }) {
-      const signature = headers['x-webhook-signature'];
-      if (typeof signature !== 'string') return 'no header x-webhook-signature';
-      const bytes = Buffer.from(signature, 'base64');
-      const isSigned = () => keys.some((key) => verify('RSA-SHA256', rawBody, key, bytes));
-      if (clock.monotonicMs() - readAt < keysLiveMs && isSigned()) return null;
-      if (clock.monotonicMs() - triedAt >= keysAgainMs || underWay !== null) await refresh();
-      return isSigned() ? null : "the signature is not the provider's";
-    },
-  };
-}
-
-/** Read once: a delivery verified with the text of a key cost 85 µs of CPU, 27 with the key. */
-function keysIn(text: string): KeyObject[] {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  const list = recordOf(body)?.public_keys;
-  if (!Array.isArray(list)) return [];
-  return list
+export async function readPublicKeys(net: Net, url: string, timeoutMs: number): Promise<string[]> {
+  const { status, text } = await net.request({
+    method: 'GET',
+    url,
+    headers: callerHeaders,
+    timeoutMs,
+    maxBytes: 64 * 1024,
+  });
+  if (status !== 200) throw new Error(`status ${status}, no keys`);
+  const list = bodyOf(Buffer.from(text))?.public_keys;
+  return (Array.isArray(list) ? list : [])
     .map((one) => recordOf(one)?.key)
-    .filter((key): key is string => typeof key === 'string' && key.startsWith('-----BEGIN PUBLIC KEY-----'))
-    .slice(0, keysMost)
-    .flatMap((key) => keyOf(key) ?? []);
-}
-
-/** Null: it is no key. */
-function keyOf(pem: string): KeyObject | null {
-  try {
-    return createPublicKey(pem);
-  } catch {
-    return null;
-  }
+    .filter((key): key is string => typeof key === 'string');
 }
 
 /** The call that Woovi makes when an address is registered: it names no money, and nothing says whether it is signed. */

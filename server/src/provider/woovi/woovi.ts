@@ -54,6 +54,7 @@ import type {
   UnnamedReturn,
   UnreadKind,
 } from '../provider.ts';
+import { createSigningKeys } from '../signing-keys.ts';
 import { unreadItem } from '../unread.ts';
 import { cut, plain } from '../wire.ts';
 import {
@@ -79,13 +80,13 @@ import {
 } from './woovi-bodies.ts';
 import {
   bodyOf,
-  createSigningKeys,
   events,
   isTestDelivery,
   type OwnAccount,
   plainId,
   plainNumber,
   readDelivery,
+  readPublicKeys,
 } from './woovi-webhooks.ts';
 
 /**
@@ -202,9 +203,9 @@ export function createWooviProvider(options: WooviOptions): Provider {
   });
   const exchange = withHints(calls, { connection, clock, log });
   const keys = createSigningKeys({
-    url: `${base}/api/v1/webhook/public-keys`,
-    timeoutMs: limits.callTimeoutMs,
-    net,
+    header: 'x-webhook-signature',
+    algorithm: 'RSA-SHA256',
+    read: () => readPublicKeys(net, `${base}/api/v1/webhook/public-keys`, limits.callTimeoutMs),
     clock,
     log,
   });
