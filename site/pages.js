@@ -37,6 +37,7 @@ const operators = [
   'scaling',
   'efi',
   'inter',
+  'stark',
   'stripe',
   'backup',
   'updates',

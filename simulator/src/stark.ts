@@ -162,7 +162,7 @@ export function depositView(payment: Payment, charge: Charge | undefined) {
   return {
     accountNumber: '10000-0',
     accountType: 'payment',
-    // What remains.
+    // The rest of it.
     amount: payment.amountCents - back.reduce((sum, one) => sum + one.amountCents, 0),
     bankCode: '99999999',
     branchCode: '0001',
@@ -218,7 +218,7 @@ export function transferView(payout: Payout, stale: boolean) {
   };
 }
 
-/** What is to tell of a failure; the words are ours, but for the one of a balance that is too small. */
+/** The errors in the log of a failure; the words are ours, but for the one of a balance that is too small. */
 const errorsOf = ({ refusal }: Payout): string[] =>
   refusal === undefined
     ? []

@@ -37,7 +37,7 @@ export interface Subject {
    * alone finds it, and the same creation again gets the first answer again.
    */
   ownId: boolean;
-  /** What its provider has not, and its capabilities deny. */
+  /** The offers that its provider has not, and its capabilities deny. */
   lacks?: readonly Lack[];
   /** The wait after a 429 that names no time. */
   restAfterLimitMs?: number;

@@ -11,6 +11,7 @@ import { createSecrets } from '../../server/src/ground/secrets.ts';
 import { type Api, runApi } from '../../server/src/main/api.ts';
 import { openRuntime, providersOf, type Runtime } from '../../server/src/main/runtime.ts';
 import { runWorker, type Worker } from '../../server/src/main/worker.ts';
+import { simulatorKey } from '../../server/src/operate/connections/credentials.ts';
 import { createAccount } from '../../server/src/operate/connections/directory.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
@@ -101,6 +102,11 @@ const dialects = {
     clientId: 'vintem',
     clientSecret: secret,
     pixKey: 'inter@simulator.example',
+  }),
+  stark: (secret: string) => ({
+    projectId: Buffer.from(`vintem:${secret}`).toString('base64url'),
+    privateKey: simulatorKey(secret),
+    workspaceId: 'vintem',
   }),
   /** One of those that speak API Pix alone. */
   sicredi: (secret: string) => ({

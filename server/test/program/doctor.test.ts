@@ -35,7 +35,7 @@ beforeAll(async () => {
     ofEnvironment: new Map(),
     config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
-  for (const adapter of ['efi', 'woovi', 'bb', 'inter'])
+  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark'])
     await createConnection(deps, {
       name: `loja-${adapter}`,
       adapter,
@@ -99,6 +99,7 @@ describe('a connection that is well', () => {
     ['loja-woovi', ['token', 'clock', 'webhook', 'balance', 'limits', 'way in', 'refusal']],
     ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'way in']],
     ['loja-inter', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'way in']],
+    ['loja-stark', ['token', 'clock', 'webhook', 'balance', 'way in', 'refusal']],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -113,6 +114,7 @@ describe('a connection that is well', () => {
       ['loja-bb', 'bb'],
       ['loja-efi', 'efi'],
       ['loja-inter', 'inter'],
+      ['loja-stark', 'stark'],
       ['loja-woovi', 'woovi'],
     ]);
     await expect(examineConnections(deps, 'nobody')).rejects.toThrow('no connection nobody');
@@ -158,6 +160,14 @@ describe('a planted fault is found under its name, alone', () => {
     ['loja-woovi', 'the balance', 'balance', at(/account/, () => json(500, {}))],
     ['loja-woovi', 'an empty bucket', 'limits', at(/tokens/, emptied('woovi/tokens', { tokens: 19 }))],
     ['loja-woovi', 'no address', 'webhook', at(/GET .*\/webhook\?/, () => json(200, { webhooks: [] }))],
+    [
+      'loja-stark',
+      'the signature',
+      'token',
+      at(/stark\/v2/, () => json(400, foreign('stark/signature-refused').body)),
+    ],
+    ['loja-stark', 'the balance', 'balance', at(/balance/, () => json(500, {}))],
+    ['loja-stark', 'no address', 'webhook', at(/GET .*\/webhook\?/, () => json(200, { webhooks: [] }))],
     ['loja-bb', 'credentials', 'token', at(/oauth/, () => json(401, { error: 'invalid_client' }))],
     ['loja-bb', 'a permission', 'scopes', at(/oauth/, withoutScope)],
     ['loja-inter', 'a permission', 'scopes', at(/oauth/, withoutScope)],

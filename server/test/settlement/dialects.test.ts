@@ -7,18 +7,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 interface Protocol {
   dialect: Dialect;
   sends: boolean;
+  /** It gives received Pix back. */
+  refunds: boolean;
   /** It reports payouts that come back. */
   tellsReturns: boolean;
 }
 
 const protocols: Protocol[] = [
-  { dialect: 'efi', sends: true, tellsReturns: true },
-  { dialect: 'woovi', sends: true, tellsReturns: true },
-  { dialect: 'inter', sends: true, tellsReturns: false },
-  { dialect: 'sicredi', sends: false, tellsReturns: false },
+  { dialect: 'efi', sends: true, refunds: true, tellsReturns: true },
+  { dialect: 'woovi', sends: true, refunds: true, tellsReturns: true },
+  { dialect: 'inter', sends: true, refunds: true, tellsReturns: false },
+  { dialect: 'stark', sends: true, refunds: false, tellsReturns: true },
+  { dialect: 'sicredi', sends: false, refunds: true, tellsReturns: false },
 ];
 
-describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, tellsReturns }) => {
+describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refunds, tellsReturns }) => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({ dialect });
@@ -42,6 +45,18 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, tells
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
   if (tellsReturns) aboutReturns();
+  if (refunds) aboutRefunds();
+  else
+    test('a refund is refused before anything is reserved', async () => {
+      const merchant = await funded();
+      const { body: charge } = await merchant.charge({ amountCents: 2000 });
+      await service.simulator.control('POST', `/control/charges/${providerIdOf(charge.id)}/pay`);
+      await becomes(charge.id, 'paid');
+      const asked = { requestKey: crypto.randomUUID(), amountCents: 500 };
+      const { body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, asked);
+      expect(body.code).toBe('not_offered_by_provider');
+      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
+    });
 
   function aboutTransfers() {
     test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {
@@ -113,48 +128,50 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, tells
     });
   }
 
-  /** A charge that was paid, and a refund of a part of it. */
-  const refundOf = async (description: string) => {
-    const merchant = await funded();
-    const { body: charge } = await merchant.charge({ amountCents: 2000 });
-    await service.simulator.control('POST', `/control/charges/${providerIdOf(charge.id)}/pay`);
-    await becomes(charge.id, 'paid');
-    const before = await merchant.balanceCents();
-    const { status, body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, {
-      requestKey: crypto.randomUUID(),
-      amountCents: 500,
-      description,
+  function aboutRefunds() {
+    /** A charge that was paid, and a refund of a part of it. */
+    const refundOf = async (description: string) => {
+      const merchant = await funded();
+      const { body: charge } = await merchant.charge({ amountCents: 2000 });
+      await service.simulator.control('POST', `/control/charges/${providerIdOf(charge.id)}/pay`);
+      await becomes(charge.id, 'paid');
+      const before = await merchant.balanceCents();
+      const { status, body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, {
+        requestKey: crypto.randomUUID(),
+        amountCents: 500,
+        description,
+      });
+      expect(status).toBe(201);
+      const ends = (as: string) =>
+        until(async () => (await merchant.call('GET', `/refunds/${body.id}`)).body.status === as);
+      return { merchant, charge, id: body.id as string, before, ends };
+    };
+
+    test('a refund gives a part of a charge back, once, and its own return is no money taken back', async () => {
+      const { merchant, charge, id, before, ends } = await refundOf('Item devolvido');
+      await ends('completed');
+      expect(await merchant.balanceCents()).toBe(before - 500);
+      expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
+      expect(await journalsOf(service, charge.id)).toEqual(['credit']);
+      expect(await incidentsOf(service, charge.id)).toEqual([]);
     });
-    expect(status).toBe(201);
-    const ends = (as: string) =>
-      until(async () => (await merchant.call('GET', `/refunds/${body.id}`)).body.status === as);
-    return { merchant, charge, id: body.id as string, before, ends };
-  };
 
-  test('a refund gives a part of a charge back, once, and its own return is no money taken back', async () => {
-    const { merchant, charge, id, before, ends } = await refundOf('Item devolvido');
-    await ends('completed');
-    expect(await merchant.balanceCents()).toBe(before - 500);
-    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
-    expect(await journalsOf(service, charge.id)).toEqual(['credit']);
-    expect(await incidentsOf(service, charge.id)).toEqual([]);
-  });
+    test('a refund whose answer is lost is found and completes once', async () => {
+      const { merchant, id, before, ends } = await refundOf('lose-answer@simulator.example');
+      await ends('completed');
+      expect(await merchant.balanceCents()).toBe(before - 500);
+      expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
+    });
 
-  test('a refund whose answer is lost is found and completes once', async () => {
-    const { merchant, id, before, ends } = await refundOf('lose-answer@simulator.example');
-    await ends('completed');
-    expect(await merchant.balanceCents()).toBe(before - 500);
-    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
-  });
+    test('a refund that fails later leaves the money with the merchant', async () => {
+      const { merchant, id, before, ends } = await refundOf('refuse-later@simulator.example');
+      await ends('failed');
+      expect(await merchant.balanceCents()).toBe(before);
+      expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundRelease']);
+    });
 
-  test('a refund that fails later leaves the money with the merchant', async () => {
-    const { merchant, id, before, ends } = await refundOf('refuse-later@simulator.example');
-    await ends('failed');
-    expect(await merchant.balanceCents()).toBe(before);
-    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundRelease']);
-  });
-
-  test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
-    expect(await violations(service)).toEqual([]);
-  });
+    test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
+      expect(await violations(service)).toEqual([]);
+    });
+  }
 });

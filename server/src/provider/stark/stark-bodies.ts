@@ -139,7 +139,7 @@ export function readEntry(value: unknown): LedgerEntry | null {
 }
 
 /**
- * What a transfer is, by its entries in the ledger. One that failed is refused only when its money is there: nothing was debited, or all of it came back.
+ * A transfer by its entries in the ledger. One that failed is refused only when its money is there: nothing was debited, or all of it came back.
  * Null: the entries say more than was sent.
  */
 export function withEntries(

@@ -29,7 +29,7 @@ import {
 
 /** Stark's lists, and its ledger (`/transaction`), whose entries never change: the proof of what came back and of what a failure took. */
 
-export interface LedgerDeps {
+export interface StarkDeps {
   exchange: Exchange;
   clock: Clock;
   pages: { size: number; most: number };
@@ -47,7 +47,7 @@ const days = ({ fromMs, toMs }: ListWindow): string =>
 
 /** Pages follow by a cursor, which the page before names. */
 export function listOf<Report>(
-  { exchange, clock, pages }: LedgerDeps,
+  { exchange, clock, pages }: StarkDeps,
   list: { kind: UnreadKind; path: string; name: string; read: Listing<Report>['read']; wholeOnly?: boolean },
 ): Promise<ListOutcome<Report>> {
   let cursor = '';
@@ -69,7 +69,7 @@ export function listOf<Report>(
 
 /** Of what a list gives, what was created in the window. */
 export const listWindow = <Report>(
-  deps: LedgerDeps,
+  deps: StarkDeps,
   window: ListWindow,
   list: { kind: UnreadKind; path: string; name: string; read: Listing<Report>['read'] },
   at: (report: Report) => number,
@@ -90,7 +90,7 @@ const asked = <Item>(ids: readonly Item[], most: number): Item[][] =>
 
 /** Items by their ids, so many a call. Unclear: a call was not answered. */
 async function byIds(
-  { exchange, clock }: LedgerDeps,
+  { exchange, clock }: StarkDeps,
   path: string,
   name: string,
   ids: readonly string[],
@@ -107,7 +107,7 @@ async function byIds(
 }
 
 async function entriesOf(
-  deps: LedgerDeps,
+  deps: StarkDeps,
   ids: readonly string[],
 ): Promise<Map<string, LedgerEntry> | Unclear> {
   const items = await byIds(deps, '/v2/transaction?ids', 'transactions', ids);
@@ -126,7 +126,7 @@ const those = (
 
 /** Transfers with what the ledger and their logs say of them; null in the place of one whose entries contradict it. */
 export async function wholePayouts(
-  deps: LedgerDeps,
+  deps: StarkDeps,
   transfers: readonly Transfer[],
 ): Promise<(PayoutReport | null)[] | Unclear> {
   const looked = transfers.filter(({ needsLedger }) => needsLedger);
@@ -153,7 +153,7 @@ export async function wholePayouts(
 
 /** Deposits with what was reversed; null in the place of one whose entries contradict it. */
 export async function wholeDeposits(
-  deps: LedgerDeps,
+  deps: StarkDeps,
   deposits: readonly Deposit[],
 ): Promise<(ReceivedPix | null)[] | Unclear> {
   const reversed = deposits.filter(({ ledgerIds }) => ledgerIds.length > 1);
@@ -170,7 +170,7 @@ export async function wholeDeposits(
   });
 }
 
-const listEntries = (deps: LedgerDeps, window: ListWindow, kind: UnreadKind) =>
+const listEntries = (deps: StarkDeps, window: ListWindow, kind: UnreadKind) =>
   listWindow(
     deps,
     window,
@@ -178,15 +178,15 @@ const listEntries = (deps: LedgerDeps, window: ListWindow, kind: UnreadKind) =>
     ({ at }) => at,
   );
 
-/** What Stark charges stands with each entry of its ledger. */
-export async function listCosts(deps: LedgerDeps, window: ListWindow): Promise<ListOutcome<ProviderCost>> {
+/** The fee stands with each entry of the ledger. */
+export async function listCosts(deps: StarkDeps, window: ListWindow): Promise<ListOutcome<ProviderCost>> {
   const listed = await listEntries(deps, window, 'cost');
   if (listed.outcome !== 'listed') return listed;
   const reports = listed.reports.map(costOf).filter((cost) => cost !== 'foreign');
   return { ...listed, reports };
 }
 
-/** What an entry is of, by its `source`. */
+/** The transfer or deposit of an entry, by its `source`. */
 function sourceOf({ source }: LedgerEntry): { of: 'transfer' | 'deposit'; id: string } | null {
   const [, of, id] = /^(transfer|deposit)\/(\d+)(?:\/|$)/.exec(source) ?? [];
   return id === undefined ? null : { of: of as 'transfer' | 'deposit', id };
@@ -196,7 +196,7 @@ function sourceOf({ source }: LedgerEntry): { of: 'transfer' | 'deposit'; id: st
  * The ledger as lines. An entry names a transfer or a deposit by Stark's id, so these are asked for, a hundred a call. A failed transfer of ours took and gave
  * back its amount: neither is a line. Everything else is the company's own money.
  */
-export async function listLines(deps: LedgerDeps, window: ListWindow): Promise<ListOutcome<StatementLine>> {
+export async function listLines(deps: StarkDeps, window: ListWindow): Promise<ListOutcome<StatementLine>> {
   const listed = await listEntries(deps, window, 'sent');
   if (listed.outcome !== 'listed' || (!listed.complete && window.wholeOnly)) return listed as never;
   const idsOf = (wanted: string) =>

@@ -51,11 +51,11 @@ import {
   tagOf,
 } from './stark-bodies.ts';
 import {
-  type LedgerDeps,
   listCosts,
   listLines,
   listOf,
   listWindow,
+  type StarkDeps,
   wholeDeposits,
   wholePayouts,
 } from './stark-ledger.ts';
@@ -137,10 +137,8 @@ function keyOf(pem: string): KeyObject {
   return key;
 }
 
-interface Deps extends LedgerDeps {
-  /** A status of a transfer that no document names. */
-  hint: (transfer: Transfer) => void;
-}
+/** A status of a transfer that no document names. */
+type Hint = (transfer: Transfer) => void;
 
 export function createStarkProvider(options: StarkOptions): Provider {
   const { connection, net, clock, log, projectId, privateKey, workspaceId, limits = {} } = options;
@@ -152,12 +150,12 @@ export function createStarkProvider(options: StarkOptions): Provider {
     net,
     clock,
   });
-  const deps: Deps = {
+  const deps: StarkDeps = {
     exchange,
     clock,
     pages: { size: limits.pageSize ?? 100, most: limits.maxPages ?? 100 },
-    hint: hints({ connection, clock, log }),
   };
+  const hint = hints({ connection, clock, log });
   const keys = createSigningKeys({
     header: 'digital-signature',
     algorithm: 'SHA256',
@@ -207,7 +205,7 @@ export function createStarkProvider(options: StarkOptions): Provider {
     queryCharge: (txid) => queryCharge(deps, txid),
     listCharges: (window) => listCharges(deps, window),
     sendPayout: (instruction) => sendPayout(deps, instruction),
-    queryPayout: (providerId) => queryPayout(deps, providerId),
+    queryPayout: (providerId) => queryPayout(deps, hint, providerId),
     listPayouts: (window) => listPayouts(deps, window),
     sendRefund: notOffered('refund under an id of ours'),
     queryRefund: notOffered('refund under an id of ours'),
@@ -253,7 +251,7 @@ const signer = (projectId: string, key: KeyObject, clock: Clock) => (body: strin
 };
 
 /** At most once an hour. */
-function hints({ connection, clock, log }: { connection: string; clock: Clock; log: Log }): Deps['hint'] {
+function hints({ connection, clock, log }: { connection: string; clock: Clock; log: Log }): Hint {
   let hintedAt = Number.NEGATIVE_INFINITY;
   return ({ unknownStatus, report }) => {
     if (unknownStatus === null || clock.monotonicMs() - hintedAt < hintEveryMs) return;
@@ -277,13 +275,16 @@ const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null =>
 const refusedCodes = (reply: Reply): string[] =>
   reply.kind === 'answer' && reply.status === 400 ? codesOf(reply.body) : [];
 
-/** What was asked for before something is sent: as long as it is not answered, nothing of it has gone out. */
+/** For a question before a send: as long as it is not answered, nothing has gone out. */
 const beforeSending = ({ detail }: { detail: string }) => ({ outcome: 'notSent' as const, detail });
 
 // --------------------------------------------------------------------------------------------- charges
 
 /** The creation of a code takes no id of ours, so one with our tag is looked for first: it was made by a request whose answer was lost. */
-async function createCharge(deps: Deps, instruction: ChargeInstruction): Promise<SendOutcome<ChargeReport>> {
+async function createCharge(
+  deps: StarkDeps,
+  instruction: ChargeInstruction,
+): Promise<SendOutcome<ChargeReport>> {
   const { exchange, clock } = deps;
   const { txid, amountCents, expirySeconds, description } = instruction;
   const there = await findCode(deps, txid);
@@ -325,7 +326,7 @@ async function createCharge(deps: Deps, instruction: ChargeInstruction): Promise
 }
 
 /** By our tag. Where a late request made a second code, the first one counts: payments of both carry the tag. */
-async function findCode(deps: Deps, txid: string): Promise<QueryOutcome<ChargeReport>> {
+async function findCode(deps: StarkDeps, txid: string): Promise<QueryOutcome<ChargeReport>> {
   const { exchange, clock } = deps;
   const path = `/v2/dynamic-brcode?tags=${encodeURIComponent(tagOf(txid))}&limit=100`;
   const reply = await exchange({ method: 'GET', path });
@@ -340,7 +341,7 @@ async function findCode(deps: Deps, txid: string): Promise<QueryOutcome<ChargeRe
   return first === undefined ? { outcome: 'notFound' } : { outcome: 'found', report: first };
 }
 
-async function queryCharge(deps: Deps, txid: string): Promise<QueryOutcome<ChargeReport>> {
+async function queryCharge(deps: StarkDeps, txid: string): Promise<QueryOutcome<ChargeReport>> {
   const found = await findCode(deps, txid);
   if (found.outcome !== 'found') return found;
   const listed = await listOf(deps, {
@@ -379,7 +380,7 @@ const withReceived = (code: ChargeReport, received: ReceivedPix[]): ChargeReport
 });
 
 async function receivedFor(
-  deps: Deps,
+  deps: StarkDeps,
   deposits: readonly Deposit[],
 ): Promise<{ received: ReceivedPix[]; unread: Deposit[] } | Unclear> {
   const whole = await wholeDeposits(deps, deposits);
@@ -390,7 +391,7 @@ async function receivedFor(
   };
 }
 
-async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<ChargeReport>> {
+async function listCharges(deps: StarkDeps, window: ListWindow): Promise<ListOutcome<ChargeReport>> {
   const codes = { kind: 'charge', path: '/v2/dynamic-brcode', name: 'brcodes', read: readCode } as const;
   const listed = await listWindow(deps, window, codes, ({ createdAt }) => createdAt);
   if (listed.outcome !== 'listed') return listed;
@@ -427,7 +428,10 @@ const firstOfEach = (codes: readonly ChargeReport[]): ChargeReport[] => {
  * The look-up is right before the transfer: a key may have got another owner since. Until the transfer goes out nothing was sent, whatever the look-up
  * says; a key that no bank has ends the payout there.
  */
-async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>> {
+async function sendPayout(
+  deps: StarkDeps,
+  instruction: PayoutInstruction,
+): Promise<SendOutcome<PayoutReport>> {
   const { exchange, clock } = deps;
   const looked = await exchange({
     method: 'GET',
@@ -487,7 +491,7 @@ function transferOf({ providerId, amountCents, description }: PayoutInstruction,
  * request can be refused; an error of a repeat says nothing of the request before it.
  */
 async function afterError(
-  deps: Deps,
+  deps: StarkDeps,
   { providerId, repeatOf }: PayoutInstruction,
   reply: Reply,
 ): Promise<SendOutcome<PayoutReport>> {
@@ -501,7 +505,7 @@ async function afterError(
 }
 
 /** By our tag, and only under our `externalId`. */
-async function findTransfer(deps: Deps, providerId: string): Promise<QueryOutcome<Transfer>> {
+async function findTransfer(deps: StarkDeps, providerId: string): Promise<QueryOutcome<Transfer>> {
   const { exchange, clock } = deps;
   const path = `/v2/transfer?tags=${encodeURIComponent(tagOf(providerId))}&limit=100`;
   const reply = await exchange({ method: 'GET', path });
@@ -516,10 +520,14 @@ async function findTransfer(deps: Deps, providerId: string): Promise<QueryOutcom
   return own === undefined ? { outcome: 'notFound' } : { outcome: 'found', report: own };
 }
 
-async function queryPayout(deps: Deps, providerId: string): Promise<QueryOutcome<PayoutReport>> {
+async function queryPayout(
+  deps: StarkDeps,
+  hint: Hint,
+  providerId: string,
+): Promise<QueryOutcome<PayoutReport>> {
   const found = await findTransfer(deps, providerId);
   if (found.outcome !== 'found') return found;
-  deps.hint(found.report);
+  hint(found.report);
   const whole = await wholePayouts(deps, [found.report]);
   if (!Array.isArray(whole)) return whole;
   const [report] = whole;
@@ -531,7 +539,7 @@ async function queryPayout(deps: Deps, providerId: string): Promise<QueryOutcome
   };
 }
 
-async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<PayoutReport>> {
+async function listPayouts(deps: StarkDeps, window: ListWindow): Promise<ListOutcome<PayoutReport>> {
   const listed = await listWindow<Transfer & { at: number }>(
     deps,
     window,
@@ -562,7 +570,7 @@ async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<
 const balanceCall = { method: 'GET', path: '/v2/balance' } as const;
 
 /** Of what came in: a transfer names no end-to-end id. */
-async function findPix({ exchange, clock }: Deps, endToEnd: string): Promise<QueryOutcome<PixOwner>> {
+async function findPix({ exchange, clock }: StarkDeps, endToEnd: string): Promise<QueryOutcome<PixOwner>> {
   const path = `/v2/deposit?tags=${encodeURIComponent(endToEnd.toLowerCase())}&limit=100`;
   const reply = await exchange({ method: 'GET', path });
   const items = reply.kind === 'answer' && isSuccess(reply.status) ? itemsOf('deposits')(reply.body) : null;
@@ -574,7 +582,7 @@ async function findPix({ exchange, clock }: Deps, endToEnd: string): Promise<Que
 }
 
 /** The newest key signs; one before it is good until then, since it was read then. @throws Error */
-async function readPublicKeys({ exchange, clock }: Deps): Promise<string[]> {
+async function readPublicKeys({ exchange, clock }: StarkDeps): Promise<string[]> {
   const reply = await exchange({ method: 'GET', path: '/v2/public-key?limit=1' });
   const items = reply.kind === 'answer' && isSuccess(reply.status) ? itemsOf('publicKeys')(reply.body) : null;
   if (items === null) throw failureOf('no public key', reply, clock);
@@ -583,14 +591,14 @@ async function readPublicKeys({ exchange, clock }: Deps): Promise<string[]> {
 
 const webhooksCall = { method: 'GET', path: '/v2/webhook?limit=100' } as const;
 
-/** What the address is not registered for. */
+/** The subscriptions that the address lacks. */
 function missingAt(body: unknown, url: string): string[] {
   const there = (itemsOf('webhooks')(body) ?? []).map(recordOf).filter((one) => one?.url === url);
   const has = new Set(there.flatMap((one) => (Array.isArray(one?.subscriptions) ? one.subscriptions : [])));
   return subscriptions.filter((one) => !has.has(one));
 }
 
-async function registerWebhook({ exchange, clock }: Deps, url: string): Promise<void> {
+async function registerWebhook({ exchange, clock }: StarkDeps, url: string): Promise<void> {
   const failed = (reply: Reply): Error =>
     failureOf('the provider did not take our webhook address', reply, clock);
   const there = await exchange(webhooksCall);
@@ -605,7 +613,7 @@ async function registerWebhook({ exchange, clock }: Deps, url: string): Promise<
   if (reply.kind !== 'answer' || !isSuccess(reply.status)) throw failed(reply);
 }
 
-async function diagnose({ exchange, clock }: Deps, webhookUrl: string): Promise<Finding[]> {
+async function diagnose({ exchange, clock }: StarkDeps, webhookUrl: string): Promise<Finding[]> {
   const reply = await exchange(webhooksCall);
   if (reply.kind === 'answer' && isAtTheDoor(codesOf(reply.body)))
     return [
