@@ -170,7 +170,7 @@ async function askForAll(day: Day, funding: string, weather: Weather): Promise<A
       description: `${fate}@simulator.example`,
     });
     const isOffered = provider.capabilities.canRefund;
-    if (isOffered ? status !== 201 : body.code !== 'not_offered_by_provider')
+    if (isOffered ? status !== 201 : body.code !== 'payment_not_refundable')
       faults.push(`refund, ${fate}: answered ${status} ${body.code}`);
     return status === 201 ? { kind: 'refund', fate, id: body.id } : null;
   });

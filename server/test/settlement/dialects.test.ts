@@ -54,7 +54,7 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       await becomes(charge.id, 'paid');
       const asked = { requestKey: crypto.randomUUID(), amountCents: 500 };
       const { body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, asked);
-      expect(body.code).toBe('not_offered_by_provider');
+      expect(body.code).toBe('payment_not_refundable');
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
 
