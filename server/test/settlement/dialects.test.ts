@@ -1,7 +1,8 @@
 import { type Dialect, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { incidentsOf, journalsOf, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { storyOf } from '../../src/operate/look.ts';
 
 /** A merchant's day in every protocol: the whole service, and only the adapter differs. */
 interface Protocol {
@@ -89,6 +90,26 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       const id = body.id ?? body.paymentId;
       expect(await statusOf(service, id)).toBe('unknown');
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+    });
+
+    test('A refusal that is in no table keeps the reserve, and log, metric and the story of the payment name it', async () => {
+      const merchant = await funded();
+      const { log } = service.cellOf(merchant);
+      const warned = vi.spyOn(log, 'warn');
+      const { body } = await merchant.transfer({ pixKey: 'refuse-unknown@simulator.example' });
+      const id = body.id ?? body.paymentId;
+      expect(await statusOf(service, id)).toBe('unknown');
+      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+      const story = await storyOf(service.runtime, id);
+      const error = story.words.at(-1)?.name ?? '';
+      expect(error).toMatch(/^4\d\d \S/);
+      expect(warned.mock.calls).toContainEqual([
+        { connection: 'simulator', paymentId: id, error },
+        expect.stringContaining('vintem payment show'),
+      ]);
+      const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
+      expect(counted).toContainEqual(['simulator', 'send_payout', error]);
+      warned.mockRestore();
     });
 
     test('a transfer whose answer is lost completes, and is paid once', async () => {
