@@ -998,6 +998,22 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/costs.test.ts',
   },
   {
+    name: 'a Pix that another cell has booked is not looked for',
+    file: 'server/src/store/till.ts',
+    line: 'const others = pix.length > 0 ? this.#otherCells() : [];',
+    with: 'const others: readonly string[] = [];',
+    rig: 'suite',
+    test: 'server/test/settlement/reconcile-in-cells.test.ts',
+  },
+  {
+    name: 'two cells that book one Pix at the same time do not wait for each other',
+    file: 'server/src/store/till.ts',
+    line: 'const pixLocked = others.length > 0 ? lockPix(tx, pix) : null;',
+    with: 'const pixLocked = null;',
+    rig: 'suite',
+    test: 'server/test/settlement/reconcile-in-cells.test.ts',
+  },
+  {
     name: 'what the installation itself moved is in no close',
     file: 'server/src/operate/closes/connection-closes.sql.ts',
     line: 'AND ($5 OR (account_id, operation_id) <> ($2, $3))',

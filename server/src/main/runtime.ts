@@ -48,6 +48,8 @@ export interface Ground {
 export interface Runtime extends Omit<Ground, 'config'> {
   /** The schema of its accounts; what is here of the database works on them alone. */
   cell: string;
+  /** The schemas of the others, as far as the process knows them. */
+  otherCells: () => readonly string[];
   /** All of them. */
   cells: Cells<Runtime>;
   till: Till;
@@ -140,7 +142,7 @@ export async function openRuntime(
   const home: Runtime = {
     ...ground,
     cells,
-    ...partsOfCell({ ...ground, measures, traces }, homeCell, sql),
+    ...partsOfCell({ ...ground, cells, measures, traces }, homeCell, sql),
     measures,
     traces,
     identity: installation.identity,
@@ -192,14 +194,20 @@ function useOf({ config, sql, clock }: Ground): Runtime['isInUse'] {
 
 /** The parts of a cell. */
 function partsOfCell(
-  { clock, log, measures, traces }: Pick<Runtime, 'clock' | 'log' | 'measures' | 'traces'>,
+  { cells, clock, log, measures, traces }: Pick<Runtime, 'cells' | 'clock' | 'log' | 'measures' | 'traces'>,
   cell: string,
   sql: Sql,
 ) {
+  const otherCells = (): readonly string[] =>
+    cells
+      .all()
+      .map((one) => one.cell)
+      .filter((one) => one !== cell);
   return {
     cell,
+    otherCells,
     sql,
-    till: createTill({ sql, clock, log, measures, traces }),
+    till: createTill({ sql, clock, log, measures, traces, otherCells }),
     subscribed: subscribedTypes({ sql, clock }),
     senders: new Map<string, Sender>(),
     deferredPending: new Set<string>(),

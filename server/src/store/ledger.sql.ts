@@ -128,6 +128,35 @@ export const readPostedOrBooked = (
     pix.map((one) => one.endToEnd),
   ]);
 
+const lockOfPix: Statement = {
+  name: 'pix_lock',
+  text: `SELECT pg_advisory_xact_lock(place) FROM (SELECT DISTINCT hashtextextended(p.pix, hashtext(p.connection)) AS place
+      FROM unnest($1::text[], $2::text[]) AS p (connection, pix) ORDER BY place) o`,
+};
+
+/**
+ * Held to the end of the transaction: of two cells that book one Pix at the same time, the later one reads what the earlier one has committed. Locked in one
+ * order, and before any row.
+ */
+export const lockPix = (tx: Queries, pix: readonly PixRef[]): Promise<unknown> =>
+  tx.run(lockOfPix, [pix.map((one) => one.connection), pix.map((one) => one.endToEnd)]);
+
+const bookedIn = (cell: string): Statement => ({
+  name: `pix_booked_in_${cell}`,
+  text: `SELECT j.account_id AS "accountId", j.subject, j.connection, j.pix AS "endToEnd"
+    FROM "${cell}".journal j JOIN unnest($1::text[], $2::text[]) AS p (connection, pix) USING (connection, pix)`,
+});
+
+/** Which of these Pix other cells have booked. A statement for each: Citus sends one that names a single cell to its node. */
+export const readBookedIn = async (
+  tx: Queries,
+  cells: readonly string[],
+  pix: readonly PixRef[],
+): Promise<BookedPix[]> => {
+  const keys = [pix.map((one) => one.connection), pix.map((one) => one.endToEnd)];
+  return (await Promise.all(cells.map((cell) => tx.run<BookedPix>(bookedIn(cell), keys)))).flat();
+};
+
 type Lines = Journal['lines'];
 
 interface JournalRow extends Omit<Journal, 'lines' | 'after'>, Lines {

@@ -14,7 +14,9 @@ import {
   type EventRef,
   insertJournals,
   lockBalances,
+  lockPix,
   type PixRef,
+  readBookedIn,
   readPosted,
   readPostedOrBooked,
   updateBalances,
@@ -27,7 +29,7 @@ import { OperatorRefused } from './operator.ts';
  * Commands queue. When no flush is under way, a command starts one at once, so that a single caller does not wait; during a flush
  * commands collect, and the next flush takes up to 512 of them as its batch, which share one commit. A flush is one transaction:
  *
- * 1. lock the balance rows of every chain in the batch, in key order;
+ * 1. lock the balance rows of every chain in the batch, in key order (with several cells, first the Pix that it may book);
  * 2. *then* read what the commands asked for: each statement sees what was committed before it began, and so what the lock waited for;
  * 3. decide in memory, in order of arrival, on one view that the batch shares;
  * 4. write with one statement per table, each ordered by its unique key;
@@ -180,9 +182,14 @@ interface TillDeps {
   /** Counts waits, flushes and their sizes. */
   measures?: Pick<Measures, 'tillWait' | 'tillFlush' | 'tillBatch'>;
   traces?: Traces | null;
+  /** The schemas of the other cells: a Pix is booked in one cell alone. Absent: there are none. */
+  otherCells?: () => readonly string[];
 }
 
-export function createTill({ sql, clock, log, measures, traces }: TillDeps): Till {
+const noOthers = (): readonly string[] => [];
+
+export function createTill(deps: TillDeps): Till {
+  const { sql, clock, log, measures, traces, otherCells = noOthers } = deps;
   let queue: Pending[] = [];
   let working: Promise<void> | null = null;
   /** By chain whose lock another process holds for long: the commands that wait for it. */
@@ -238,7 +245,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
       if (batch.length === 0) return;
       let flush: Flush | null = null;
       try {
-        flush = new Flush(batch, clock);
+        flush = new Flush(batch, clock, otherCells);
         const began = clock.monotonicMs();
         const ran = answerLate(batch);
         await flush.run(sql).finally(() => ran.abort());
@@ -385,6 +392,7 @@ const isBesideOperations = ({ chains }: Command<unknown>): boolean =>
 class Flush {
   readonly batch: readonly Pending[];
   readonly #clock: Clock;
+  readonly #otherCells: () => readonly string[];
   readonly #chains = new Map<string, ChainKey>();
   readonly #refs = new Map<string, EventRef>();
   readonly #balances = new Map<string, BalanceRow>();
@@ -396,9 +404,10 @@ class Flush {
   readonly #journals: Journal[] = [];
   readonly #outcomes = new Map<Pending, { answer: unknown } | { error: unknown }>();
 
-  constructor(batch: readonly Pending[], clock: Clock) {
+  constructor(batch: readonly Pending[], clock: Clock, otherCells: () => readonly string[]) {
     this.batch = batch;
     this.#clock = clock;
+    this.#otherCells = otherCells;
     for (const { command } of batch) {
       for (const chain of command.chains) this.#chains.set(keyOfChain(chain), chain);
       for (const ref of command.eventRefs) this.#refs.set(keyOfRef(ref), ref);
@@ -442,12 +451,18 @@ class Flush {
   }
 
   async #readAll(tx: Queries): Promise<void> {
+    const pix = [...this.#pix.values()];
+    // A Pix may be reported of charges of two cells. With one cell nothing is asked.
+    const others = pix.length > 0 ? this.#otherCells() : [];
+    const pixLocked = others.length > 0 ? lockPix(tx, pix) : null;
     const locked = lockBalances(tx, [...this.#chains.values()]);
     const posted = this.#readPosted(tx);
+    const elsewhere = readBookedIn(tx, others, pix);
     const tables = [...this.#tables.values()];
     const rows = tables.map((state) => state.table.read(tx, [...state.keys]));
-    await Promise.all([locked, posted, ...rows]);
+    await Promise.all([pixLocked, locked, posted, elsewhere, ...rows]);
     for (const row of await locked) this.#balances.set(keyOfChain(row), row);
+    for (const row of await elsewhere) this.#book(row);
     for (const row of await posted) {
       if (row.pix === null || row.connection === null) this.#posted.add(keyOfRef(row));
       else this.#book({ ...row, connection: row.connection, endToEnd: row.pix });

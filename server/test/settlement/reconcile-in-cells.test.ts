@@ -3,12 +3,14 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { applyOutcome } from '../../src/flow/apply.ts';
 import { postUnmatched } from '../../src/flow/unmatched.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
 import type { Operator } from '../../src/store/operator.ts';
 import { installationId } from '../../src/store/rows/audit.sql.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** The provider's lists are compared with the cell of each payment's account; money without an owner stands in the first cell. */
 
@@ -72,6 +74,45 @@ test('a Pix of a static code whose delivery was lost is booked in the cell of it
   }
   expect((await merchant.call('GET', `/static-codes/${code.body.id}`)).body.paidCount).toBe(1);
   expect(await faults()).toEqual([]);
+});
+
+test('One Pix that is reported of charges of several cells at the same time is booked under one of them', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const balances = () => Promise.all(merchants.map((one) => one.balanceCents()));
+  const before = await balances();
+  const charges = await Promise.all(merchants.map((one) => one.charge({ amountCents: 1_000 })));
+  const paidAt = service.runtime.clock.now();
+  const report = (at: number, endToEnd: string) => {
+    const cell = cells[at] as Runtime;
+    const { ownerId: accountId, operationId } = merchants[at] as Merchant;
+    const received = [{ endToEnd, amountCents: 1_000, paidAt, txid: null, returns: [] }];
+    const observation = { from: 'webhook' as const, id: crypto.randomUUID(), received, payouts: [] };
+    const paymentId = charges[at]?.body.id as string;
+    const observed = { accountId, paymentId, operationId, connection: 'simulator', kind: 'deposit' as const };
+    // Each has a till of its own, as in a process of its own.
+    const deps = { ...cell, till: createTill(cell) };
+    return applyOutcome(deps, { ...observed, observation }, cell.clock.monotonicMs() + 60_000);
+  };
+  await Promise.all([0, 1, 2].map((at) => report(at, 'Eshared')));
+  const gained = async () => (await balances()).map((cents, at) => cents - (before[at] as number));
+  const first = await gained();
+  expect(first.toSorted()).toEqual([0, 0, 1_000]);
+  // Nor later, in either direction.
+  for (const at of [0, 1, 2]) await report(at, 'Eshared');
+  expect(await gained()).toEqual(first);
+  const winner = first.indexOf(1_000);
+  for (const at of [0, 1, 2].filter((one) => one !== winner)) {
+    const opened = (await listIncidents(operator(), (merchants[at] as Merchant).ownerId)).filter(
+      ({ paymentId }) => paymentId === charges[at]?.body.id,
+    );
+    expect(opened).toMatchObject([
+      {
+        kind: 'report_mismatch',
+        freezes: false,
+        detail: { pix: 'Eshared', bookedUnder: charges[winner]?.body.id },
+      },
+    ]);
+  }
 });
 
 test('money that matches no payment of any cell is in suspense of the first one, once', async () => {
