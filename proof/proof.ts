@@ -14,6 +14,7 @@ import { plantAll } from './planted/plant.ts';
 import { copyFolders } from './processes/copies.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
+import { promoteLagging } from './processes/lagging-standby.ts';
 import { tryPgbouncer } from './processes/pgbouncer.ts';
 import { restoreRounds } from './processes/restore.ts';
 import { rotations } from './processes/rotation.ts';
@@ -192,6 +193,16 @@ await rig(
   () => promoteStandby({ seed, rounds, clients: 8, say: console.log }),
   (done) => ({
     figures: `${done.promotions} promotions, ${done.acknowledged} acknowledged, ${done.missing} missing, serving after ${done.servingAfterMs.join(', ')} ms`,
+    faults: done.faults,
+    notRun: done.notRun,
+  }),
+);
+await rig(
+  'a standby that lags is promoted',
+  `node proof/processes/lagging-standby.ts --seed ${seed} --rounds ${rounds}`,
+  () => promoteLagging({ seed, rounds, say: console.log }),
+  (done) => ({
+    figures: `${done.rounds} promotions, paused after ${done.noticedAfterMs.join(', ')} ms, ${done.lost} payouts lost, ${done.underWay} of them under way, ${done.repeated} repeated, ${done.paidTwice} paid twice`,
     faults: done.faults,
     notRun: done.notRun,
   }),

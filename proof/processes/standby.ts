@@ -1,15 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
-import { freezePostgres, killIfAlive, postmasterIn } from '@vintem/testkit/processes.ts';
-import pg from 'pg';
 import { command, newFolder, part, percentile } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
-import { openRelay } from './relay.ts';
+import { openPair, toolsLacking, toolsOf } from './pair.ts';
 
 /**
  * A streaming standby with synchronous commit, promoted in the middle of load: the primary dies by kill -9, with every backend, and
@@ -32,18 +29,6 @@ export interface StandbyFigures {
   faults: string[];
 }
 
-function toolsOf(): string | null {
-  const installed = existsSync('/usr/lib/postgresql')
-    ? readdirSync('/usr/lib/postgresql').sort((one, other) => Number(other) - Number(one))
-    : [];
-  const places = [
-    process.env.PG_BIN ?? '',
-    ...installed.map((version) => `/usr/lib/postgresql/${version}/bin`),
-  ];
-  const tools = ['initdb', 'pg_basebackup', 'pg_ctl', 'postgres'];
-  return places.find((place) => place && tools.every((tool) => existsSync(join(place, tool)))) ?? null;
-}
-
 export async function promoteStandby(options: {
   seed: number;
   rounds: number;
@@ -62,7 +47,7 @@ export async function promoteStandby(options: {
   };
   const tools = toolsOf();
   if (tools === null) {
-    figures.notRun = "PostgreSQL's own tools (initdb, pg_basebackup, pg_ctl) are not installed";
+    figures.notRun = toolsLacking;
     options.say(`not run: ${figures.notRun}`);
     return figures;
   }
@@ -80,57 +65,12 @@ async function promoteOnce(
   figures: StandbyFigures,
 ): Promise<void> {
   const folder = await newFolder('standby');
-  const servers = join(folder, 'servers');
-  mkdirSync(servers, { mode: 0o700 });
-  // PostgreSQL refuses to work as root.
-  const asRoot = process.getuid?.() === 0;
-  const idOf = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout);
-  const user = asRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
-  if (asRoot) chownSync(servers, user.uid as number, user.gid as number);
-  const run = (tool: string, args: string[]): void => {
-    const done = spawnSync(join(tools, tool), args, {
-      ...user,
-      cwd: servers,
-      encoding: 'utf8',
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    if (done.status !== 0) throw new Error(`${tool} ended with ${done.status}: ${done.stderr}`);
-  };
-  const [primaryPort, standbyPort] = [await freePort(), await freePort()];
-  const [primary, standby] = [join(servers, 'primary'), join(servers, 'standby')];
-  const begin = (data: string, port: number): void =>
-    run('pg_ctl', [
-      '-D',
-      data,
-      '-w',
-      '-t',
-      '60',
-      '-l',
-      `${data}.log`,
-      '-o',
-      `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`,
-      'start',
-    ]);
-  const killServer = async (data: string): Promise<void> => {
-    const postmaster = postmasterIn(data);
-    if (postmaster !== null) for (const pid of await freezePostgres(postmaster)) killIfAlive(pid, 'SIGKILL');
-  };
-  const ask = async (port: number, text: string, database = 'postgres') => {
-    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database });
-    await client.connect();
-    try {
-      return (await client.query(text)).rows;
-    } finally {
-      await client.end();
-    }
-  };
-
-  // The service's one address of the database, which is switched over when the standby has been promoted.
-  const relay = await openRelay(primaryPort);
+  // COMMIT is answered when the standby has it on disk.
+  const pair = await openPair(tools, folder, { synchronous: true });
   const [port, simulatorPort] = [await freePort(), await freePort()];
   const env = {
     DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: `postgresql://postgres@127.0.0.1:${relay.port}/vintem`,
+    DATABASE_URL: pair.url,
     PORT: `${port}`,
     SIMULATOR_PORT: `${simulatorPort}`,
     RATE_LIMITS: 'off',
@@ -143,34 +83,6 @@ async function promoteOnce(
     logFile: join(folder, 'log.jsonl'),
   });
   try {
-    run('initdb', [
-      '-D',
-      primary,
-      '-U',
-      'postgres',
-      '-A',
-      'trust',
-      '--data-checksums',
-      '-E',
-      'UTF8',
-      '--locale',
-      'C',
-    ]);
-    appendFileSync(join(primary, 'postgresql.conf'), 'restart_after_crash = off\nwal_level = replica\n');
-    begin(primary, primaryPort);
-    await ask(primaryPort, 'CREATE DATABASE vintem');
-    const source = `host=127.0.0.1 port=${primaryPort} user=postgres application_name=standby`;
-    run('pg_basebackup', ['-D', standby, '-d', source, '-R', '-X', 'stream', '-c', 'fast']);
-    begin(standby, standbyPort);
-    // From here on COMMIT is answered when the standby has it on disk. Only the primary's settings say so: the copy was made before.
-    await ask(primaryPort, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
-    await ask(primaryPort, 'SELECT pg_reload_conf()');
-    for (let tries = 0; ; tries++) {
-      const rows = await ask(primaryPort, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'");
-      if (rows.length === 1) break;
-      if (tries > 300) throw new Error('the standby did not become synchronous within 30 s');
-      await pause(100);
-    }
     await service.start().catch((error: Error) => {
       throw new Error(`${error.message}: ${readFileSync(join(folder, 'log.jsonl'), 'utf8').slice(-1_000)}`);
     });
@@ -188,10 +100,9 @@ async function promoteOnce(
     await pause(2_000 + extraMs);
 
     const before = clients.counts.acknowledged;
-    await killServer(primary);
+    await pair.killPrimary();
     const died = performance.now();
-    run('pg_ctl', ['-D', standby, '-w', '-t', '60', 'promote']);
-    relay.switchTo(standbyPort);
+    pair.promote();
     // Answers over the old connections are no sign of the new ones.
     const atSwitch = clients.counts.acknowledged;
     while (clients.counts.acknowledged === atSwitch) {
@@ -221,9 +132,7 @@ async function promoteOnce(
       await Promise.race([service.exited(), pause(10_000)]);
       service.signal('SIGKILL');
     }
-    relay.close();
-    await killServer(standby);
-    await killServer(primary);
+    await pair.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

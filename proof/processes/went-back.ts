@@ -1,7 +1,7 @@
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
-import { until } from '@vintem/testkit/service.ts';
+import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
 import { truthOf } from '@vintem/testkit/truth.ts';
 import { command } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
@@ -76,6 +76,26 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
     refused.body.code === 'withdrawals_paused',
     `before reconcile a transfer was answered ${refused.body.code}`,
   );
+  await compareAndRepeat({ merchant, simulator, env, asked, isLate, must }, figures);
+}
+
+interface LostPayouts {
+  merchant: Merchant;
+  simulator: Simulator;
+  /** Of the operator's commands. */
+  env: Record<string, string>;
+  /** The payouts of the lost time, out of 1,000.00 that were received before it. */
+  asked: readonly { request: { amountCents: number; requestKey: string }; id: string }[];
+  /** They are under way at the provider. */
+  isLate: boolean;
+  must(holds: boolean, what: string): void;
+}
+
+/** From the pause on: the comparison ends it on evidence alone, the account is stopped, and repeats of all requests pay nothing twice. */
+export async function compareAndRepeat(
+  { merchant, simulator, env, asked, isLate, must }: LostPayouts,
+  figures: Pick<WentBackFigures, 'lost' | 'underWay' | 'repeated' | 'paidTwice'>,
+): Promise<void> {
   type Incidents = { incidents: { kind: string }[] };
   const kindsOf = async () =>
     (await command<Incidents>(['incident', 'list'], env)).json?.incidents.map(({ kind }) => kind) ?? [];

@@ -99,7 +99,7 @@ describe('start', () => {
     await rm(other.DATA_DIR, { recursive: true });
   });
 
-  it('lets commands and further parts work on its database', async () => {
+  it('lets commands and further parts work on its database, and keeps the deliveries of the provider', async () => {
     const accounts = await finish(['account', 'list', '--json'], env);
     expect(JSON.parse(accounts.stdout).accounts).toMatchObject([{ name: 'Loja de teste', test: true }]);
     const api = run(['api'], { ...env, PORT: `${await freePort()}` });

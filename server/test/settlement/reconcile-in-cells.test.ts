@@ -76,45 +76,6 @@ test('a Pix of a static code whose delivery was lost is booked in the cell of it
   expect(await faults()).toEqual([]);
 });
 
-test('One Pix that is reported of charges of several cells at the same time is booked under one of them', async () => {
-  await service.simulator.behave({ webhook: 'drop' });
-  const balances = () => Promise.all(merchants.map((one) => one.balanceCents()));
-  const before = await balances();
-  const charges = await Promise.all(merchants.map((one) => one.charge({ amountCents: 1_000 })));
-  const paidAt = service.runtime.clock.now();
-  const report = (at: number, endToEnd: string) => {
-    const cell = cells[at] as Runtime;
-    const { ownerId: accountId, operationId } = merchants[at] as Merchant;
-    const received = [{ endToEnd, amountCents: 1_000, paidAt, txid: null, returns: [] }];
-    const observation = { from: 'webhook' as const, id: crypto.randomUUID(), received, payouts: [] };
-    const paymentId = charges[at]?.body.id as string;
-    const observed = { accountId, paymentId, operationId, connection: 'simulator', kind: 'deposit' as const };
-    // Each has a till of its own, as in a process of its own.
-    const deps = { ...cell, till: createTill(cell) };
-    return applyOutcome(deps, { ...observed, observation }, cell.clock.monotonicMs() + 60_000);
-  };
-  await Promise.all([0, 1, 2].map((at) => report(at, 'Eshared')));
-  const gained = async () => (await balances()).map((cents, at) => cents - (before[at] as number));
-  const first = await gained();
-  expect(first.toSorted()).toEqual([0, 0, 1_000]);
-  // Nor later, in either direction.
-  for (const at of [0, 1, 2]) await report(at, 'Eshared');
-  expect(await gained()).toEqual(first);
-  const winner = first.indexOf(1_000);
-  for (const at of [0, 1, 2].filter((one) => one !== winner)) {
-    const opened = (await listIncidents(operator(), (merchants[at] as Merchant).ownerId)).filter(
-      ({ paymentId }) => paymentId === charges[at]?.body.id,
-    );
-    expect(opened).toMatchObject([
-      {
-        kind: 'report_mismatch',
-        freezes: false,
-        detail: { pix: 'Eshared', bookedUnder: charges[winner]?.body.id },
-      },
-    ]);
-  }
-});
-
 test('money that matches no payment of any cell is in suspense of the first one, once', async () => {
   const txid = crypto.randomUUID().replaceAll('-', '');
   const provider = service.runtime.providers.get('simulator');
@@ -170,4 +131,43 @@ test('incidents of all cells are listed together, the newest first', async () =>
     all.map(({ openedAt }) => openedAt).sort((one, other) => other - one),
   );
   expect(await faults()).toEqual([]);
+});
+
+test('One Pix that is reported of charges of several cells at the same time is booked under one of them', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const balances = () => Promise.all(merchants.map((one) => one.balanceCents()));
+  const before = await balances();
+  const charges = await Promise.all(merchants.map((one) => one.charge({ amountCents: 1_000 })));
+  const paidAt = service.runtime.clock.now();
+  const report = (at: number, endToEnd: string) => {
+    const cell = cells[at] as Runtime;
+    const { ownerId: accountId, operationId } = merchants[at] as Merchant;
+    const received = [{ endToEnd, amountCents: 1_000, paidAt, txid: null, returns: [] }];
+    const observation = { from: 'webhook' as const, id: crypto.randomUUID(), received, payouts: [] };
+    const paymentId = charges[at]?.body.id as string;
+    const observed = { accountId, paymentId, operationId, connection: 'simulator', kind: 'deposit' as const };
+    // Each has a till of its own, as in a process of its own.
+    const deps = { ...cell, till: createTill(cell) };
+    return applyOutcome(deps, { ...observed, observation }, cell.clock.monotonicMs() + 60_000);
+  };
+  await Promise.all([0, 1, 2].map((at) => report(at, 'Eshared')));
+  const gained = async () => (await balances()).map((cents, at) => cents - (before[at] as number));
+  const first = await gained();
+  expect(first.toSorted()).toEqual([0, 0, 1_000]);
+  // Nor later, in either direction.
+  for (const at of [0, 1, 2]) await report(at, 'Eshared');
+  expect(await gained()).toEqual(first);
+  const winner = first.indexOf(1_000);
+  for (const at of [0, 1, 2].filter((one) => one !== winner)) {
+    const opened = (await listIncidents(operator(), (merchants[at] as Merchant).ownerId)).filter(
+      ({ paymentId }) => paymentId === charges[at]?.body.id,
+    );
+    expect(opened).toMatchObject([
+      {
+        kind: 'report_mismatch',
+        freezes: false,
+        detail: { pix: 'Eshared', bookedUnder: charges[winner]?.body.id },
+      },
+    ]);
+  }
 });
