@@ -1678,6 +1678,14 @@ export const bugs: Bug[] = [
     test: 'server/test/database/mark.test.ts',
   },
   {
+    name: 'the pause of a new connection begins at two moments, and counts as a person’s',
+    file: 'server/src/store/database/mark.ts',
+    line: 'COALESCE(NULLIF(withdrawals_paused_at, restored_at), now()),',
+    with: 'COALESCE(NULLIF(withdrawals_paused_at, restored_at), clock_timestamp()),',
+    rig: 'suite',
+    test: 'server/test/database/mark.test.ts',
+  },
+  {
     name: 'an answer about one mark of the database is compared with a newer one',
     file: 'server/src/store/database/mark.ts',
     line: 'const loss = lossOf(known, look);\n      if (loss === null) return;\n      await client',

@@ -47,7 +47,9 @@ export async function promoteLagging(options: {
     return figures;
   }
   for (let round = 0; round < options.rounds; round++) {
-    await promoteOnce(tools, options.seed + round, figures);
+    await promoteOnce(tools, options.seed + round, figures).catch((error: Error) =>
+      figures.faults.push(`seed ${options.seed + round}: ${error.message}`),
+    );
     figures.rounds++;
     options.say(`lagging standby ${round + 1}: ${JSON.stringify(figures)}`);
   }

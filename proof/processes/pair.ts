@@ -99,8 +99,11 @@ export async function openPair(
     appendFileSync(join(primary, 'postgresql.conf'), 'restart_after_crash = off\nwal_level = replica\n');
     begin(primary, primaryPort);
     await ask(primaryPort, 'CREATE DATABASE vintem');
-    const source = `host=127.0.0.1 port=${wire.port} user=postgres application_name=standby`;
+    const sourceAt = (port: number) => `host=127.0.0.1 port=${port} user=postgres application_name=standby`;
+    // Straight from the primary: this process waits for the copy, and a relay of its own would stand still meanwhile.
+    const source = sourceAt(primaryPort);
     run('pg_basebackup', ['-D', standby, '-d', source, '-R', '-X', 'stream', '-c', 'fast']);
+    appendFileSync(join(standby, 'postgresql.auto.conf'), `primary_conninfo = '${sourceAt(wire.port)}'\n`);
     begin(standby, standbyPort);
     if (synchronous) {
       // Only the primary's settings say so: the copy was made before.

@@ -167,6 +167,7 @@ export async function createCast(
         bankWorld: bankWorldOf(world, contesting),
         operations,
         short: run.short ?? false,
+        early: run.early ?? false,
         call,
         wake: () => provider.wake(),
         say,

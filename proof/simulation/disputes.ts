@@ -1,6 +1,6 @@
 import { stepDefences } from '../../server/src/flow/send-defence.ts';
 import { stepDisputes } from '../../server/src/jobs/poll.ts';
-import { type Bank, moveDispute, openDispute, returnPayment } from '../../simulator/src/bank.ts';
+import { type Bank, moveDispute, openDispute, payCharge, returnPayment } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';
 import type { Random } from './random.ts';
@@ -43,11 +43,13 @@ export function createDisputes(parts: {
   operations: readonly string[];
   /** The storm takes two minutes. */
   short: boolean;
+  /** The service reads that a Pix is contested, and that some of it went back, before it hears of the Pix. */
+  early: boolean;
   call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
   wake(): void;
   say(line: string): void;
 }): Disputes {
-  const { world, db, living, chance, bank, bankWorld, operations, short, call, wake, say } = parts;
+  const { world, db, living, chance, bank, bankWorld, operations, short, early, call, wake, say } = parts;
   /** Texts that were answered 201, by their dispute. */
   const answered = new Map<string, string>();
   /** Disputes that the provider reports as defended, by us or by a person at the provider: our answer counts as sent then. */
@@ -98,8 +100,30 @@ export function createDisputes(parts: {
 
   function open(): void {
     const all = [...bank.payments.values()];
-    if (all.length === 0) return;
-    const pix = chance.pick(all);
+    if (all.length > 0) contest(chance.pick(all));
+  }
+
+  /** A payer pays, contests it and gets some of it back in one moment, and the disputes are read before any delivery leaves. */
+  function openUnheard(tries = 10): void {
+    const unpaid = [...bank.charges.values()].filter((one) => one.status === 'ATIVA');
+    if (unpaid.length === 0) {
+      if (tries > 0) later(world.now() + 2_000, () => openUnheard(tries - 1));
+      return;
+    }
+    const { txid } = chance.pick(unpaid);
+    const { answer } = payCharge(bank, bankWorld, txid);
+    const pix = typeof answer === 'string' ? undefined : bank.payments.get(answer.endToEnd);
+    if (!pix) return;
+    world.count('dispute before its payment');
+    contest(pix);
+    if (chance.chance(0.4)) {
+      returnPayment(bank, bankWorld, pix.endToEnd, Math.ceil(pix.amountCents / 4), 'early');
+      world.count('return before its payment');
+    }
+    void read().then(wake);
+  }
+
+  function contest(pix: { endToEnd: string; txid: string; amountCents: number }): void {
     const cents = chance.pick([pix.amountCents, Math.ceil(pix.amountCents / 2), 300]);
     const { answer } = openDispute(bank, bankWorld, pix.endToEnd, Math.min(cents, pix.amountCents));
     if (typeof answer === 'string') return;
@@ -153,6 +177,7 @@ export function createDisputes(parts: {
   }
 
   function planLong(): void {
+    if (early) later(world.now() + chance.below(60_000), openUnheard);
     const count = chance.pick([1, 2, 2]);
     for (let one = 0; one < count; one++)
       later(world.now() + chance.below(chance.pick([5_000, 60_000])), open);
@@ -166,7 +191,7 @@ export function createDisputes(parts: {
   }
 
   function planShort(): void {
-    later(world.now() + chance.below(soonMs.open), open);
+    later(world.now() + chance.below(soonMs.open), early ? openUnheard : open);
     later(world.now() + soonMs.open + chance.below(soonMs.read), () => void read());
     for (const at of soonMs.answers) later(world.now() + at + chance.below(10_000), () => void answer());
     for (let at = soonMs.send; at < shortStormMs; at += soonMs.send)

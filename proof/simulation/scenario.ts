@@ -29,6 +29,8 @@ export interface Run {
   cancels?: boolean;
   /** Paid charges are contested, and the provider decides. */
   disputes?: boolean;
+  /** With disputes: one is read before the payment that it speaks of. */
+  early?: boolean;
   /** Days end, and are closed. */
   closes?: boolean;
   /** Keep each step. */

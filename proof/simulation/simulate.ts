@@ -230,6 +230,7 @@ const kindsOf = (seed: number) => ({
   refunds: seed % 3 === 0,
   cancels: seed % 7 === 1 || seed % 7 === 4,
   disputes: seed % 6 === 3 || seed % 6 === 4,
+  early: seed % 6 === 4,
   closes: seed % 5 === 2,
 });
 
@@ -280,8 +281,19 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** The command that repeats it. */
-const flagsOf = ({ seed, short, people, refunds, cancels, disputes, closes, deaths, crash }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+const flagsOf = ({
+  seed,
+  short,
+  people,
+  refunds,
+  cancels,
+  disputes,
+  early,
+  closes,
+  deaths,
+  crash,
+}: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${disputes ? ' --disputes' : ''}${early ? ' --early' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome, cells: number): string {
@@ -319,6 +331,7 @@ if (import.meta.main) {
       refunds: { type: 'boolean', default: false },
       cancels: { type: 'boolean', default: false },
       disputes: { type: 'boolean', default: false },
+      early: { type: 'boolean', default: false },
       closes: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '50' },
@@ -343,6 +356,7 @@ if (import.meta.main) {
       refunds: given.refunds,
       cancels: given.cancels,
       disputes: given.disputes,
+      early: given.early,
       closes: given.closes,
     };
     const outcome = await stage.play(run);

@@ -117,7 +117,7 @@ test('a process that starts on a database that went back pauses withdrawals, onc
   expect(await begun(createMarkWatch(), await mkdtemp(join(folder, 'fresh-')))).toEqual([]);
 });
 
-test('a new connection to a database that went back pauses withdrawals before it is used', async () => {
+test('A new connection to a database that went back pauses withdrawals before it is used, by a pause that a comparison ends', async () => {
   const watch = createMarkWatch();
   const losses = await begun(watch);
   await database.admin(
@@ -130,6 +130,10 @@ test('a new connection to a database that went back pauses withdrawals before it
     expect(await pool.run({ name: 'one', text: 'SELECT 1 AS n' })).toEqual([{ n: 1 }]);
     expect(await paused()).toMatchObject({ restored: true, paused: true });
     await until(async () => losses.length + second.length === 1);
+    // Once the loss is noted: a pause of another moment would count as a person's, and no comparison would end it.
+    expect(
+      await database.admin('SELECT withdrawals_paused_at = restored_at AS ours FROM installation'),
+    ).toEqual([{ ours: true }]);
   } finally {
     await pool.close();
   }

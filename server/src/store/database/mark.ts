@@ -129,9 +129,12 @@ export interface MarkWatch {
   begin(deps: MarkDeps, ending: AbortSignal): Promise<void>;
 }
 
-/** The row that a connection writes at once where it finds a loss: nothing is sent before the rest is marked. */
-const pauseAtOnce = `UPDATE vintem.installation SET restored_at = clock_timestamp(), lost_since = LEAST(lost_since, $1::timestamptz),
-    withdrawals_paused_at = COALESCE(NULLIF(withdrawals_paused_at, restored_at), clock_timestamp()),
+/**
+ * The row that a connection writes at once where it finds a loss: nothing is sent before the rest is marked. Both times are the transaction's: a pause that begins
+ * at another one is a person's, and no comparison ends it.
+ */
+const pauseAtOnce = `UPDATE vintem.installation SET restored_at = now(), lost_since = LEAST(lost_since, $1::timestamptz),
+    withdrawals_paused_at = COALESCE(NULLIF(withdrawals_paused_at, restored_at), now()),
     withdrawals_paused_reason = CASE WHEN withdrawals_paused_at IS NULL OR withdrawals_paused_at = restored_at
       THEN 'the database went back to an earlier moment' ELSE withdrawals_paused_reason END`;
 
