@@ -104,7 +104,7 @@ async function promoteOnce(tools: string, seed: number, figures: LaggingFigures)
       asked.push({ request, id: body.id });
     }
     await until(async () => (await truthOf(simulator)).payouts.length === asked.length);
-    // With 0 the standby may have the newest mark, and only its timeline tells; later it lacks marks that processes have seen.
+    // With 0 the standby may have the newest mark, and only its timeline shows the loss; later it lacks marks that processes have seen.
     await pause(chance.below(2) * 6_000);
 
     await pair.killPrimary();

@@ -43,7 +43,7 @@ export function createDisputes(parts: {
   operations: readonly string[];
   /** The storm takes two minutes. */
   short: boolean;
-  /** The service reads that a Pix is contested, and that some of it went back, before it hears of the Pix. */
+  /** The service reads that a Pix is contested, and that some of it went back, before it learns of the Pix. */
   early: boolean;
   call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
   wake(): void;
