@@ -119,10 +119,12 @@ function MonthRow({
   return (
     <tr className="monthrow">
       <th scope="row" colSpan={withNames ? 2 : 1}>
-        {words.closes.month(monthName(month, language))}{' '}
-        <FileLink file="closes.csv" filters={filters}>
-          {words.closes.monthCsv}
-        </FileLink>
+        {words.closes.month(monthName(month, language))}
+        <div>
+          <FileLink file="closes.csv" filters={filters}>
+            {words.closes.monthCsv}
+          </FileLink>
+        </div>
       </th>
       {columns.map(({ name, cents }) => (
         <td key={name} className="right" data-label={words.closes[name]}>
