@@ -342,6 +342,7 @@ const routes = root.addChildren([
     onDesk('/operator/contas/$id', deskPage('AccountPage')),
     onDesk('/operator/pagamentos/$id', deskPage('StoryPage')),
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
+    onDesk('/operator/pedidos', deskPage('RequestsPage')),
     onDesk('/operator/operadores', deskPage('OperatorsPage')),
   ]),
   open('/operator/entrar', deskPage('OperatorSignIn')),

@@ -26,6 +26,8 @@ export type Worklist = Answer<'/worklist'>;
 export type Story = Answer<'/payments/{id}'>;
 export type Found = Answer<'/find'>['found'][number];
 
+export type Asked = Answer<'/requests'>['requests'][number];
+
 /** The first part of every key of the console. */
 export const deskKey = 'operator';
 

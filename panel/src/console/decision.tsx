@@ -1,4 +1,5 @@
 import { Alert, Button, Textarea } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import type { paths } from '../api/console.d.ts';
@@ -53,15 +54,17 @@ function Acts({ id, allowed, again }: { id: string; allowed: Allowed[]; again: (
   const [action, setAction] = useState<string | null>(null);
   const [reason, setReason] = useState('');
   const chosen = allowed.find((one) => one.action === action);
+  const [requestId, setRequestId] = useState<string | null>(null);
   const resolve = useAction(
     async () => {
       if (!chosen) return;
-      await ask(() =>
+      const answer = await ask(() =>
         desk.POST('/incidents/{id}/resolution', {
           params: { path: { id } },
           body: { action: chosen.action, shown: chosen.shown, reason: reason.trim() },
         }),
       );
+      setRequestId(answer.requestId);
     },
     {
       rereads: [
@@ -70,6 +73,7 @@ function Acts({ id, allowed, again }: { id: string; allowed: Allowed[]; again: (
       ],
     },
   );
+  if (requestId !== null) return <AskedNote text={words.decide.asked} />;
   return (
     <form className="stack" onSubmit={resolve.submit}>
       <fieldset className="choices">
@@ -113,14 +117,24 @@ function Acts({ id, allowed, again }: { id: string; allowed: Allowed[]; again: (
       />
       <FormError error={resolve.error} />
       <div className="deskbuttons">
-        <Button type="submit" loading={resolve.busy} disabled={!chosen?.alone || reason.trim().length < 5}>
-          {words.decide.submit}
+        <Button type="submit" loading={resolve.busy} disabled={!chosen || reason.trim().length < 5}>
+          {chosen && !chosen.alone ? words.decide.request : words.decide.submit}
         </Button>
         <Button variant="default" onClick={again}>
           {words.decide.again}
         </Button>
       </div>
     </form>
+  );
+}
+
+/** It waits for a second person now. */
+export function AskedNote({ text }: { text: string }) {
+  const words = useConsoleWords();
+  return (
+    <Alert color="green" variant="light" icon={<Icon name="check" />} role="status">
+      {text} <Link to="/operator/pedidos">{words.requests.title}</Link>
+    </Alert>
   );
 }
 

@@ -50,6 +50,11 @@ function Frame({ session }: { session: OperatorSession }) {
                 {words.nav.worklist}
               </Link>
             </li>
+            <li>
+              <Link to="/operator/pedidos" className="navlink">
+                {words.nav.requests}
+              </Link>
+            </li>
             {session.acts.includes('operators') && (
               <li>
                 <Link to="/operator/operadores" className="navlink">

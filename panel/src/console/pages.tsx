@@ -9,11 +9,12 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Copy, Empty, FormError, Money, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
 import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
-import { Decision } from './decision.tsx';
+import { AskedNote, Decision } from './decision.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { Desk } from './frame.tsx';
 export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
+export { RequestsPage } from './requests.tsx';
 
 /** A time as São Paulo reads it, to the second; the time in UTC stands in its title. */
 function At({ at }: { at: string }) {
@@ -63,12 +64,13 @@ export function WorklistPage() {
                 {withdrawalsPausedReason}
               </Alert>
             )}
+            {withdrawalsPausedAt !== null && <Switch act="resume" />}
             {items.length === 0 ? (
               <Empty icon="check" title={words.worklist.none} lead={words.worklist.noneLead} />
             ) : (
               <Items items={items} />
             )}
-            {withdrawalsPausedAt === null && <Pause />}
+            {withdrawalsPausedAt === null && <Switch act="pause" />}
             {items.length >= most && <p className="soft">{words.worklist.more(most)}</p>}
           </div>
         )}
@@ -77,24 +79,31 @@ export function WorklistPage() {
   );
 }
 
-function Pause() {
-  const words = useConsoleWords();
+/** Pauses all withdrawals, or asks a second person to end the pause. */
+function Switch({ act }: { act: 'pause' | 'resume' }) {
+  const { [act]: words, ...all } = useConsoleWords();
   const { data: operator } = useOperator();
   const [reason, setReason] = useState('');
-  const pause = useAction(
-    () => ask(() => desk.POST('/withdrawals/pause', { body: { reason: reason.trim() } })),
+  const press = useAction(
+    () => {
+      const body = { reason: reason.trim() };
+      return act === 'pause'
+        ? ask(() => desk.POST('/withdrawals/pause', { body }))
+        : ask(() => desk.POST('/withdrawals/resume', { body }));
+    },
     { rereads: [[deskKey, 'worklist']] },
   );
-  if (!operator?.acts.includes('pauseWithdrawals')) return null;
+  if (!operator?.acts.includes(act === 'pause' ? 'pauseWithdrawals' : 'resumeWithdrawals')) return null;
+  if (press.done && act === 'resume') return <AskedNote text={all.decide.asked} />;
   return (
     <details className="card more">
-      <summary>{words.pause.action}</summary>
-      <form className="stack narrow" onSubmit={pause.submit}>
+      <summary>{words.action}</summary>
+      <form className="stack narrow" onSubmit={press.submit}>
         <p className="soft" style={{ margin: 0 }}>
-          {words.pause.lead}
+          {words.lead}
         </p>
         <TextInput
-          label={words.pause.why}
+          label={words.why}
           required
           withAsterisk={false}
           minLength={5}
@@ -102,9 +111,14 @@ function Pause() {
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
         />
-        <FormError error={pause.error} />
-        <Button type="submit" color="red" loading={pause.busy} style={{ alignSelf: 'start' }}>
-          {words.pause.submit}
+        <FormError error={press.error} />
+        <Button
+          type="submit"
+          color={act === 'pause' ? 'red' : undefined}
+          loading={press.busy}
+          style={{ alignSelf: 'start' }}
+        >
+          {words.submit}
         </Button>
       </form>
     </details>
@@ -164,6 +178,13 @@ function ItemName({ item }: { item: Worklist['items'][number] }) {
     return (
       <Link to="/operator/incidentes/$id" params={{ id: item.id }} className="row">
         {kind}: {incidentWord(panel, item.about)}
+      </Link>
+    );
+  }
+  if (item.kind === 'request') {
+    return (
+      <Link to="/operator/pedidos" className="row">
+        {kind}
       </Link>
     );
   }

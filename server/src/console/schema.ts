@@ -48,7 +48,7 @@ export const WorklistSchema = Type.Object({
   items: Type.Array(
     Type.Object({
       kind: OneOf(
-        ['incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
+        ['request', 'incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
         'What waits for a person',
       ),
       id: Word('Id of the incident, the dispute, the payment, the line or the item'),
@@ -270,6 +270,32 @@ export const ResolutionBody = Body({
   reason: Text('Why it is decided so', { minLength: 5, maxLength: 500, 'x-trim': true }),
   shown: Shown,
 });
+export const AskedSchema = Type.Object({
+  requestId: Nullable('The request that waits for a second person; null: it is done'),
+});
+export const RequestsSchema = Type.Object({
+  requests: Type.Array(
+    Type.Object({
+      id: Uuid('Request'),
+      act: OneOf(Object.keys(acts) as ActName[], 'Act'),
+      action: Nullable('What is decided about an incident'),
+      incidentId: Nullable('Incident'),
+      postings: Type.Array(Posting),
+      movedCents: Cents('What it moves in all'),
+      shown: Shown,
+      reason: Word('Why'),
+      requestedBy: Word('E-mail address of the one who asked'),
+      requestedAt: Time('Asked'),
+      expiresAt: Time('Nobody can agree after this'),
+      state: OneOf(['open', 'agreed', 'done', 'stale', 'refused', 'withdrawn'], 'State'),
+      decidedBy: Nullable('E-mail address of the one who decided'),
+      decidedAt: NullableTime('Decided'),
+      mine: Type.Boolean({ description: 'The caller asked for it' }),
+      mayAgree: Type.Boolean({ description: 'The caller may agree to it' }),
+    }),
+  ),
+});
+export const AgreementBody = Body({ shown: Shown });
 export const PauseSchema = Type.Object({
   withdrawalsPausedAt: NullableTime('Since when withdrawals are paused'),
 });

@@ -236,6 +236,10 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'POST /incidents/:id/resolution': { kind: 'change', policy: null },
   'POST /incidents/:id/keep': { kind: 'change', policy: null },
   'POST /withdrawals/pause': { kind: 'change', policy: null },
+  'POST /withdrawals/resume': { kind: 'change', policy: null },
+  'GET /requests': page,
+  'POST /requests/:id/agreement': { kind: 'change', policy: null },
+  'POST /requests/:id/refusal': { kind: 'change', policy: null },
   'GET /operators': page,
   ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
 };

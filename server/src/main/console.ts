@@ -6,6 +6,7 @@ import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
 import { decideRoutes } from '../console/views/decide.ts';
 import { lookRoutes } from '../console/views/look.ts';
+import { requestRoutes } from '../console/views/requests.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
 import type { Config } from '../ground/config.ts';
@@ -72,6 +73,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         ownSessionRoutes(inside, deps);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
+        requestRoutes(inside, deps);
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
           inside.route({

@@ -38,8 +38,8 @@ const changing = (
 
 /**
  * Every act of operators, in one table: the console asks it before each call, and a test holds the routes, the command line and the roles against
- * it. The person at the shell of the service's machine has every act, as they have its database. An act that always needs a second
- * person has no route: the console has no requests yet that a second person could agree to.
+ * it. The person at the shell of the service's machine has every act, as they have its database. A route of an act that needs
+ * a second person records a request (`console/requests`), which another operator with a role of the act agrees to.
  */
 export const acts = {
   ownSession: reading(everybody, ['GET /session', 'POST /sign-out'], []),
@@ -92,8 +92,18 @@ export const acts = {
     'always',
     ['subject'],
     ['withdrawals resume', 'provider compared'],
+    ['POST /withdrawals/resume'],
   ),
   lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
+  requests: reading(everybody, ['GET /requests'], []),
+  // The role of the act that is asked for counts as well.
+  decideRequests: changing(
+    ['risk', 'treasury', 'administrator'],
+    'never',
+    ['subject', 'reason', 'detail'],
+    [],
+    ['POST /requests/:id/agreement', 'POST /requests/:id/refusal'],
+  ),
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],
     [],

@@ -1,4 +1,5 @@
 import type { Queries, Statement } from '../ports/sql.ts';
+import { FactsChanged } from '../store/as-shown.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { audits, installationId } from '../store/rows/audit.sql.ts';
 
@@ -69,9 +70,17 @@ export function pauseWithdrawals(operator: Operator, text: string): Promise<Paus
   });
 }
 
-/** @throws OperatorRefused after a restore, before the comparison */
-export const resumeWithdrawals = (operator: Operator): Promise<PauseView> =>
-  change(operator, 'withdrawals.resume', null, (before) => {
+/**
+ * @param asShown the pause that a person saw, and why it ends
+ * @throws OperatorRefused after a restore, before the comparison; FactsChanged it is another pause than the one shown
+ */
+export const resumeWithdrawals = (
+  operator: Operator,
+  asShown?: { pausedAt: number; reason: string },
+): Promise<PauseView> =>
+  change(operator, 'withdrawals.resume', asShown?.reason ?? null, (before) => {
+    if (asShown && before.pausedAt !== asShown.pausedAt)
+      throw new FactsChanged('the pause is another one than the one that was shown');
     if (before.restoredAt !== null) {
       throw new OperatorRefused(
         'the database has lost a time: run `vintem reconcile`, which ends the pause when it has compared everything',

@@ -53,6 +53,16 @@ const catalogue = {
     en: 'This moves more than one person may decide alone.',
     pt: 'Isto move mais do que uma pessoa pode decidir sozinha.',
   },
+  own_request: {
+    status: 403,
+    en: 'Another person has to agree to what you asked for.',
+    pt: 'Outra pessoa precisa concordar com o que você pediu.',
+  },
+  request_closed: {
+    status: 409,
+    en: 'This request was decided already, has expired, or the person who asked for it may not do this any more.',
+    pt: 'Este pedido já foi decidido, expirou, ou quem pediu não pode mais fazer isto.',
+  },
   books_busy: {
     status: 503,
     en: 'Payments of the same operation were in the way. Nothing was written; try again.',

@@ -1,5 +1,5 @@
 import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
-import { operatorPassword, passOperatorCodes, shellOf } from '@vintem/testkit/console.ts';
+import { newOperator, operatorPassword, passOperatorCodes, shellOf } from '@vintem/testkit/console.ts';
 import { hasFocus } from '@vintem/testkit/keyboard.ts';
 import { totpOf } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
@@ -105,6 +105,46 @@ test('A decision shows its postings first, and is carried out as shown', async (
   await page.getByRole('heading', { name: 'Decisão' }).waitFor();
   await page.getByText('visto no extrato').waitFor();
   expect((await shop.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
+});
+
+test('A decision that moves too much for one person is asked for in one browser and agreed to in another, with the same postings', async () => {
+  const { body: charge } = await shop.charge({ amountCents: 90_000 });
+  await service.simulator.control('POST', `/control/charges/${charge.id.replaceAll('-', '')}/pay`, {
+    amountCents: 89_000,
+  });
+  let incidentId = '';
+  await until(async () => {
+    const found = await listIncidents(service.cellOf(shop), shop.ownerId);
+    incidentId = found.find(({ paymentId: id }) => id === charge.id)?.id ?? '';
+    return incidentId !== '';
+  });
+  await page.goto(`${service.url}/operator/incidentes/${incidentId}`);
+  await page.getByRole('button', { name: 'Ver as decisões possíveis' }).press('Enter');
+  await page.getByRole('radio', { name: /Creditar à operação/ }).press('Space');
+  await page.getByText('Outra pessoa vê os mesmos lançamentos').waitFor();
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('visto no extrato');
+  await page.getByRole('button', { name: 'Pedir a outra pessoa' }).press('Enter');
+  await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).press('Enter');
+  await heading('Pedidos').waitFor();
+  await page.getByText('Outra pessoa precisa concordar').waitFor();
+  expect(await page.getByRole('button', { name: 'Concordar' }).count()).toBe(0);
+  const other = await newOperator(service, 'treasury');
+  const second = await openWindow(browser);
+  const [name = '', value = ''] = other.cookie.split('=');
+  await second.context.addCookies([{ name, value, url: service.url }]);
+  await second.page.goto(`${service.url}/operator`);
+  await second.page.getByRole('link', { name: 'Pedido que espera por uma segunda pessoa' }).press('Enter');
+  await second.page.getByText('Crédito após análise').waitFor();
+  const first = page;
+  page = second.page;
+  await inspectBoth('request');
+  await page.getByRole('button', { name: 'Concordar' }).press('Enter');
+  await page.getByRole('button', { name: 'Concordar e executar agora' }).press('Enter');
+  await page.getByText('executado', { exact: true }).waitFor();
+  page = first;
+  expect((await shop.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
+  expect(second.complaints).toEqual([]);
+  await second.context.close();
 });
 
 test('A support case is solved by keyboard: slash, the end-to-end id, the payment', async () => {

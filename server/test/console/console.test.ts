@@ -522,12 +522,138 @@ describe('a decision', () => {
     expect(allowed.at(-1)).toMatchObject({ action: 'none', postings: [], movedCents: 0, alone: true });
     const before = await journalsOf(shop);
     const answer = await resolve(desk, incidentId, 'credit', allowed[0]?.shown ?? '');
-    expect(answer.body.code).toBe('second_person_needed');
+    expect(answer.body.requestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(await journalsOf(shop)).toEqual(before);
-    expect((await resolve(desk, incidentId, 'none', allowed.at(-1)?.shown ?? '')).status).toBe(200);
+    const alone = await resolve(desk, incidentId, 'none', allowed.at(-1)?.shown ?? '');
+    expect(alone.body).toEqual({ requestId: null });
   });
 
-  test('of two people at once is carried out once', async () => {
+  /** A treasurer asks for a credit that moves too much for one person. */
+  async function asked(
+    shop: Merchant,
+  ): Promise<{ desk: Desk; incidentId: string; id: string; shown: string }> {
+    const incidentId = await oddlyPaid(shop, 150_000);
+    const desk = await newOperator(service, 'treasury');
+    const shown = (await allowedBy(desk, incidentId))[0]?.shown ?? '';
+    const id = (await resolve(desk, incidentId, 'credit', shown)).body.requestId;
+    return { desk, incidentId, id, shown };
+  }
+  const agree = (desk: Desk, id: string, shown: string) =>
+    desk.call('POST', `/requests/${id}/agreement`, { shown });
+  const stateOf = async (desk: Desk, id: string) =>
+    (await desk.call('GET', '/requests')).body.requests.find((one: { id: string }) => one.id === id)?.state;
+
+  test('of two people is carried out once, with the postings that both saw and both names', async () => {
+    const shop = await service.newMerchant();
+    const { desk, incidentId, id, shown } = await asked(shop);
+    const before = await journalsOf(shop);
+    const others = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const [other] = others as [Desk, Desk];
+    const { requests } = (await other.call('GET', '/requests')).body;
+    const seen = requests.find((one: { id: string }) => one.id === id);
+    expect(seen).toMatchObject({
+      state: 'open',
+      action: 'credit',
+      incidentId,
+      shown,
+      mine: false,
+      mayAgree: true,
+    });
+    expect((await agree(other, id, '0'.repeat(64))).body.code).toBe('request_closed');
+    const answers = await Promise.all(others.map((one) => agree(one, id, shown)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const written = (await journalsOf(shop)).slice(before.length);
+    const templates = seen.postings.map(({ movement }: { movement: string }) => movement);
+    expect(written.map(({ template }) => template)).toEqual(templates);
+    const { resolution } = (await desk.call('GET', `/incidents/${incidentId}`)).body;
+    expect(others.map(({ email }) => `${desk.email} + ${email}`)).toContain(resolution.actor);
+    expect(await stateOf(desk, id)).toBe('done');
+    expect((await agree(other, id, shown)).body.code).toBe('request_closed');
+  });
+
+  test('is agreed to by no one but a second person with the role of the act', async () => {
+    const { desk, id, shown } = await asked(await service.newMerchant());
+    const again = openDesk(service);
+    Object.assign(again, { email: desk.email, appSecret: desk.appSecret });
+    await passOperatorCodes(service);
+    expect((await signIn(again)).status).toBe(200);
+    again.csrf = (await again.call('GET', '/session')).body.csrf;
+    // The same person in another session.
+    expect((await agree(again, id, shown)).body.code).toBe('own_request');
+    for (const role of ['support', 'administrator', 'auditor'] as const) {
+      const other = await newOperator(service, role);
+      expect((await agree(other, id, shown)).body.code).toBe('operator_role_denied');
+    }
+    await expect(
+      service.database.admin(
+        `UPDATE operator_request SET state = 'agreed', decided_by = requested_by, decided_at = now() WHERE id = $1`,
+        [id],
+      ),
+    ).rejects.toThrow('operator_request_check');
+    expect(await stateOf(desk, id)).toBe('open');
+  });
+
+  test('that waits ends after a day, with a suspension or another role of who asked, and by a refusal', async () => {
+    const risk = await newOperator(service, 'risk');
+    const late = await asked(await service.newMerchant());
+    await service.database.admin(
+      `UPDATE operator_request SET expires_at = expires_at - interval '24 hours' WHERE id = $1`,
+      [late.id],
+    );
+    const suspended = await asked(await service.newMerchant());
+    await suspendOperator(shellOf(service), suspended.desk.email);
+    const moved = await asked(await service.newMerchant());
+    await grantOperator(shellOf(service), moved.desk.email, 'support');
+    const refused = await asked(await service.newMerchant());
+    expect((await risk.call('POST', `/requests/${refused.id}/refusal`, {})).status).toBe(200);
+    const withdrawn = await asked(await service.newMerchant());
+    expect((await withdrawn.desk.call('POST', `/requests/${withdrawn.id}/refusal`, {})).status).toBe(200);
+    for (const { id, shown } of [late, suspended, moved, refused, withdrawn])
+      expect((await agree(risk, id, shown)).body.code).toBe('request_closed');
+    expect(await stateOf(risk, refused.id)).toBe('refused');
+    expect(await stateOf(risk, withdrawn.id)).toBe('withdrawn');
+    expect(await stateOf(risk, late.id)).toBe(undefined);
+  });
+
+  test('of two people posts nothing once the facts have changed, and its request is spent', async () => {
+    const shop = await service.newMerchant();
+    const { desk, incidentId, id, shown } = await asked(shop);
+    const shell = { ...service.cellOf(shop), actor: 'root' };
+    await resolveIncident(shell, incidentId, { action: 'writeoff', reason: 'decided at the shell' });
+    const before = await journalsOf(shop);
+    const risk = await newOperator(service, 'risk');
+    expect((await agree(risk, id, shown)).body.code).toBe('act_refused');
+    expect(await journalsOf(shop)).toEqual(before);
+    expect(await stateOf(desk, id)).toBe('stale');
+    expect((await agree(risk, id, shown)).body.code).toBe('request_closed');
+  });
+
+  test('to end a pause takes two people, and ends that pause alone', async () => {
+    const desk = await newOperator(service, 'risk');
+    const other = await newOperator(service, 'treasury');
+    const reason = 'aguarda o banco';
+    const ask = async () => {
+      const { requestId } = (await desk.call('POST', '/withdrawals/resume', { reason: 'o banco voltou' }))
+        .body;
+      const { requests } = (await other.call('GET', '/requests')).body;
+      return requests.find((one: { id: string }) => one.id === requestId);
+    };
+    const isPaused = async () => (await other.call('GET', '/worklist')).body.withdrawalsPausedAt !== null;
+    expect((await desk.call('POST', '/withdrawals/resume', { reason })).body.code).toBe('act_refused');
+    await desk.call('POST', '/withdrawals/pause', { reason });
+    const first = await ask();
+    const { items } = (await other.call('GET', '/worklist')).body;
+    expect(items.find((one: { id: string }) => one.id === first.id)).toMatchObject({ kind: 'request' });
+    await resumeWithdrawals(shellOf(service));
+    await desk.call('POST', '/withdrawals/pause', { reason: 'outro incidente' });
+    expect((await agree(other, first.id, first.shown)).body.code).toBe('facts_changed');
+    expect(await isPaused()).toBe(true);
+    const second = await ask();
+    expect((await agree(other, second.id, second.shown)).status).toBe(200);
+    expect(await isPaused()).toBe(false);
+  });
+
+  test('that two people take alone at once is carried out once', async () => {
     const shop = await service.newMerchant();
     const incidentId = await oddlyPaid(shop);
     const desks = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];

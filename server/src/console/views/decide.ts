@@ -1,24 +1,32 @@
+import type { Static } from 'typebox';
 import type { ApiScope } from '../../edge/edge.ts';
-import type { Log } from '../../ground/log.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
-import { allowedActions, resolveAsShown } from '../../operate/incidents/allowed.ts';
+import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { keepIncident } from '../../operate/incidents/incident.ts';
 import { pauseWithdrawals } from '../../operate/pause.ts';
 import { PanelError } from '../../panel/errors.ts';
-import type { Sql } from '../../ports/sql.ts';
-import { FactsChanged, MovesTooMuch } from '../../store/as-shown.ts';
-import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { type PlannedPosting, RehearsalBusy } from '../../store/rehearsal.ts';
-import { findIncident } from '../../store/rows/incidents.sql.ts';
+import { hashOfShown, MovesTooMuch } from '../../store/as-shown.ts';
+import type { Operator } from '../../store/operator.ts';
+import type { PlannedPosting } from '../../store/rehearsal.ts';
+import type { SignedIn } from '../auth/sessions.ts';
+import { asPanelError, atIncident } from '../place.ts';
+import { ask, type RequestDeps } from '../requests/requests.ts';
 import { consoleConfig } from '../route.ts';
-import { AllowedSchema, Done, Nothing, PauseSchema, ReasonBody, ResolutionBody } from '../schema.ts';
-import type { ViewDeps } from './look.ts';
+import {
+  AllowedSchema,
+  AskedSchema,
+  Done,
+  Nothing,
+  PauseSchema,
+  ReasonBody,
+  ResolutionBody,
+} from '../schema.ts';
+import { readPause } from './worklist.sql.ts';
 
 const tags = ['Operator'];
 
-export type DecideDeps = Pick<ViewDeps, 'sql' | 'cells' | 'clock' | 'ids'> & {
-  log: Log;
+export type DecideDeps = RequestDeps & {
   /** The most that one person moves alone, in cents. */
   aloneCents: number;
 };
@@ -53,18 +61,23 @@ export function decideRoutes(api: ApiScope, deps: DecideDeps): void {
     {
       schema: {
         tags,
-        summary: 'Resolves an incident as it was shown',
+        summary: 'Resolves an incident as it was shown, or asks a second person for it',
         params: IdParams('Incident'),
         body: ResolutionBody,
-        response: { 200: Done },
+        response: { 200: AskedSchema },
       },
       config: consoleConfig,
     },
-    async ({ params, body, operator: { email } }) => {
-      const operator = await atIncident(deps, params.id, email);
+    async ({ params, body, operator: person }) => {
+      const operator = await atIncident(deps, params.id, person.email);
       const agreed = { shown: body.shown, mostCents: deps.aloneCents };
-      await asPanelError(resolveAsShown(operator, params.id, body, agreed));
-      return { ok: true as const };
+      const alone = await resolveAsShown(operator, params.id, body, agreed).catch((error: unknown) => {
+        if (error instanceof MovesTooMuch) return null;
+        return asPanelError(Promise.reject(error));
+      });
+      return {
+        requestId: alone === null ? await askToResolve(deps, operator, person, params.id, body) : null,
+      };
     },
   );
 
@@ -102,27 +115,46 @@ export function decideRoutes(api: ApiScope, deps: DecideDeps): void {
       return { withdrawalsPausedAt: pausedAt === null ? null : isoOf(pausedAt) };
     },
   );
+
+  api.post(
+    '/withdrawals/resume',
+    {
+      schema: {
+        tags,
+        summary: 'Asks a second person to end the pause of withdrawals',
+        body: ReasonBody,
+        response: { 200: AskedSchema },
+      },
+      config: consoleConfig,
+    },
+    async ({ body: { reason }, operator: person }) => {
+      const { pausedAt } = await readPause(deps.sql);
+      if (pausedAt === null) throw new PanelError('act_refused');
+      const body = { pausedAt: String(pausedAt) };
+      const act = 'resumeWithdrawals' as const;
+      const shown = hashOfShown([act, body.pausedAt], []);
+      const fields = { act, subject: 'installation', body, postings: [], movedCents: 0, shown, reason };
+      return { requestId: await ask(deps, person, fields) };
+    },
+  );
 }
 
-/** The operator in the cell that has the incident. @throws PanelError `not_found` */
-async function atIncident({ cells, ...deps }: DecideDeps, id: string, actor: string): Promise<Operator> {
-  await cells.refresh();
-  const everyCell: Sql[] = cells.all().map(({ sql }) => sql);
-  for (const sql of everyCell)
-    if ((await findIncident(sql, id)) !== undefined) return { ...deps, sql, everyCell, actor };
-  throw new PanelError('not_found');
+/** What moves too much for one person becomes a request, with the postings that this person saw. */
+async function askToResolve(
+  deps: DecideDeps,
+  operator: Operator,
+  person: SignedIn,
+  id: string,
+  { action, reason, shown }: Static<typeof ResolutionBody>,
+): Promise<string> {
+  const now = await asPanelError(shownAction(operator, id, action));
+  if (now.shown !== shown) throw new PanelError('facts_changed');
+  const { postings, movedCents } = now;
+  const act = 'resolveIncident' as const;
+  return ask(deps, person, { act, subject: id, body: { action }, postings, movedCents, shown, reason });
 }
 
-/** @throws PanelError where an operator at the shell reads a sentence */
-const asPanelError = <T>(act: Promise<T>): Promise<T> =>
-  act.catch((error: unknown) => {
-    if (error instanceof FactsChanged) throw new PanelError('facts_changed');
-    if (error instanceof MovesTooMuch) throw new PanelError('second_person_needed');
-    if (error instanceof RehearsalBusy) throw new PanelError('books_busy');
-    throw error instanceof OperatorRefused ? new PanelError('act_refused') : error;
-  });
-
-const postingView = ({ accountId, lines, ...posting }: PlannedPosting) => ({
+export const postingView = ({ accountId, lines, ...posting }: PlannedPosting) => ({
   ...posting,
   ownerId: accountId,
   lines: Object.entries(lines).map(([column, cents]) => ({ column, cents })),

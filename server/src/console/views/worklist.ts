@@ -7,6 +7,7 @@ import type { LookDeps } from '../../operate/look.ts';
 import { listUnread } from '../../operate/unread/unread-items.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
+import { findOpenRequests } from '../requests/requests.sql.ts';
 import { consoleConfig } from '../route.ts';
 import { WorklistSchema } from '../schema.ts';
 import { findOpenIncidents, findUnknownTransfers, readPause } from './worklist.sql.ts';
@@ -49,6 +50,16 @@ async function itemsOf({ sql, cells, clock }: WorklistDeps): Promise<Item[]> {
     ...ofCells,
   ]);
   return [
+    ...(await findOpenRequests(sql, clock.now(), most)).map((one) =>
+      item({
+        kind: 'request',
+        id: one.id,
+        about: one.act,
+        amountCents: one.movedCents,
+        since: isoOf(one.requestedAt),
+        dueAt: isoOf(one.expiresAt),
+      }),
+    ),
     ...open.flat(),
     ...lines.slice(0, most).map((one) =>
       item({

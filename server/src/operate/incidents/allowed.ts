@@ -18,20 +18,25 @@ export interface Allowed {
 /** The act as its hash has it. */
 const actOf = (id: string, action: Action): readonly string[] => ['incident.resolve', id, action];
 
+/** One of them. @throws OperatorRefused it is not allowed */
+export async function shownAction(operator: Operator, id: string, action: Action): Promise<Allowed> {
+  const postings = await rehearseAct(operator, (one) =>
+    resolveIncident(one, id, { action, reason: 'rehearsed' }),
+  );
+  return {
+    action,
+    postings,
+    movedCents: movedCents(postings),
+    shown: hashOfShown(actOf(id, action), postings),
+  };
+}
+
 /** @throws RehearsalBusy other work was in the way: which actions are allowed is not known */
 export async function allowedActions(operator: Operator, id: string): Promise<Allowed[]> {
   const allowed: Allowed[] = [];
   for (const action of actions) {
     try {
-      const postings = await rehearseAct(operator, (one) =>
-        resolveIncident(one, id, { action, reason: 'rehearsed' }),
-      );
-      allowed.push({
-        action,
-        postings,
-        movedCents: movedCents(postings),
-        shown: hashOfShown(actOf(id, action), postings),
-      });
+      allowed.push(await shownAction(operator, id, action));
     } catch (error) {
       if (!(error instanceof OperatorRefused) || error instanceof RehearsalBusy) throw error;
     }

@@ -56,6 +56,7 @@ export const directoryTables: readonly string[] = [
   'security_event',
   'operator_person',
   'operator_session',
+  'operator_request',
 ];
 
 /**

@@ -1,0 +1,136 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask } from '../api/client.ts';
+import { dateTimeSeconds } from '../format.ts';
+import { useText } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/parts.tsx';
+import { type Asked, desk, deskKey } from './api.ts';
+import { Planned } from './decision.tsx';
+import { useConsoleWords } from './words.ts';
+
+/** Acts that wait for a second person, and those that were decided last. */
+export function RequestsPage() {
+  const words = useConsoleWords();
+  const { data, error, refetch } = useQuery({
+    queryKey: [deskKey, 'requests'],
+    queryFn: () => ask(() => desk.GET('/requests')),
+  });
+  if (data === undefined) return error ? <Trouble error={error} retry={() => void refetch()} /> : <Rows />;
+  const open = data.requests.filter(({ state }) => state === 'open');
+  const decided = data.requests.filter(({ state }) => state !== 'open');
+  return (
+    <>
+      <PageHead title={words.requests.title} lead={words.requests.lead} />
+      <div className="stack">
+        {open.length === 0 && (
+          <Empty icon="check" title={words.requests.none} lead={words.requests.noneLead} />
+        )}
+        {open.map((one) => (
+          <RequestCard key={one.id} request={one} />
+        ))}
+        {decided.length > 0 && (
+          <section className="stack" aria-labelledby="decided">
+            <h2 id="decided" style={{ margin: 0, fontSize: 18 }}>
+              {words.requests.decided}
+            </h2>
+            {decided.map((one) => (
+              <RequestCard key={one.id} request={one} />
+            ))}
+          </section>
+        )}
+      </div>
+    </>
+  );
+}
+
+function RequestCard({ request }: { request: Asked }) {
+  const words = useConsoleWords();
+  const { language } = useText();
+  const when = (at: string) => (
+    <time dateTime={at} title={at} className="num">
+      {dateTimeSeconds(at, language)}
+    </time>
+  );
+  const isOpen = request.state === 'open';
+  return (
+    <section className="card" aria-label={nameOf(request, words)}>
+      <div className="cardhead">
+        <h3 style={{ margin: 0, fontSize: 16 }}>{nameOf(request, words)}</h3>
+        {request.movedCents > 0 && <Money cents={request.movedCents} />}
+        <span className={`status end ${isOpen ? 'ask' : request.state === 'done' ? 'good' : 'rest'}`}>
+          {words.requests.states[request.state]}
+        </span>
+      </div>
+      {request.incidentId !== null && (
+        <p style={{ margin: '0 0 6px' }}>
+          <Link to="/operator/incidentes/$id" params={{ id: request.incidentId }}>
+            {words.requests.incident}
+          </Link>
+        </p>
+      )}
+      <Planned postings={request.postings} />
+      <dl className="facts" style={{ marginTop: 14 }}>
+        <dt>{words.requests.by}</dt>
+        <dd>
+          {request.requestedBy}, {when(request.requestedAt)}
+        </dd>
+        <dt>{words.decide.why}</dt>
+        <dd>{request.reason}</dd>
+        {request.decidedBy !== null && request.decidedAt !== null ? (
+          <>
+            <dt>{words.requests.decidedBy}</dt>
+            <dd>
+              {request.decidedBy}, {when(request.decidedAt)}
+            </dd>
+          </>
+        ) : (
+          <>
+            <dt>{words.requests.until}</dt>
+            <dd>{when(request.expiresAt)}</dd>
+          </>
+        )}
+      </dl>
+      {isOpen && <Verdict request={request} />}
+    </section>
+  );
+}
+
+const nameOf = ({ act, action }: Asked, words: ReturnType<typeof useConsoleWords>): string =>
+  act === 'resolveIncident'
+    ? ((words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title)
+    : words.requests.resume;
+
+function Verdict({ request: { id, shown, mine, mayAgree } }: { request: Asked }) {
+  const words = useConsoleWords();
+  const [sure, setSure] = useState(false);
+  const rereads = [[deskKey]];
+  const agree = useAction(
+    () => ask(() => desk.POST('/requests/{id}/agreement', { params: { path: { id } }, body: { shown } })),
+    { rereads },
+  );
+  const refuse = useAction(
+    () => ask(() => desk.POST('/requests/{id}/refusal', { params: { path: { id } }, body: {} })),
+    { rereads },
+  );
+  if (!mine && !mayAgree) return null;
+  return (
+    <div className="stack" style={{ marginTop: 14 }}>
+      <FormError error={agree.error ?? refuse.error} />
+      <div className="deskbuttons">
+        {mayAgree && !sure && <Button onClick={() => setSure(true)}>{words.requests.agree}</Button>}
+        {mayAgree && sure && (
+          <Button loading={agree.busy} onClick={() => agree.run()}>
+            {words.requests.sure}
+          </Button>
+        )}
+        <Button variant="default" loading={refuse.busy} onClick={() => refuse.run()}>
+          {mine ? words.requests.withdraw : words.requests.refuse}
+        </Button>
+      </div>
+      {mine && <p className="soft">{words.requests.mine}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,135 @@
+import { type ActName, acts, mayAct } from '../../operate/acts.ts';
+import { resolveAsShown } from '../../operate/incidents/allowed.ts';
+import { isAction } from '../../operate/incidents/endings.ts';
+import { resumeWithdrawals } from '../../operate/pause.ts';
+import { PanelError } from '../../panel/errors.ts';
+import type { Sql } from '../../ports/sql.ts';
+import type { Operator } from '../../store/operator.ts';
+import type { SignedIn } from '../auth/sessions.ts';
+import { noteOperator } from '../people/operators.ts';
+import { asPanelError, type PlaceDeps, placeOf } from '../place.ts';
+import {
+  claimRequest,
+  endRequest,
+  findRequest,
+  insertRequest,
+  type NewRequest,
+  type OperatorRequest,
+  refuseRequest,
+  requestLivesMs,
+} from './requests.sql.ts';
+
+/** Acts that a second operator has to agree to. A request names the postings as its first person saw them, and only those are ever written. */
+
+export type RequestDeps = PlaceDeps;
+
+type Person = Pick<SignedIn, 'operatorId' | 'email' | 'role'>;
+
+/** How an act that two people agreed to is carried out. @throws OperatorRefused the facts have changed since */
+type Deed = (operator: Operator, request: OperatorRequest) => Promise<unknown>;
+
+const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
+  resolveIncident: (operator, { subject, body: { action = '' }, reason, shown }) => {
+    if (!isAction(action)) throw new Error(`a request asks for ${action}`);
+    return resolveAsShown(
+      operator,
+      subject,
+      { action, reason },
+      { shown, mostCents: Number.MAX_SAFE_INTEGER },
+    );
+  },
+  resumeWithdrawals: (operator, { body: { pausedAt }, reason }) =>
+    resumeWithdrawals(operator, { pausedAt: Number(pausedAt), reason }),
+};
+
+/** Acts that become a request in the console where one person may not do them alone. */
+export const requestable = Object.keys(deeds) as ActName[];
+
+/** Records what a person asks for; it is carried out by nobody but a second one. @returns its id */
+export async function ask(
+  { sql, clock, ids }: RequestDeps,
+  person: Person,
+  wanted: Pick<NewRequest, 'act' | 'subject' | 'body' | 'postings' | 'movedCents' | 'shown' | 'reason'>,
+): Promise<string> {
+  const now = clock.now();
+  const id = ids.uuid();
+  await sql.tx(async (tx) => {
+    await insertRequest(tx, {
+      ...wanted,
+      id,
+      requestedBy: person.operatorId,
+      requestedAt: now,
+      expiresAt: now + requestLivesMs,
+    });
+    await noteOperator(
+      tx,
+      { clock, ids },
+      {
+        actor: person.email,
+        action: 'request.ask',
+        subject: id,
+        reason: wanted.reason,
+        detail: { act: wanted.act, subject: wanted.subject, ...wanted.body, shown: wanted.shown },
+      },
+    );
+  });
+  return id;
+}
+
+/**
+ * A second person agrees to a request, which is carried out at once. The claim commits first: a process that ends in between leaves a request that nobody
+ * can agree to again, and the act undone.
+ * @param shown the hash of what this person saw
+ * @throws PanelError `not_found`, `operator_role_denied`, `own_request`, `request_closed`, `facts_changed`
+ */
+export async function agree(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
+  const request = await found(deps.sql, person, id);
+  const deed = deeds[request.act];
+  if (!deed) throw new Error(`no deed for ${request.act}`);
+  if (request.requestedBy === person.operatorId) throw new PanelError('own_request');
+  const { clock, sql } = deps;
+  const { roles } = acts[request.act];
+  await sql.tx(async (tx) => {
+    const now = clock.now();
+    if (!(await claimRequest(tx, { id, shown, by: person.operatorId, roles, now })))
+      throw new PanelError('request_closed');
+    await noteOperator(tx, deps, {
+      actor: person.email,
+      action: 'request.agree',
+      subject: id,
+      reason: request.reason,
+      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByEmail },
+    });
+  });
+  // Both names stand in the entry of the act itself.
+  const operator = await placeOf(deps, request, `${request.requestedByEmail} + ${person.email}`);
+  try {
+    await asPanelError(deed(operator, request));
+  } catch (error) {
+    if (error instanceof PanelError) await sql.tx((tx) => endRequest(tx, id, 'stale'));
+    throw error;
+  }
+  await sql.tx((tx) => endRequest(tx, id, 'done'));
+}
+
+/** Takes a request back, or refuses it as another person who could agree to it. @throws PanelError as `agree` */
+export async function refuse(deps: RequestDeps, person: Person, id: string): Promise<void> {
+  const request = await found(deps.sql, person, id);
+  await deps.sql.tx(async (tx) => {
+    const state = await refuseRequest(tx, { id, by: person.operatorId, now: deps.clock.now() });
+    if (!state) throw new PanelError('request_closed');
+    await noteOperator(tx, deps, {
+      actor: person.email,
+      action: state === 'withdrawn' ? 'request.withdraw' : 'request.refuse',
+      subject: id,
+      detail: { act: request.act, subject: request.subject, requestedBy: request.requestedByEmail },
+    });
+  });
+}
+
+async function found(sql: Sql, { role }: Person, id: string): Promise<OperatorRequest> {
+  const request = await findRequest(sql, id);
+  if (!request) throw new PanelError('not_found');
+  if (!mayAct(role, request.act)) throw new PanelError('operator_role_denied');
+  return request;
+}
