@@ -286,7 +286,7 @@ export const RequestsSchema = Type.Object({
       reason: Word('Why'),
       requestedBy: Word('E-mail address of the one who asked'),
       requestedAt: Time('Asked'),
-      expiresAt: Time('Nobody can agree after this'),
+      expiresAt: Time('Ends then'),
       state: OneOf(['open', 'agreed', 'done', 'stale', 'refused', 'withdrawn'], 'State'),
       decidedBy: Nullable('E-mail address of the one who decided'),
       decidedAt: NullableTime('Decided'),

@@ -45,7 +45,7 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
 /** Acts that become a request in the console where one person may not do them alone. */
 export const requestable = Object.keys(deeds) as ActName[];
 
-/** Records what a person asks for; it is carried out by nobody but a second one. @returns its id */
+/** Records what a person asks for; only a second one lets it be carried out. @returns its id */
 export async function ask(
   { sql, clock, ids }: RequestDeps,
   person: Person,
@@ -77,8 +77,8 @@ export async function ask(
 }
 
 /**
- * A second person agrees to a request, which is carried out at once. The claim commits first: a process that ends in between leaves a request that nobody
- * can agree to again, and the act undone.
+ * A second person agrees to a request, which is carried out at once. The claim commits first: a process that ends in between leaves a spent request
+ * and the act undone.
  * @param shown the hash of what this person saw
  * @throws PanelError `not_found`, `operator_role_denied`, `own_request`, `request_closed`, `facts_changed`
  */

@@ -139,7 +139,7 @@ export function decideRoutes(api: ApiScope, deps: DecideDeps): void {
   );
 }
 
-/** What moves too much for one person becomes a request, with the postings that this person saw. */
+/** An act that moves too much for one person becomes a request, with the postings that this person saw. */
 async function askToResolve(
   deps: DecideDeps,
   operator: Operator,

@@ -13,7 +13,7 @@ const tags = ['Operator'];
 const openMost = 200;
 const decidedMost = 50;
 
-/** What waits for a second person, and what was decided last. */
+/** Acts that wait for a second person, and those that were decided last. */
 export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
   api.get(
     '/requests',
