@@ -55,10 +55,12 @@ function RequestCard({ request }: { request: Asked }) {
     </time>
   );
   const isOpen = request.state === 'open';
+  // Below the title of the page, or of the list of those that were decided.
+  const Heading = isOpen ? 'h2' : 'h3';
   return (
     <section className="card" aria-label={nameOf(request, words)}>
       <div className="cardhead">
-        <h3 style={{ margin: 0, fontSize: 16 }}>{nameOf(request, words)}</h3>
+        <Heading style={{ margin: 0, fontSize: 16 }}>{nameOf(request, words)}</Heading>
         {request.movedCents > 0 && <Money cents={request.movedCents} />}
         <span className={`status end ${isOpen ? 'ask' : request.state === 'done' ? 'good' : 'rest'}`}>
           {words.requests.states[request.state]}
