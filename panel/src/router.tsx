@@ -113,6 +113,7 @@ const deskPage = (
     | 'AccountPage'
     | 'StoryPage'
     | 'IncidentPage'
+    | 'RequestsPage'
     | 'OperatorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 const insideDesk = createRoute({

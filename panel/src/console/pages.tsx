@@ -114,7 +114,7 @@ function Switch({ act }: { act: 'pause' | 'resume' }) {
         <FormError error={press.error} />
         <Button
           type="submit"
-          color={act === 'pause' ? 'red' : undefined}
+          {...(act === 'pause' && { color: 'red' })}
           loading={press.busy}
           style={{ alignSelf: 'start' }}
         >
