@@ -183,6 +183,105 @@ describe('Stripe’s own client', () => {
     expect(found).toMatchObject({ report: { page: 'closed', url: null, approval: null } });
   });
 
+  test('refunds a payment once under its key, and our adapter and the client find each other’s refunds', async () => {
+    const { providerId, createdAt } = order();
+    const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });
+    await act(providerId, 'approve');
+    const { payment_intent: intent } = await stripe.checkout.sessions.retrieve(session.id);
+    const ours = { endToEnd: intent, providerId: 'a'.repeat(32), chargeId: providerId, amountCents: 2_500 };
+    const sent = await provider().sendRefund({ ...ours, description: '' });
+    if (sent.outcome !== 'accepted') throw new Error(JSON.stringify(sent));
+    expect(await provider().sendRefund({ ...ours, description: '', repeatOf: createdAt })).toEqual(sent);
+    expect(
+      await provider().sendRefund({ ...ours, description: '', repeatOf: Date.now() - 23.5 * 3_600_000 }),
+    ).toMatchObject({ outcome: 'unclear' });
+    expect(await stripe.refunds.retrieve(sent.report.rtrId)).toMatchObject({
+      ...{ amount: 2_500, status: 'succeeded', payment_intent: intent },
+      metadata: { vintem_refund: 'a'.repeat(32), vintem_payment: providerId },
+    });
+    const theirs = await stripe.refunds.create({ payment_intent: intent, amount: 1_000 });
+    const { data } = await stripe.refunds.list({ payment_intent: intent });
+    expect(data.map(({ id }: { id: string }) => id)).toEqual([theirs.id, sent.report.rtrId]);
+    expect(await provider().queryRefund(intent, 'a'.repeat(32))).toMatchObject({
+      ...{ outcome: 'found', report: { status: 'completed', amountCents: 2_500 } },
+    });
+    expect(await provider().queryRefund(intent, 'b'.repeat(32))).toEqual({ outcome: 'notFound' });
+    const found = await provider().cards?.query({ providerId, providerRef: session.id, createdAt });
+    expect(found).toMatchObject({
+      report: {
+        approval: {
+          refunds: expect.arrayContaining([
+            expect.objectContaining({ providerId: 'a'.repeat(32), amountCents: 2_500, status: 'settled' }),
+            expect.objectContaining({ providerId: null, reference: theirs.id, amountCents: 1_000 }),
+          ]),
+        },
+      },
+    });
+    await expect(stripe.refunds.create({ payment_intent: intent, amount: 9_001 })).rejects.toMatchObject({
+      type: 'StripeInvalidRequestError',
+    });
+    expect(
+      await provider().sendRefund({
+        ...ours,
+        providerId: 'c'.repeat(32),
+        amountCents: 9_001,
+        description: '',
+      }),
+    ).toMatchObject({
+      outcome: 'refused',
+    });
+  });
+
+  test('reads a dispute, what it took and what it gave back, and its events name the payment for our adapter', async () => {
+    const { providerId, createdAt } = order();
+    const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });
+    await act(providerId, 'approve');
+    const since = deliveries.length;
+    await act(providerId, 'chargeback');
+    const { payment_intent: intent } = await stripe.checkout.sessions.retrieve(session.id);
+    const { data } = await stripe.disputes.list({ payment_intent: intent });
+    expect(data).toMatchObject([
+      {
+        object: 'dispute',
+        amount: 12_500,
+        status: 'needs_response',
+        balance_transactions: [{ amount: -12_500 }],
+      },
+    ]);
+    const asked = { providerId, providerRef: session.id, createdAt };
+    const chargebackOf = async () => {
+      const found = await provider().cards?.query(asked);
+      return found?.outcome === 'found' ? found.report.approval?.chargebacks : found;
+    };
+    expect(await chargebackOf()).toMatchObject([
+      {
+        report: { providerId: data[0].id, endToEnd: intent, status: 'open' },
+        outCents: 12_500,
+        backCents: 0,
+      },
+    ]);
+    await act(providerId, 'win');
+    expect(await stripe.disputes.retrieve(data[0].id)).toMatchObject({ status: 'won' });
+    expect(await chargebackOf()).toMatchObject([
+      { report: { status: 'rejected' }, outCents: 12_500, backCents: 12_500 },
+    ]);
+    const listed = await provider().disputes?.list({ fromMs: Date.now() - 60_000, toMs: Date.now() });
+    expect(listed).toMatchObject({ outcome: 'listed', complete: true });
+    expect(await provider().findPix(intent)).toEqual({
+      outcome: 'found',
+      report: { direction: 'received', providerId },
+    });
+    const isOfDispute = ({ body }: { body: string }) => JSON.parse(body).type.startsWith('charge.dispute.');
+    while (deliveries.slice(since).filter(isOfDispute).length < 4) await systemClock.sleep(20);
+    for (const { header, body } of deliveries.slice(since).filter(isOfDispute)) {
+      const delivery = { headers: { 'stripe-signature': header }, rawBody: Buffer.from(body) };
+      expect(stripe.webhooks.constructEvent(body, header, secret).data.object.payment_intent).toBe(intent);
+      expect(await provider().parseWebhook({ ...delivery, receivedAt: Date.now() })).toMatchObject({
+        ...{ authentic: true, named: [], namedAs: [intent] },
+      });
+    }
+  });
+
   test('lists the attempts of a payment and reads the balance', async () => {
     const { providerId, createdAt } = order();
     const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });

@@ -47,8 +47,30 @@ export type Attempt = {
   feeCents: number;
   releaseAt: number;
   released: boolean;
-  refundedCents: number;
-  dispute?: 'open' | 'won' | 'lost';
+  refunds: CardRefund[];
+  dispute?: CardDispute;
+};
+
+/** A refund of an approved payment: of the client's own, or one that a person made on the acquirer's pages. */
+export type CardRefund = {
+  id: string;
+  /** Absent: a person made it. */
+  idempotencyKey?: string;
+  /** Of the request. */
+  body?: string;
+  metadata: Record<string, string>;
+  amountCents: number;
+  at: number;
+  status: 'pending' | 'succeeded' | 'failed';
+};
+
+/** The acquirer takes its amount and a cost when it is opened, and gives both back when it is won. */
+export type CardDispute = {
+  id: string;
+  at: number;
+  amountCents: number;
+  costCents: number;
+  status: 'open' | 'won' | 'lost';
 };
 
 export type CardRequest = Pick<
@@ -134,17 +156,7 @@ export function moveCard(
   const now = moment(bank, world);
   const events = eventsOf(bank, world, card, action, fields, now);
   if (events === null) return { answer: 'wrong', writes: [] };
-  card.events.push(...events);
-  const from = card.events.length - events.length;
-  return {
-    answer: 'done',
-    writes: [
-      ['card', card],
-      ...events.flatMap((_event, at) =>
-        report(bank, now, { key: card.client, kind: 'card', id: card.ref, returns: from + at + 1 }),
-      ),
-    ],
-  };
+  return { answer: 'done', writes: reported(bank, card, events, now) };
 }
 
 function eventsOf(
@@ -184,20 +196,85 @@ function eventsOf(
       if (!approval || approval.released) return null;
       approval.released = true;
       return ['charge.updated'];
-    case 'refund':
-      if (!approval) return null;
-      approval.refundedCents = Math.min(approval.amountCents, fields.amountCents ?? approval.amountCents);
-      return ['charge.refunded'];
-    case 'chargeback':
+    case 'refund': {
+      const amountCents = fields.amountCents ?? (approval ? leftOf(approval) : 0);
+      if (!approval || amountCents <= 0 || amountCents > leftOf(approval)) return null;
+      const refund = { id: `re_${world.letters(24)}`, metadata: {}, amountCents, at: now };
+      approval.refunds.push({ ...refund, status: 'succeeded' });
+      return ['refund.created', 'charge.refunded'];
+    }
+    case 'chargeback': {
       if (!approval || approval.dispute) return null;
-      approval.dispute = 'open';
-      return ['charge.updated'];
+      const amountCents = Math.min(approval.amountCents, fields.amountCents ?? approval.amountCents);
+      const costCents = bank.behaviour.fees === 'on' ? disputeCost : 0;
+      const dispute = { id: `du_${world.letters(24)}`, at: now, amountCents, costCents };
+      approval.dispute = { ...dispute, status: 'open' };
+      return ['charge.dispute.created', 'charge.dispute.funds_withdrawn'];
+    }
     case 'win':
+      if (approval?.dispute?.status !== 'open') return null;
+      approval.dispute.status = 'won';
+      return ['charge.dispute.closed', 'charge.dispute.funds_reinstated'];
     case 'lose':
-      if (approval?.dispute !== 'open') return null;
-      approval.dispute = action === 'win' ? 'won' : 'lost';
-      return ['charge.updated'];
+      if (approval?.dispute?.status !== 'open') return null;
+      approval.dispute.status = 'lost';
+      return ['charge.dispute.closed'];
   }
+}
+
+/** R$ 55.00 for each dispute. */
+const disputeCost = 5_500;
+
+/** The amount that may still be given back: a refund that failed is not. */
+export const leftOf = ({ amountCents, refunds }: Attempt): number => amountCents - refundedOf(refunds);
+
+export const refundedOf = (refunds: readonly CardRefund[]): number =>
+  refunds.filter(({ status }) => status !== 'failed').reduce((cents, one) => cents + one.amountCents, 0);
+
+/** The amount that the acquirer has taken for a dispute, cost included. */
+const takenFor = (dispute: CardDispute | undefined): number =>
+  dispute === undefined || dispute.status === 'won' ? 0 : dispute.amountCents + dispute.costCents;
+
+export type RefundRequest = Pick<CardRefund, 'metadata' | 'amountCents'> & {
+  idempotencyKey: string;
+  body: string;
+};
+
+/** A refund that the client asks for; the first one again for a repeat under its key within a day. */
+export function refundCard(
+  bank: Bank,
+  world: World,
+  card: Card,
+  { idempotencyKey, body, ...asked }: RefundRequest,
+): { answer: CardRefund | 'conflict' | 'too much' | 'disputed'; writes: Entry[] } {
+  const now = moment(bank, world);
+  const approval = approvalOf(card);
+  const known = approval?.refunds.find((one) => one.idempotencyKey === idempotencyKey && now - one.at <= day);
+  if (known) return { answer: known.body === body ? known : 'conflict', writes: [] };
+  if (!approval || asked.amountCents > leftOf(approval)) return { answer: 'too much', writes: [] };
+  if (approval.dispute && approval.dispute.status !== 'won') return { answer: 'disputed', writes: [] };
+  const { refund: fate } = bank.behaviour;
+  const status = fate === 'stay-pending' || fate === 'refuse-later' ? 'pending' : 'succeeded';
+  const refund = { ...asked, id: `re_${world.letters(24)}`, idempotencyKey, body, at: now, status } as const;
+  approval.refunds.push(refund);
+  const events = ['refund.created', 'charge.refunded'];
+  if (fate === 'refuse-later') {
+    approval.refunds[approval.refunds.length - 1] = { ...refund, status: 'failed' };
+    events.push('refund.failed');
+  }
+  return { answer: refund, writes: reported(bank, card, events, now) };
+}
+
+/** The events of a card, each of which is delivered. */
+function reported(bank: Bank, card: Card, events: readonly string[], now: number): Entry[] {
+  card.events.push(...events);
+  const from = card.events.length - events.length;
+  return [
+    ['card', card],
+    ...events.flatMap((_event, at) =>
+      report(bank, now, { key: card.client, kind: 'card', id: card.ref, returns: from + at + 1 }),
+    ),
+  ];
 }
 
 function attemptOf(
@@ -221,7 +298,7 @@ function attemptOf(
     feeCents: status === 'succeeded' && bank.behaviour.fees === 'on' ? priceOf(amountCents) : 0,
     releaseAt: at + heldFor,
     released: false,
-    refundedCents: 0,
+    refunds: [],
   };
 }
 
@@ -231,12 +308,10 @@ export function cardBalance(bank: Bank, client: string): { availableCents: numbe
   for (const card of bank.cards.values()) {
     const approval = card.client === client ? approvalOf(card) : undefined;
     if (!approval) continue;
-    const gone =
-      approval.dispute === 'open' || approval.dispute === 'lost'
-        ? approval.amountCents
-        : approval.refundedCents;
     balance[approval.released ? 'availableCents' : 'pendingCents'] +=
-      approval.amountCents - approval.feeCents - gone;
+      approval.amountCents - approval.feeCents;
+    // Money taken back is taken from what may be paid out, whichever payment it is of.
+    balance.availableCents -= refundedOf(approval.refunds) + takenFor(approval.dispute);
   }
   return balance;
 }

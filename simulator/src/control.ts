@@ -26,7 +26,15 @@ import {
   settleRefund,
 } from './bank.ts';
 import { defaultBehaviour, mergeBehaviour, paymentSystemCodes } from './behaviour.ts';
-import { approvalOf, type Card, type CardAction, type CardFields, cardOf, moveCard } from './cards.ts';
+import {
+  approvalOf,
+  type Card,
+  type CardAction,
+  type CardFields,
+  cardOf,
+  moveCard,
+  refundedOf,
+} from './cards.ts';
 import type { Desk, Request } from './desk.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
@@ -173,8 +181,8 @@ function cardState(one: Card) {
       paidCents: approval.amountCents,
       feeCents: approval.feeCents,
       released: approval.released,
-      refundedCents: approval.refundedCents,
-      ...(approval.dispute && { dispute: approval.dispute }),
+      refundedCents: refundedOf(approval.refunds),
+      ...(approval.dispute && { dispute: approval.dispute.status }),
     }),
   };
 }

@@ -1,6 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { registerWebhook, rememberClient } from './bank.ts';
-import { type Attempt, approvalOf, type Card, cardBalance, isOpen, moveCard, openPage } from './cards.ts';
+import {
+  type Attempt,
+  approvalOf,
+  type Card,
+  type CardDispute,
+  type CardRefund,
+  cardBalance,
+  isOpen,
+  leftOf,
+  moveCard,
+  openPage,
+  refundCard,
+  refundedOf,
+} from './cards.ts';
 import type { ClientDesk, Desk, Request } from './desk.ts';
 import { type Outcome, queried } from './provider-api.ts';
 import { json, type Reply } from './reply.ts';
@@ -22,6 +35,12 @@ export function stripeApi(anyone: Desk, request: Request): Outcome | undefined {
   if (call === 'GET checkout sessions')
     return third === undefined ? listSessions(desk, query) : getSession(desk, third, query);
   if (call === 'GET charges') return listCharges(desk, query);
+  if (call === 'POST refunds') return createRefund(desk, request);
+  if (call === 'GET refunds') return listRefunds(desk, query);
+  if (method === 'GET' && first === 'refunds' && second) return getRefund(desk, second);
+  if (call === 'GET disputes') return pageOf(desk, '/v1/disputes', disputesOf(desk), query);
+  if (method === 'GET' && first === 'disputes' && second) return getDispute(desk, second);
+  if (method === 'GET' && first === 'payment_intents' && second) return getIntent(desk, second);
   if (call === 'GET balance') return balance(desk);
   if (call === 'GET account')
     return json(200, { id: `acct_${client}`, object: 'account', country: 'BR', default_currency: 'brl' });
@@ -285,20 +304,32 @@ function intentView(card: Card) {
               card: { brand: last.brand, last4: last.last4 },
             },
           },
-    latest_charge: last ? chargeView(card, approval ?? last) : null,
+    latest_charge: last ? chargeView(card, approval ?? last, true) : null,
   };
 }
 
-function chargeView(card: Card, attempt: Attempt) {
+function chargeView(card: Card, attempt: Attempt, isWhole = false) {
   const isPaid = attempt.status === 'succeeded';
   return {
     id: attempt.id,
     object: 'charge',
     amount: attempt.amountCents,
-    amount_refunded: attempt.refundedCents,
+    amount_refunded: refundedOf(attempt.refunds),
+    refunded: refundedOf(attempt.refunds) === attempt.amountCents,
+    // Only where it is asked for, and the newest ten.
+    ...(isWhole && {
+      refunds: listOf(
+        '/v1/refunds',
+        attempt.refunds
+          .slice(-10)
+          .reverse()
+          .map((one) => refundView(card, attempt, one)),
+        attempt.refunds.length > 10,
+      ),
+    }),
     currency: attempt.currency,
     created: seconds(attempt.at),
-    disputed: attempt.dispute !== undefined && attempt.dispute !== 'won',
+    disputed: attempt.dispute !== undefined,
     livemode: false,
     metadata: { vintem_payment: card.id },
     paid: isPaid,
@@ -331,6 +362,192 @@ function chargeView(card: Card, attempt: Attempt) {
         }
       : null,
   };
+}
+
+/** https://docs.stripe.com/api/refunds/object */
+function refundView(card: Card, { id: charge, currency }: Attempt, refund: CardRefund) {
+  return {
+    id: refund.id,
+    object: 'refund',
+    amount: refund.amountCents,
+    charge,
+    created: seconds(refund.at),
+    currency,
+    metadata: refund.metadata,
+    payment_intent: card.intent,
+    reason: null,
+    status: refund.status,
+  };
+}
+
+/** https://docs.stripe.com/api/disputes/object: what was taken with its cost, and what came back. */
+function disputeView(card: Card, { id: charge, currency }: Attempt, dispute: CardDispute) {
+  const moved = (amount: number, fee: number) => ({
+    ...{
+      id: `txn_${dispute.id}_${amount < 0 ? 'out' : 'back'}`,
+      object: 'balance_transaction',
+      amount,
+      currency,
+    },
+    ...{ fee, net: amount - fee, type: 'adjustment', reporting_category: 'dispute', status: 'available' },
+  });
+  const { amountCents, costCents, status } = dispute;
+  return {
+    id: dispute.id,
+    object: 'dispute',
+    amount: amountCents,
+    balance_transactions: [
+      moved(-amountCents, costCents),
+      ...(status === 'won' ? [moved(amountCents, -costCents)] : []),
+    ],
+    charge,
+    created: seconds(dispute.at),
+    currency,
+    evidence_details: { due_by: seconds(dispute.at) + 7 * 86_400, has_evidence: false, past_due: false },
+    is_charge_refundable: false,
+    livemode: false,
+    metadata: {},
+    payment_intent: card.intent,
+    reason: 'fraudulent',
+    status: status === 'open' ? 'needs_response' : status,
+  };
+}
+
+const approvedCards = (desk: ClientDesk): { card: Card; approval: Attempt }[] =>
+  [...desk.bank.cards.values()].flatMap((card) => {
+    const approval = card.client === desk.client ? approvalOf(card) : undefined;
+    return approval ? [{ card, approval }] : [];
+  });
+
+function createRefund(desk: ClientDesk, { headers, body }: Request): Outcome {
+  const { bank, world } = desk;
+  const { refund: fate } = bank.behaviour;
+  if (fate === 'lose-request') return 'drop';
+  if (fate === 'error-500') return broken();
+  if (fate === 'garbage') return json(200, { object: 'refund' });
+  const given = new URLSearchParams(body);
+  for (const name of given.keys())
+    if (name !== 'payment_intent' && name !== 'amount' && !/^metadata\[\w{1,40}\]$/.test(name))
+      return failure(
+        400,
+        'invalid_request_error',
+        `Received unknown parameter: ${name}`,
+        'parameter_unknown',
+        name,
+      );
+  const intent = given.get('payment_intent') ?? '';
+  const found = approvedCards(desk).find(({ card }) => card.intent === intent);
+  if (found === undefined)
+    return failure(
+      404,
+      'invalid_request_error',
+      `No such payment_intent: '${intent}'`,
+      'resource_missing',
+      'payment_intent',
+    );
+  if (fate === 'refuse-in-answer' || fate === 'refuse-unknown')
+    return failure(400, 'invalid_request_error', 'This charge cannot be refunded.', 'charge_not_refundable');
+  const amountCents = Number(given.get('amount') ?? leftOf(found.approval));
+  if (!Number.isSafeInteger(amountCents) || amountCents <= 0)
+    return failure(400, 'invalid_request_error', 'Invalid integer', 'parameter_invalid_integer', 'amount');
+  const key = headers['idempotency-key'];
+  const { answer, writes } = refundCard(bank, world, found.card, {
+    ...{ amountCents, body, idempotencyKey: typeof key === 'string' ? key : world.letters(24) },
+    metadata: Object.fromEntries(
+      [...given].flatMap(([name, value]) =>
+        name.startsWith('metadata[') ? [[name.slice(9, -1), value]] : [],
+      ),
+    ),
+  });
+  desk.commit(writes);
+  if (answer === 'conflict')
+    return failure(
+      400,
+      'idempotency_error',
+      'Keys can only be used with the same parameters they were first used with.',
+    );
+  if (answer === 'too much')
+    return failure(
+      400,
+      'invalid_request_error',
+      'Refund amount is greater than unrefunded amount on charge.',
+      'charge_already_refunded',
+      'amount',
+    );
+  if (answer === 'disputed')
+    return failure(400, 'invalid_request_error', 'The charge has been charged back.', 'charge_disputed');
+  if (fate === 'lose-answer') return 'drop';
+  if (fate === 'hang') return 'hang';
+  if (fate === 'error-500-after-accepting') return broken();
+  return json(200, refundView(found.card, found.approval, answer));
+}
+
+/** A list that is asked for by payment or by time, newest first. */
+function pageOf<One extends { id: string; created: number; payment_intent?: string }>(
+  desk: ClientDesk,
+  url: string,
+  all: One[],
+  query: URLSearchParams,
+): Outcome {
+  return queried(
+    desk,
+    () => json(200, listOf(url, [], false)),
+    (stale) => {
+      const intent = query.get('payment_intent');
+      const [from, to] = [query.get('created[gte]'), query.get('created[lte]')];
+      const chosen = (stale ? [] : all)
+        .filter((one) => intent === null || one.payment_intent === intent)
+        .filter(({ created }) => created >= Number(from ?? 0) && created <= Number(to ?? Infinity))
+        .reverse();
+      const after = query.get('starting_after');
+      const begin = after === null ? 0 : chosen.findIndex(({ id }) => id === after) + 1;
+      const limit = Number(query.get('limit') ?? 10);
+      return json(200, listOf(url, chosen.slice(begin, begin + limit), begin + limit < chosen.length));
+    },
+    broken,
+  );
+}
+
+const listRefunds = (desk: ClientDesk, query: URLSearchParams): Outcome =>
+  pageOf(
+    desk,
+    '/v1/refunds',
+    approvedCards(desk).flatMap(({ card, approval }) =>
+      approval.refunds.map((one) => ({
+        ...refundView(card, approval, one),
+        payment_intent: card.intent ?? '',
+      })),
+    ),
+    query,
+  );
+
+function getRefund(desk: ClientDesk, id: string): Reply {
+  for (const { card, approval } of approvedCards(desk)) {
+    const refund = approval.refunds.find((one) => one.id === id);
+    if (refund) return json(200, refundView(card, approval, refund));
+  }
+  return failure(404, 'invalid_request_error', `No such refund: '${id}'`, 'resource_missing', 'id');
+}
+
+const disputesOf = (desk: ClientDesk) =>
+  approvedCards(desk).flatMap(({ card, approval }) =>
+    approval.dispute
+      ? [{ ...disputeView(card, approval, approval.dispute), payment_intent: card.intent ?? '' }]
+      : [],
+  );
+
+function getDispute(desk: ClientDesk, id: string): Reply {
+  const found = disputesOf(desk).find((one) => one.id === id);
+  return found
+    ? json(200, found)
+    : failure(404, 'invalid_request_error', `No such dispute: '${id}'`, 'resource_missing', 'id');
+}
+
+function getIntent(desk: ClientDesk, id: string): Reply {
+  const card = [...desk.bank.cards.values()].find((one) => one.client === desk.client && one.intent === id);
+  return card === undefined
+    ? failure(404, 'invalid_request_error', `No such payment_intent: '${id}'`, 'resource_missing', 'intent')
+    : json(200, intentView(card));
 }
 
 function listCharges(desk: ClientDesk, query: URLSearchParams): Reply {
@@ -438,5 +655,9 @@ function objectOf(card: Card, type: string, now: number): unknown {
   if (type.startsWith('checkout.session.')) return sessionView(card, now, false);
   if (type.startsWith('payment_intent.')) return intentView(card);
   const last = approvalOf(card);
-  return last === undefined ? null : chargeView(card, last);
+  if (last === undefined) return null;
+  const refund = last.refunds.at(-1);
+  if (type.startsWith('refund.') && refund) return refundView(card, last, refund);
+  if (type.startsWith('charge.dispute.') && last.dispute) return disputeView(card, last, last.dispute);
+  return chargeView(card, last);
 }

@@ -1047,7 +1047,8 @@ function aboutDefences(bench: Bench): void {
 
 /** Everything that the deliveries so far say and that is believed; payouts that one only names are queried, as the service does. */
 async function newsOf({ provider, deliveries }: Bench): Promise<Required<Moves>> {
-  const all: Required<Moves> = { received: [], payouts: [], returned: [], named: [], unread: [], costs: [] };
+  const lists = { received: [], payouts: [], returned: [], named: [], namedAs: [] };
+  const all: Required<Moves> = { ...lists, unread: [], costs: [] };
   for (const delivery of [...deliveries]) {
     const content = await provider.parseWebhook(delivery);
     if (!content.authentic) throw new Error(content.reason);

@@ -81,7 +81,10 @@ export async function applyNews(
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   await askForUnread(deps, ownersOf, provider, news.unread ?? []);
-  await askForNamed(ownersOf, provider, news.named ?? []);
+  await askForNamed(ownersOf, provider, [
+    ...(news.named ?? []),
+    ...(await namesOf(deps, provider, news.namedAs ?? [], untilMs)),
+  ]);
   const { named, lines } = await withReturned(deps, provider, news, untilMs);
   for (const pix of named.received) of(pix.txid).received.push(pix);
   for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
@@ -251,6 +254,24 @@ async function askForUnread(
       );
     }
   }
+}
+
+/** Our ids of payments that a delivery names as the provider does. @throws Error the provider does not answer */
+async function namesOf(
+  deps: TrackingDeps,
+  provider: Provider,
+  names: readonly string[],
+  untilMs: number,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const name of names) {
+    const slot = await nextQuery(deps, provider, untilMs);
+    const found = await provider.findPix(name).finally(() => slot.free());
+    if (found.outcome === 'unclear') throw new Error(`the provider does not answer: ${found.detail}`);
+    const id = found.outcome === 'found' ? found.report.providerId : null;
+    if (id !== null) ids.push(id);
+  }
+  return ids;
 }
 
 /** Payments that a delivery names and says nothing of by itself. @throws Error one could not be queried: the delivery is kept, and applied later */

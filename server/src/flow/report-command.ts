@@ -1,18 +1,10 @@
-import { viewOfDispute } from '../kinds/dispute/view.ts';
+import { disputeEvent } from '../kinds/dispute/dispute-event.ts';
 import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from '../kinds/payment/hold-of-pix.ts';
-import {
-  type Dispute,
-  type DisputeStep,
-  heldOf,
-  reported,
-  wantedCents,
-  withRelease,
-  withTaken,
-} from '../money/dispute.ts';
+import { type Dispute, heldOf, reported, wantedCents, withRelease, withTaken } from '../money/dispute.ts';
 import { postedReturnsOf } from '../money/returns.ts';
 import { idsOf } from '../ports/ids.ts';
 import type { DisputeReport } from '../provider/provider.ts';
-import { eventRow, events } from '../store/events/event.ts';
+import { events } from '../store/events/event.ts';
 import { disputesOfPayment } from '../store/rows/disputes.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import { knownReturns, knownReturnsKey } from '../store/rows/returns.sql.ts';
@@ -84,28 +76,9 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
           // A deleted operation is invisible, so its disputes write no events.
           ...(deleted || step.event === null
             ? []
-            : [put(events, eventOf(input, ids, { ...step, dispute }, known, held))]),
+            : [put(events, disputeEvent(ids, input.livemode, { ...step, dispute }, known, held))]),
         ],
       };
     },
   };
-}
-
-function eventOf(
-  { accountId, operationId, paymentId, livemode }: ReportInput,
-  ids: { uuid(): string },
-  { dispute, event }: DisputeStep,
-  known: Dispute | undefined,
-  heldCents: number,
-) {
-  return eventRow(ids, {
-    accountId,
-    operationId,
-    paymentId,
-    type: event as NonNullable<DisputeStep['event']>,
-    livemode,
-    change: { from: known?.status ?? null, to: dispute.status },
-    data: viewOfDispute(dispute, heldCents),
-    at: dispute.updatedAt,
-  });
 }

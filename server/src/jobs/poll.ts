@@ -70,9 +70,11 @@ async function readDisputes(
   for (const report of reports) {
     const earlier = byId.get(report.providerId);
     if (earlier && saysNothingNew(earlier, report)) continue;
-    const owner = earlier ?? (await ownerOf(deps, provider, report));
+    // A chargeback is part of its payment's own report, which the look for the owner reads.
+    const isOfCard = provider.capabilities.cards;
+    const owner = earlier && !isOfCard ? earlier : await ownerOf(deps, provider, report);
     if (owner === 'later') all = false;
-    else if (owner !== null) await apply(owner.cell, provider, owner, report);
+    else if (owner !== null && !isOfCard) await apply(owner.cell, provider, owner, report);
   }
   await endUnread(deps, connection, ['dispute'], ids);
   for (const item of outcome.unread) {

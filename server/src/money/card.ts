@@ -25,6 +25,23 @@ export interface CardPayment {
   releaseAt: number | null;
   /** The acquirer's own cost, as far as it is booked. */
   costCents: number;
+  /** Of the held amount, the part that refunds and the acquirer have taken; absent: none. */
+  outCents?: number;
+  /** The part of the account's fee that refunds gave back before the fee was taken; absent: none. */
+  feeBackCents?: number;
+  /** Takings of the acquirer of it by its own word, under the acquirer's names; absent: nothing. */
+  taken?: Readonly<Record<string, Taking>>;
+}
+
+/** A chargeback, or a refund that was not asked for here. What was taken and what came back only grow, so that no order of reports matters. */
+export interface Taking {
+  outCents: number;
+  backCents: number;
+  /** The acquirer's cost of it, and what of that came back. */
+  costCents: number;
+  costBackCents: number;
+  /** Of what is taken, the part that was taken out of the held amount. */
+  heldCents: number;
 }
 
 /** After so many refusals no further attempt is expected. */
@@ -48,3 +65,27 @@ export const newCard = (minutes: number): CardPayment => ({
 
 /** The acquirer approved it and has not released it. */
 export const isHeld = ({ card }: { card: CardPayment | null }): boolean => card?.settlement === 'held';
+
+/** The part of a card payment that its acquirer holds for the merchant. */
+export const heldCents = ({
+  amountCents,
+  card,
+}: {
+  amountCents: number;
+  card: CardPayment | null;
+}): number => (card?.settlement === 'held' ? amountCents - (card.outCents ?? 0) : 0);
+
+/** A payment whose card has changed. */
+export const withCard = <Row extends { updatedAt: number }>(
+  row: Row,
+  card: CardPayment,
+  now: number,
+): Row => ({
+  ...row,
+  card,
+  updatedAt: Math.max(now, row.updatedAt + 1),
+});
+
+/** Taken of a card payment by its acquirer and not given back. */
+export const takenCents = ({ taken = {} }: Pick<CardPayment, 'taken'>): number =>
+  Object.values(taken).reduce((cents, { outCents, backCents }) => cents + outCents - backCents, 0);

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CardApproval, CheckoutReport } from '../provider/cards.ts';
-import { newCard } from './card.ts';
+import type { CardApproval, CardChargeback, CheckoutReport } from '../provider/cards.ts';
+import { heldCents, isHeld, newCard } from './card.ts';
 import { type CardFacts, type CardStep, nextCheckout } from './checkout.ts';
-import { decide, emptyBalance } from './decide.ts';
+import { decide, emptyBalance, type Movement } from './decide.ts';
 import { newPayment, type Payment } from './payment.ts';
+import { newRefund, nextRefund, type Refund, type RefundEvent, type RefundOutcome } from './refund.ts';
 
 /** Card payments as their acquirer reports them: in every order, often, and wrongly. */
 
@@ -27,6 +28,7 @@ const asked = (): Payment =>
 
 const facts = (now: number, more: Partial<CardFacts> = {}): CardFacts => ({
   ...{ now, cause: { by: 'query', id: 'q' }, operationDeleted: false, account: 'acct' },
+  isOurs: (name) => name === refundId,
   ...more,
 });
 
@@ -40,8 +42,26 @@ const approval: CardApproval = {
     brand: 'visa',
     last4: '4242',
   },
-  ...{ costCents: 438, releaseAt: 9_000, released: false, takenBackCents: 0 },
+  ...{ costCents: 438, releaseAt: 9_000, released: false, refunds: [], chargebacks: [] },
 };
+
+const refundId = '11c0ffee7f0e8a319c1d2b8f7d1a5e42';
+const refundLine = {
+  reference: 're_1',
+  providerId: refundId,
+  amountCents: 3_000,
+  status: 'settled',
+  at: 4_000,
+} as const;
+
+const chargebackOf = (money: object): CardChargeback => ({
+  report: {
+    ...{ providerId: 'du_1', endToEnd: 'pi_1', amountCents, status: 'open', reason: 'fraudulent' },
+    ...{ openedAt: 5_000, deadlineAt: null },
+  },
+  ...{ outCents: amountCents, backCents: 0, costCents: 5_500, costBackCents: 0 },
+  ...money,
+});
 
 const report = (more: Partial<CheckoutReport> = {}): CheckoutReport => ({
   ...{
@@ -163,15 +183,42 @@ describe('A card payment', () => {
     expect(all.payment.card).toMatchObject({ approval: 'pi_1', settlement: 'held' });
   });
 
-  it('is not released while its acquirer has taken something back', () => {
-    const taken = { ...released, approval: { ...approval, released: true, takenBackCents: 1 } };
-    const all = told([paid, taken]);
-    expect([templates(all), all.payment.card?.settlement, all.incidents.length]).toEqual([
-      ['cardApprove'],
-      'held',
-      1,
+  it('loses what its acquirer takes at once, out of what is held, and gets it back when the chargeback is won', () => {
+    const taken = (more: object = {}): CheckoutReport => ({
+      ...paid,
+      approval: { ...approval, chargebacks: [chargebackOf({ ...more })] },
+    });
+    const open = told([paid, taken()]);
+    expect(templates(open)).toEqual(['cardApprove', 'cardSeize']);
+    expect(heldCents(open.payment)).toBe(0);
+    expect(open.incidents).toMatchObject([{ kind: 'debit', amountCents, freezes: false }]);
+    const won = told([paid, taken(), taken({ backCents: amountCents, costBackCents: 5_500 }), taken()]);
+    expect(templates(won)).toEqual(['cardApprove', 'cardSeize', 'cardGiveBack']);
+    expect(heldCents(won.payment)).toBe(amountCents);
+    // It was over before it was seen.
+    const late = told([paid, taken({ backCents: amountCents, costBackCents: 5_500 })]);
+    expect(heldCents(late.payment)).toBe(amountCents);
+  });
+
+  it('of which more is taken than was paid goes to a person', () => {
+    const odd = { ...paid, approval: { ...approval, chargebacks: [chargebackOf({ outCents: 10_001 })] } };
+    const all = told([paid, odd, odd]);
+    expect(templates(all)).toEqual(['cardApprove']);
+    expect(new Set(all.incidents.map(({ reference }) => reference)).size).toBe(1);
+  });
+
+  it('of a deleted operation is taken out of suspense, with an incident', () => {
+    const before = told([released]).payment;
+    const taken = { ...released, approval: { ...approval, released: true, chargebacks: [chargebackOf({})] } };
+    const step = nextCheckout(
+      before,
+      { type: 'reported', report: taken },
+      facts(9_000, { operationDeleted: true }),
+    );
+    expect(step?.postings.map(({ movement }) => movement)).toEqual([
+      { kind: 'bookToSuspense', amountCents: -(amountCents + 5_500) },
     ]);
-    expect(templates(told([paid, taken, released]))).toEqual(['cardApprove', 'cardRelease']);
+    expect(step?.incidents).toMatchObject([{ kind: 'deleted_operation' }]);
   });
 
   it('that failed or whose operation is gone is approved without effect: a person decides', () => {
@@ -204,4 +251,133 @@ describe('A card payment', () => {
     });
     expect(told([open, closed]).payment.status).toBe('expired');
   });
+});
+
+/** A card payment with a refund of ours: each report is the acquirer's word at some moment of one story. */
+describe('A card payment of which refunds and chargebacks take', () => {
+  const refundCents = 3_000;
+  const feeBackCents = 131;
+
+  /** The acquirer's word after each step of its own story, whichever of them is read. */
+  function storyOf(
+    released: number,
+    refund: { at: number; fails: boolean },
+    foreign: number,
+    dispute: { at: number; won: number },
+  ): CheckoutReport[] {
+    return Array.from({ length: 9 }, (_, now): CheckoutReport => {
+      const isWon = now >= dispute.won && dispute.won > dispute.at;
+      const back = isWon ? { backCents: 4_000, costBackCents: 5_500 } : {};
+      const ours = { ...refundLine, status: refund.fails ? ('failed' as const) : ('settled' as const) };
+      return {
+        ...paid,
+        approval: {
+          ...approval,
+          released: now >= released,
+          refunds: [
+            ...(now >= refund.at ? [now > refund.at ? ours : { ...ours, status: 'pending' as const }] : []),
+            ...(now >= foreign
+              ? [{ ...refundLine, reference: 're_2', providerId: null, amountCents: 1_500 }]
+              : []),
+          ],
+          chargebacks: now >= dispute.at ? [chargebackOf({ outCents: 4_000, ...back })] : [],
+        },
+      };
+    });
+  }
+
+  it('ends with one balance and with the acquirer’s own, in whatever order and however often its news comes', () => {
+    const moment = fc.integer({ min: 0, max: 7 });
+    const story = fc.record({
+      released: moment,
+      refund: fc.record({ at: moment, fails: fc.boolean() }),
+      foreign: fc.integer({ min: 0, max: 12 }),
+      dispute: fc.record({ at: fc.integer({ min: 0, max: 12 }), won: fc.integer({ min: 0, max: 12 }) }),
+      read: fc.array(fc.integer({ min: 0, max: 8 }), { maxLength: 10 }),
+    });
+    fc.assert(
+      fc.property(story, ({ released, refund, foreign, dispute, read }) => {
+        const words = storyOf(released, refund, foreign, dispute);
+        const books = openBooks();
+        books.refundIsAsked();
+        for (const at of [...read, 8]) books.hears(words[at] as CheckoutReport);
+        const isTaken = dispute.at <= 8;
+        const isBack = isTaken && dispute.won <= 8 && dispute.won > dispute.at;
+        const out =
+          (refund.fails ? 0 : refundCents) + (foreign <= 8 ? 1_500 : 0) + (isTaken && !isBack ? 4_000 : 0);
+        const cost = isTaken && !isBack ? 5_500 : 0;
+        const { balance, acquirer, payment, refundStatus } = books.state();
+        expect(refundStatus).toBe(refund.fails ? 'failed' : 'completed');
+        expect(acquirer).toBe(amountCents - 438 - out - cost);
+        const fee = feeCents - (refund.fails ? 0 : feeBackCents);
+        expect(balance).toEqual({
+          ...emptyBalance,
+          available: Math.max(0, amountCents - fee - out),
+          receivable: Math.max(0, out + fee - amountCents),
+        });
+        expect(payment.card?.settlement).toBe('available');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  function openBooks() {
+    let balance = { ...emptyBalance };
+    let acquirer = 0;
+    let now = 3_000;
+    let payment = asked();
+    let refund: Refund | null = null;
+    const post = (movement: Movement): void => {
+      const decision = decide(balance, movement);
+      if ('refused' in decision) throw new Error(decision.refused);
+      balance = decision.balance;
+      acquirer -= decision.lines.clearing;
+      expect(balance.cardHeld).toBeGreaterThanOrEqual(0);
+    };
+    const hears = (report: CheckoutReport): void => {
+      const step = nextCheckout(payment, { type: 'reported', report }, facts(++now));
+      for (const { movement } of step?.postings ?? []) post(movement);
+      payment = step?.payment ?? payment;
+      expect(balance.cardHeld).toBe(heldCents(payment));
+      for (const line of report.approval?.refunds ?? []) {
+        if (refund === null || line.providerId !== refundId) continue;
+        const { amountCents, reference: rtrId, at: settledAt, status } = line;
+        const event: RefundEvent =
+          status === 'failed'
+            ? { type: 'refused', reason: 'provider_refused', reportedCents: amountCents }
+            : { type: status === 'settled' ? 'completed' : 'pending', amountCents, rtrId, settledAt };
+        const cause = { by: 'query', id: 'q' } as const;
+        const made: RefundOutcome | null = nextRefund(refund, event, { now, cause, held: isHeld(payment) });
+        if (made === null) continue;
+        if (made.posting) post(made.posting.movement);
+        refund = made.refund;
+        const { card } = payment;
+        if (made.card && card)
+          payment = {
+            ...payment,
+            card: {
+              ...card,
+              outCents: (card.outCents ?? 0) + made.card.outCents,
+              feeBackCents: (card.feeBackCents ?? 0) + made.card.feeBackCents,
+            },
+          };
+      }
+    };
+    return {
+      hears,
+      refundIsAsked() {
+        hears(paid);
+        const begun = {
+          ...{ accountId: 'a', id: payment.id, operationId: 'o', paymentId: payment.id, endToEnd: 'pi_1' },
+          ...{ reason: 'requested' as const, amountCents: refundCents, feeBackCents, description: '' },
+          ...{ requestKey: 'k', fingerprint: Buffer.alloc(0), command: 'c' },
+        };
+        refund = newRefund(begun, now, { by: 'api', id: 'q' });
+        post({ kind: 'cardRefundReserve', amountCents: refundCents });
+        const { card } = payment;
+        if (card) payment = { ...payment, card: { ...card, outCents: refundCents } };
+      },
+      state: () => ({ balance, acquirer, payment, refundStatus: refund?.status }),
+    };
+  }
 });

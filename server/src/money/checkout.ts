@@ -1,5 +1,5 @@
 import type { CardApproval, CheckoutReport } from '../provider/cards.ts';
-import type { CardPayment } from './card.ts';
+import { type CardPayment, heldCents, type Taking } from './card.ts';
 import type { Movement } from './decide.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Payment, PaymentReason } from './payment.ts';
@@ -15,7 +15,8 @@ import { enter, type Facts, type OpenedIncident, type PaymentEventType, quiet, t
  * `unknown`, `pending` and `expired`, and books the amount as held. Every other approval posts nothing: a person decides, with the acquirer.
  *
  * **Release is the acquirer's word alone**, never a date of ours. It turns the held amount into the merchant's balance, less the account's fee. What the
- * acquirer has taken back (a refund or a chargeback) is not released until a person has looked.
+ * acquirer has taken by its own word (a chargeback, or a refund that was not asked for here) is taken from the merchant at once: out of what is held, then
+ * out of the balance. It comes back the same way. Refunds that were asked for here have a state machine of their own (`money/refund.ts`).
  */
 export interface CardStep {
   payment: Payment;
@@ -27,6 +28,8 @@ export interface CardStep {
 export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'> & {
   /** The account at the acquirer that the page was asked of; null: that is not known any more. */
   account: string | null;
+  /** A refund that was asked for here, by its id at the acquirer: its own machine follows it. */
+  isOurs(providerId: string): boolean;
 };
 
 export type CardEvent =
@@ -88,7 +91,7 @@ function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
   const { amountCents, card, status } = payment;
   const { reference, costCents, installments } = approval;
   if (status === 'paid')
-    return reference === card.approval ? released(payment, approval, facts) : again(payment, approval);
+    return reference === card.approval ? followed(payment, approval, facts) : again(payment, approval);
   const isAsked =
     approval.amountCents === amountCents &&
     approval.currency === currency &&
@@ -127,22 +130,126 @@ function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
     movement: { kind: 'cardApprove', amountCents, costCents: costCents ?? 0 },
     effectiveAt: approval.at,
   });
-  const after = released(step.payment as OnCard, approval, facts);
-  return after === null
-    ? step
-    : {
-        payment: after.payment,
-        postings: [...step.postings, ...after.postings],
-        events: [...step.events, ...after.events],
-        incidents: after.incidents,
-      };
+  return both(step, followed(step.payment as OnCard, approval, facts));
 }
 
-/** A paid one as its acquirer reports it again. */
+const both = (one: CardStep, other: CardStep | null): CardStep =>
+  other === null
+    ? one
+    : {
+        payment: other.payment,
+        postings: [...one.postings, ...other.postings],
+        events: [...one.events, ...other.events],
+        incidents: [...one.incidents, ...other.incidents],
+      };
+
+/** A paid one as its acquirer reports it again: what was taken of it, then its release. */
+function followed(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
+  const most = approval.amountCents;
+  const odd = takingsOf(approval, facts).find(({ outCents }) => outCents > most);
+  if (odd !== undefined) return stopped(payment, `taken:${odd.reference}:${odd.outCents}`, odd.outCents);
+  let step: CardStep | null = null;
+  for (const taking of takingsOf(approval, facts)) {
+    const next = taken((step?.payment ?? payment) as OnCard, taking, facts);
+    if (next !== null) step = step === null ? next : both(step, next);
+  }
+  const after = released((step?.payment ?? payment) as OnCard, approval, facts);
+  return step === null ? after : both(step, after);
+}
+
+interface Reported extends Omit<Taking, 'heldCents'> {
+  reference: string;
+  at: number;
+}
+
+/** Takings of the acquirer by its own word. A refund that lost its record here (a restore) is one of these, under the id that it was sent with. */
+function takingsOf({ refunds, chargebacks }: CardApproval, facts: CardFacts): Reported[] {
+  const foreign = refunds.filter(({ providerId }) => providerId === null || !facts.isOurs(providerId));
+  return [
+    ...foreign.map(({ reference, providerId, status, at, ...refund }) => ({
+      ...{ reference: providerId ?? reference, at, outCents: refund.amountCents },
+      ...{ backCents: status === 'failed' ? refund.amountCents : 0, costCents: 0, costBackCents: 0 },
+    })),
+    ...chargebacks.map(({ report, ...cents }) => ({
+      ...{ reference: report.providerId, at: report.openedAt },
+      ...cents,
+    })),
+  ];
+}
+
+const nothing: Taking = { outCents: 0, backCents: 0, costCents: 0, costBackCents: 0, heldCents: 0 };
+
+/** Posts what is new of one taking: each figure only grows, so an older report says nothing. */
+function taken(payment: OnCard, reported: Reported, facts: CardFacts): CardStep | null {
+  const { card } = payment;
+  const { reference, at } = reported;
+  const known = card.taken?.[reference] ?? nothing;
+  const outCents = Math.max(known.outCents, reported.outCents);
+  const backCents = Math.max(known.backCents, Math.min(reported.backCents, outCents));
+  const costCents = Math.max(known.costCents, reported.costCents);
+  const costBackCents = Math.max(known.costBackCents, Math.min(reported.costBackCents, costCents));
+  const out = { cents: outCents - known.outCents, cost: costCents - known.costCents };
+  const back = { cents: backCents - known.backCents, cost: costBackCents - known.costBackCents };
+  if (out.cents + out.cost + back.cents + back.cost === 0) return null;
+  const isHere = card.settlement === 'held';
+  const fromHeld = Math.min(heldCents(payment), out.cents);
+  const toHeld = isHere ? Math.min(known.heldCents + fromHeld, back.cents) : 0;
+  const one: Taking = {
+    ...{ outCents, backCents, costCents, costBackCents },
+    heldCents: known.heldCents + fromHeld - toHeld,
+  };
+  const step: CardStep = changed(
+    payment,
+    {
+      ...(out.cents > 0 && { notice: 'debited' as const }),
+      card: {
+        ...card,
+        taken: { ...card.taken, [reference]: one },
+        ...(isHere && { outCents: (card.outCents ?? 0) + fromHeld - toHeld }),
+      },
+    },
+    facts,
+  );
+  const post = (
+    event: EventKind,
+    kind: 'cardSeize' | 'cardGiveBack',
+    cents: { cents: number; cost: number },
+    held: number,
+    until: number,
+  ) => {
+    if (cents.cents + cents.cost === 0) return;
+    const sum = cents.cents + cents.cost;
+    step.postings.push(
+      facts.operationDeleted
+        ? {
+            ...{ event: eventKinds.suspense, reference: `${reference}:${kind}:${until}`, effectiveAt: at },
+            movement: { kind: 'bookToSuspense', amountCents: kind === 'cardSeize' ? -sum : sum },
+          }
+        : {
+            ...{ event, reference: `${reference}:${until}`, effectiveAt: at },
+            movement: { kind, amountCents: cents.cents, heldCents: held, costCents: cents.cost },
+          },
+    );
+    if (facts.operationDeleted)
+      step.incidents.push({
+        ...{ kind: 'deleted_operation', amountCents: sum, freezes: false },
+        reference: `suspense:${payment.id}:${reference}:${kind}:${until}`,
+      });
+    else if (kind === 'cardSeize')
+      step.incidents.push({
+        ...{ kind: 'debit', amountCents: cents.cents, freezes: false },
+        reference: `debit:${payment.id}:${reference}:${until}`,
+      });
+  };
+  post(eventKinds.cardSeize, 'cardSeize', out, fromHeld, outCents + costCents);
+  post(eventKinds.cardGiveBack, 'cardGiveBack', back, toHeld, backCents + costBackCents);
+  return step;
+}
+
+/** The acquirer's release of a paid one. */
 function released(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
   const { amountCents, feeCents, card } = payment;
-  const { takenBackCents, releaseAt, costCents } = approval;
-  if (takenBackCents > 0) return stopped(payment, `taken back:${takenBackCents}`, takenBackCents);
+  const { releaseAt, costCents } = approval;
   if (card.settlement === 'available') return null;
   if (!approval.released) {
     const moved = releaseAt !== null && releaseAt !== card.releaseAt;
@@ -161,12 +268,18 @@ function released(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
     facts,
   );
   step.events.push('charge.card_available');
-  step.postings.push({
-    event: eventKinds.cardRelease,
-    reference: '',
-    movement: { kind: 'cardRelease', amountCents, feeCents, costCents: cost - card.costCents },
-    effectiveAt: facts.now,
-  });
+  const movement: Movement = {
+    ...{ kind: 'cardRelease', amountCents: heldCents(payment), costCents: cost - card.costCents },
+    feeCents: feeCents - (card.feeBackCents ?? 0),
+  };
+  // Of a payment that was refunded whole, and whose fee came back, nothing is left to post.
+  if (movement.amountCents + movement.feeCents + movement.costCents !== 0)
+    step.postings.push({
+      event: eventKinds.cardRelease,
+      reference: '',
+      movement,
+      effectiveAt: facts.now,
+    });
   return step;
 }
 

@@ -93,6 +93,15 @@ export type Movement =
   | { kind: 'cardApprove'; amountCents: number; costCents: number }
   /** The acquirer released it: from now on it is the merchant's, less the account's fee. `costCents`: of the acquirer, beyond what is booked. */
   | { kind: 'cardRelease'; amountCents: number; feeCents: number; costCents: number }
+  /** Sets the amount of a refund aside out of a card payment that is not released; `cardRefundRelease`: it was refused before the release. */
+  | { kind: 'cardRefundReserve' | 'cardRefundRelease'; amountCents: number }
+  /**
+   * The acquirer took money of a card payment by its own word: `heldCents` of it out of what is held, the rest from the balance, and what is missing becomes a
+   * debt. The acquirer's cost of it is the installation's.
+   */
+  | { kind: 'cardSeize'; amountCents: number; heldCents: number; costCents: number }
+  /** It came back: `heldCents` of it to what is held. */
+  | { kind: 'cardGiveBack'; amountCents: number; heldCents: number; costCents: number }
   /** The installation takes over so much of the operation's debt. */
   | { kind: 'waiveDebt'; amountCents: number };
 
@@ -286,15 +295,47 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       return posted(before, lines);
     }
     case 'cardRelease': {
-      const amount = cents(movement.amountCents);
+      const amount = cents(movement.amountCents, 0);
       const fee = cents(movement.feeCents, 0);
-      if (fee > amount) throw new RangeError(`a fee of ${fee} on ${amount}`);
       if (amount > before.cardHeld) throw new RangeError(`a release of ${amount} of ${before.cardHeld}`);
       lines.cardHeld = -amount;
       lines.feeRevenue = fee;
-      lines.clearing = cents(movement.costCents, -amount);
+      lines.clearing = cents(movement.costCents, -fee - amount);
       lines.providerCost = -movement.costCents;
-      return raised(before, lines, amount - fee);
+      // A payment of which refunds left less than its fee: the rest of the fee is taken as a debit is.
+      return fee > amount ? lowered(before, lines, fee - amount) : raised(before, lines, amount - fee);
+    }
+    case 'cardRefundReserve': {
+      const amount = cents(movement.amountCents);
+      if (amount > before.cardHeld) throw new RangeError(`a refund of ${amount} of ${before.cardHeld}`);
+      lines.cardHeld = -amount;
+      lines.reserved = amount;
+      return posted(before, lines);
+    }
+    case 'cardRefundRelease':
+      lines.reserved = -cents(movement.amountCents);
+      lines.cardHeld = movement.amountCents;
+      return posted(before, lines);
+    case 'cardSeize': {
+      const amount = cents(movement.amountCents, 0);
+      const held = cents(movement.heldCents, 0);
+      const cost = cents(movement.costCents, 0);
+      if (held > amount || held > before.cardHeld)
+        throw new RangeError(`${held} of ${before.cardHeld} held for ${amount}`);
+      lines.cardHeld = -held;
+      lines.clearing = amount + cost;
+      lines.providerCost = -cost;
+      return lowered(before, lines, amount - held);
+    }
+    case 'cardGiveBack': {
+      const amount = cents(movement.amountCents, 0);
+      const held = cents(movement.heldCents, 0);
+      const cost = cents(movement.costCents, 0);
+      if (held > amount) throw new RangeError(`${held} held of ${amount}`);
+      lines.cardHeld = held;
+      lines.clearing = -amount - cost;
+      lines.providerCost = cost;
+      return raised(before, lines, amount - held);
     }
     case 'waiveDebt': {
       const amount = cents(movement.amountCents);
@@ -316,6 +357,14 @@ function raised(before: Readonly<Balance>, lines: Lines, cameIn: number): Decisi
   const decision = posted(before, lines);
   decision.balance.holdWanted -= captured;
   return decision;
+}
+
+/** Takes what goes out from the merchant; what is missing becomes a debt. */
+function lowered(before: Readonly<Balance>, lines: Lines, goesOut: number): Decision {
+  const taken = Math.min(before.available, goesOut);
+  lines.available = -taken;
+  lines.receivable = taken - goesOut;
+  return posted(before, lines);
 }
 
 function posted(before: Readonly<Balance>, lines: Lines): { lines: Lines; balance: Balance } {

@@ -154,6 +154,8 @@ describe('the canonical form', () => {
       ownMoney: 15,
       cardApprove: 16,
       cardRelease: 17,
+      cardSeize: 18,
+      cardGiveBack: 19,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

@@ -59,6 +59,9 @@ export const eventKinds = {
   /** Of a card payment: the acquirer's approval, and its release. */
   cardApprove: 16,
   cardRelease: 17,
+  /** Takings of the acquirer of a card payment, by its own word, and their return; the reference is the acquirer's name of it. */
+  cardSeize: 18,
+  cardGiveBack: 19,
 } as const;
 
 export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];

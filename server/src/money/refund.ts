@@ -1,6 +1,8 @@
+import { takenCents } from './card.ts';
 import type { Movement } from './decide.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Cause, Payment, PaymentReason } from './payment.ts';
+import { type KnownReturn, returnedOf } from './returns.ts';
 import type { OpenedIncident } from './state.ts';
 
 /**
@@ -42,7 +44,7 @@ export interface Refund {
   operationId: string;
   /** The charge. */
   paymentId: string;
-  /** The received Pix. */
+  /** The received Pix; of a payment by card the acquirer's name of the approval. */
   endToEnd: string;
   reason: RefundReason;
   status: RefundStatus;
@@ -102,9 +104,23 @@ export const refundsPerCharge = 200;
 export const isRefundOpen = ({ status }: Pick<Refund, 'status'>): boolean =>
   status === 'unknown' || status === 'pending';
 
-/** The amount received for a paid charge; zero for every other payment. */
-export const receivedCents = ({ kind, status, netAmountCents, providerFeeCents }: Payment): number =>
-  kind === 'deposit' && status === 'paid' ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
+/** The amount received for a paid charge; zero for every other payment. An acquirer has what it has not released yet. */
+export function receivedCents(charge: Payment): number {
+  const { kind, status, amountCents, card, netAmountCents, providerFeeCents } = charge;
+  if (kind !== 'deposit' || status !== 'paid') return 0;
+  return card === null ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : amountCents;
+}
+
+/** The fee of a charge, also where it is not taken yet. */
+const feeOf = ({ card, feeCents, providerFeeCents }: Payment): number =>
+  card === null ? (providerFeeCents ?? 0) : feeCents;
+
+/** The name under which a paid charge is given back: its Pix, or the acquirer's approval. Null: it has none. */
+export const paidUnder = ({ endToEnd, card }: Payment): string | null => endToEnd ?? card?.approval ?? null;
+
+/** The amount that the provider took of a paid charge by its own word. */
+export const takenOf = (charge: Payment, returns: readonly KnownReturn[]): number =>
+  charge.card === null ? returnedOf(charge.endToEnd ?? '', returns) : takenCents(charge.card);
 
 /**
  * The part of a charge's fee that comes back with one more refund of it.
@@ -120,7 +136,7 @@ export function feeBackOf(
 ): number {
   // Products of two amounts, which a number does not hold exactly.
   const received = BigInt(receivedCents(charge));
-  const product = BigInt(charge.providerFeeCents ?? 0) * BigInt(earlier.feeBasisCents + amountCents);
+  const product = BigInt(feeOf(charge)) * BigInt(earlier.feeBasisCents + amountCents);
   const inAll = (2n * product + received) / (2n * received);
   return Math.max(0, Number(inAll) - earlier.feeBackCents);
 }
@@ -140,14 +156,19 @@ export interface RefundOutcome {
   incident: OpenedIncident | null;
   /** The further amount that its charge has given back. */
   refundedCents: number;
+  /** Changes of a card payment that is not released: what was taken out of it, and of its fee what came back. */
+  card: { outCents: number; feeBackCents: number } | null;
+}
+
+export interface RefundFacts {
+  now: number;
+  cause: Cause;
+  /** Its charge was paid by card, and the acquirer has not released it. */
+  held: boolean;
 }
 
 /** `refund` after `event`; null when it changes nothing. */
-export function nextRefund(
-  refund: Refund,
-  event: RefundEvent,
-  facts: { now: number; cause: Cause },
-): RefundOutcome | null {
+export function nextRefund(refund: Refund, event: RefundEvent, facts: RefundFacts): RefundOutcome | null {
   const reported = event.type === 'refused' ? event.reportedCents : event.amountCents;
   if (reported !== undefined && reported !== refund.amountCents) return mismatch(refund, reported);
   switch (event.type) {
@@ -165,18 +186,22 @@ export function nextRefund(
 function completed(
   refund: Refund,
   { rtrId, settledAt }: Extract<RefundEvent, { type: 'completed' }>,
-  facts: { now: number; cause: Cause },
+  facts: RefundFacts,
 ): RefundOutcome | null {
   if (refund.status === 'completed') return named(refund, rtrId, facts.now);
   if (refund.status === 'failed') return contradiction(refund, 'completed');
   const { amountCents } = refund;
+  const feeBackCents = refund.feeBackCents ?? 0;
+  // The fee of a held payment is not taken yet: less of it is taken with the release.
+  const feeCents = facts.held ? 0 : feeBackCents;
   return {
     ...enter(refund, 'completed', facts, { rtrId: rtrId ?? refund.rtrId, settledAt: facts.now }),
     posting: {
       event: eventKinds.refundComplete,
-      movement: { kind: 'refundComplete', amountCents, feeCents: refund.feeBackCents ?? 0 },
+      movement: { kind: 'refundComplete', amountCents, feeCents },
       effectiveAt: settledAt ?? facts.now,
     },
+    card: facts.held ? { outCents: 0, feeBackCents } : null,
     // Money in suspense never was the charge's.
     ...(refund.reason === 'odd_money'
       ? { events: ['refund.completed'] }
@@ -187,19 +212,21 @@ function completed(
 function refused(
   refund: Refund,
   { reason: reasonCode }: Extract<RefundEvent, { type: 'refused' }>,
-  facts: { now: number; cause: Cause },
+  facts: RefundFacts,
 ): RefundOutcome | null {
   if (refund.status === 'completed') return contradiction(refund, 'refused');
   if (refund.status === 'failed') return null;
   const { amountCents } = refund;
   const isReturn = refund.reason === 'odd_money';
+  const ofHeld = facts.held ? 'cardRefundRelease' : 'refundRelease';
   return {
     ...enter(refund, 'failed', facts, { reasonCode }),
     posting: {
       event: eventKinds.refundRelease,
-      movement: { kind: isReturn ? 'suspenseRelease' : 'refundRelease', amountCents },
+      movement: { kind: isReturn ? 'suspenseRelease' : ofHeld, amountCents },
       effectiveAt: facts.now,
     },
+    card: facts.held ? { outCents: -amountCents, feeBackCents: 0 } : null,
     events: ['refund.failed'],
     incident: isReturn ? returnRefused(refund) : null,
   };
@@ -246,6 +273,7 @@ const quiet = (refund: Refund): RefundOutcome => ({
   events: [],
   incident: null,
   refundedCents: 0,
+  card: null,
 });
 
 function enter(

@@ -1,3 +1,5 @@
+import type { DisputeReport } from './provider.ts';
+
 /** The outcome of a query over a connection that has no card payments (any more). */
 export const withoutCards = {
   outcome: 'unclear',
@@ -84,6 +86,28 @@ export interface CardApproval {
   costCents: number | null;
   releaseAt: number | null;
   released: boolean;
-  /** Given or taken back: refunds and chargebacks. */
-  takenBackCents: number;
+  /** Every refund of it, asked for here or elsewhere. */
+  refunds: CardRefund[];
+  chargebacks: CardChargeback[];
+}
+
+export interface CardRefund {
+  /** The acquirer's own name. */
+  reference: string;
+  /** Our id of the refund, without hyphens, as the acquirer repeats it; null: it names none. */
+  providerId: string | null;
+  amountCents: number;
+  status: 'pending' | 'settled' | 'failed';
+  at: number;
+}
+
+export interface CardChargeback {
+  /** `providerId`: the acquirer's own name of it; `endToEnd`: of the approval. */
+  report: DisputeReport;
+  /** The amounts that the acquirer has taken and given back for it, each in all, without its costs. */
+  outCents: number;
+  backCents: number;
+  /** Its costs, and what of them came back. */
+  costCents: number;
+  costBackCents: number;
 }

@@ -209,10 +209,14 @@ export interface PayoutInstruction {
 }
 
 export interface RefundInstruction {
-  /** The received Pix. */
+  /** The received Pix; of a card payment the acquirer's name of the approval. */
   endToEnd: string;
   /** The refund id without hyphens: `id` of the return, ours alone within this Pix. */
   providerId: string;
+  /** The id of the charge without hyphens. */
+  chargeId?: string;
+  /** Of a repeat: when the first request for it may have gone out. Absent: this is the first. */
+  repeatOf?: number;
   amountCents: number;
   /** The payer reads it; may be empty. */
   description: string;
@@ -431,6 +435,8 @@ export interface Moves {
   returned?: ReturnOf[];
   /** Ids of ours that it names and says nothing of by itself: each is queried. */
   named?: string[];
+  /** The same under the provider's own names: whose these are is asked first (`findPix`). */
+  namedAs?: string[];
   /** The parts that cannot be read. */
   unread?: UnreadItem[];
   /** The provider's costs of these. */

@@ -1,15 +1,20 @@
 import { isHeld } from '../../money/card.ts';
 import { type CardEvent, type CardStep, nextCheckout } from '../../money/checkout.ts';
 import { type Intent, nextQueryAt, priorityOf } from '../../money/intent.ts';
-import { type Cause, isTerminal, type Payment } from '../../money/payment.ts';
-import type { CheckoutReport } from '../../provider/cards.ts';
+import { type Cause, isTerminal, type Payment, providerIdOf } from '../../money/payment.ts';
+import { isRefundOpen, type Refund } from '../../money/refund.ts';
+import type { CardRefund, CheckoutReport } from '../../provider/cards.ts';
 import { unknownIdentity } from '../../provider/identity.ts';
 import { intents } from '../../store/rows/intents.sql.ts';
-import { put, type View } from '../../store/till.ts';
+import { paymentKey } from '../../store/rows/payments.sql.ts';
+import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
+import { put, read, type View } from '../../store/till.ts';
 import { cancelEndedWith } from '../cancel/end.ts';
 import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { announce } from '../payment/payment-events.ts';
+import { observedRefund } from '../payment/refund-lines.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
+import { chargebackReads, chargebackWrites } from './chargebacks.ts';
 
 /** It has not ended at its acquirer, or was not released. */
 export const isCheckoutOpen = (payment: Payment): boolean => !isTerminal(payment.status) || isHeld(payment);
@@ -20,9 +25,13 @@ type Seen = Answered<CheckoutReport>;
 export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
   const { accountId, paymentId, operationId, connection, observation } = observed;
   const chain = { accountId, chainId: operationId };
+  const place = { accountId, paymentId, operationId, connection };
+  const report = reportIn(observation);
+  const key = paymentKey(accountId, paymentId);
+  const lines = report?.approval?.refunds ?? [];
   return {
     chains: [chain],
-    reads: [],
+    reads: [...(lines.length > 0 ? [read(refundsOfPayment, key)] : []), ...chargebackReads(report, place)],
     eventRefs: [],
     pix: [],
     decide(view, stored, now) {
@@ -31,7 +40,10 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       const { row: payment, intent, ids, capabilities, subscribed } = stored;
       const account = intent?.identity ?? null;
       const cause = causeOf(observation);
-      const facts = { now, cause, operationDeleted: isDeleted(view, chain), account };
+      const operationDeleted = isDeleted(view, chain);
+      const refunds = lines.length > 0 ? (view.get(refundsOfPayment, key)?.refunds ?? []) : [];
+      const isOurs = (name: string): boolean => refunds.some(({ id }) => providerIdOf(id) === name);
+      const facts = { now, cause, operationDeleted, account, isOurs };
       const steps = stepsOf(payment, reading.events, facts);
       let from = payment.status;
       const writes = steps.flatMap((step) => {
@@ -39,7 +51,11 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
         from = step.payment.status;
         return news;
       });
-      const row = steps.at(-1)?.payment ?? payment;
+      const last = steps.at(-1)?.payment ?? payment;
+      const options = { ids, livemode: capabilities.movesMoney, silent: operationDeleted, now };
+      const chargebacks = chargebackWrites(view, place, report, last, options);
+      writes.push(...chargebacks);
+      const row = chargebacks.length > 0 ? { ...last, disputed: true } : last;
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
@@ -51,10 +67,13 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
         providerRef: refIn(observation),
         incidents: steps.flatMap((step) => step.incidents),
         postings: steps.flatMap(({ postings }) =>
-          postings.map((posting) => ({ ...posting, chain, subject: paymentId, connection })),
+          postings.map((posting) => ({
+            ...{ ...posting, subject: paymentId, connection },
+            chain: posting.movement.kind === 'bookToSuspense' ? accountChain(view, accountId) : chain,
+          })),
         ),
         writes,
-        others: [],
+        others: refundsTold(lines, refunds, row, { connection, cause }),
         unclear: [],
       };
       return heard;
@@ -74,6 +93,33 @@ function followed(row: Payment, connection: string, fence: string, now: number):
     ...{ providerRef: ref, identity: account ?? unknownIdentity },
   };
 }
+
+/** The account's own chain: what a deleted operation would have lost or got stands there in suspense. The till locks it when it is asked for. */
+function accountChain(view: View, accountId: string) {
+  const chain = { accountId, chainId: accountId };
+  view.balance(chain);
+  return chain;
+}
+
+/** Refunds that were asked for here, as the acquirer reports them with their payment: its word goes to each that it may change. */
+const refundsTold = (
+  lines: readonly CardRefund[],
+  refunds: readonly Refund[],
+  { card }: Payment,
+  { connection, cause }: { connection: string; cause: Cause },
+): Observed[] =>
+  lines.flatMap(({ providerId: id, reference: rtrId, amountCents, status, at }) => {
+    const refund = refunds.find((one) => providerIdOf(one.id) === id && one.endToEnd === card?.approval);
+    if (refund === undefined || (!isRefundOpen(refund) && refund.status === endOf[status])) return [];
+    return observedRefund(refund, connection, {
+      ...{ from: 'charge', cause },
+      line: { id, rtrId, amountCents, status, at },
+    });
+  });
+
+const endOf = { pending: 'pending', settled: 'completed', failed: 'failed' } as const;
+
+const reportIn = ({ outcome }: Seen): CheckoutReport | null => ('report' in outcome ? outcome.report : null);
 
 const isDeleted = (view: View, chain: { accountId: string; chainId: string }): boolean =>
   view.balance(chain)?.deletedAt !== null;

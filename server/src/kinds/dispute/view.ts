@@ -25,13 +25,15 @@ const example = {
 export const DisputeSchema = Type.Object(
   {
     id: Uuid('Id of the dispute'),
-    paymentId: Uuid('The charge whose Pix is disputed'),
+    paymentId: Uuid('The charge whose Pix or card payment is disputed'),
     operationId: Uuid('Business operation that owns the charge'),
     status: OneOf(disputeStatuses, 'State; decided by the settlement provider alone'),
     amountCents: Cents('What is disputed', { minimum: 1 }),
     heldCents: Cents('What is held for it at this moment; later credits fill it up', { minimum: 0 }),
     debitedCents: Cents('What the provider has taken of it', { minimum: 0 }),
-    endToEnd: Type.String({ description: 'End-to-end id of the disputed Pix' }),
+    endToEnd: Type.String({
+      description: 'End-to-end id of the disputed Pix; of a card payment, the acquirer’s name of the payment',
+    }),
     reason: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       description: "The provider's word for why",

@@ -44,7 +44,12 @@ export const RefundSchema = Type.Object(
     updatedAt: Time('Last change; strictly increasing per refund'),
     settledAt: NullableTime('When the completion was posted'),
     requestKey: Uuid('Key of the request that created it'),
-    endToEnd: Type.Optional(Type.String({ description: 'Id of the return in the payment system (`D…`)' })),
+    endToEnd: Type.Optional(
+      Type.String({
+        description:
+          'Id of the return in the payment system (`D…`); of a card payment, the acquirer’s name of the refund',
+      }),
+    ),
     reasonCode: Type.Optional(
       Type.String({
         description: 'Why it failed; more codes may be added',

@@ -1,16 +1,18 @@
 import { refuse } from '../../ground/errors.ts';
+import { isHeld, withCard } from '../../money/card.ts';
 import { eventKinds } from '../../money/journal.ts';
-import { causeOfCall, type Payment, providerIdOf } from '../../money/payment.ts';
+import { causeOfCall, providerIdOf } from '../../money/payment.ts';
 import {
   feeBackOf,
   newRefund,
+  paidUnder,
   partsPerCharge,
   type Refund,
   receivedCents,
   refundsPerCharge,
   refundWindowMs,
+  takenOf,
 } from '../../money/refund.ts';
-import { returnedOf } from '../../money/returns.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { refundSums } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
@@ -40,7 +42,8 @@ export const refundReads = (accountId: string, { paymentId }: RefundOrder): Read
 export function admitRefund(view: View, admission: Admission<RefundOrder>, now: number): Admitted<Refund> {
   const { caller, order, account, connection, id, fingerprint, token } = admission;
   const { accountId, operationId } = caller;
-  const { charge, amountCents, sum } = refundable(view, admission, now);
+  const { charge, paidAs, amountCents, sum } = refundable(view, admission, now);
+  const { card } = charge;
   const returnsFee = account.refundFees === 'returned';
   const feeBackCents = returnsFee ? feeBackOf(charge, sum, amountCents) : null;
   const { description, requestKey, paymentId } = order;
@@ -49,7 +52,7 @@ export function admitRefund(view: View, admission: Admission<RefundOrder>, now: 
     id,
     operationId,
     paymentId,
-    endToEnd: charge.endToEnd,
+    endToEnd: paidAs,
     reason: 'requested' as const,
     amountCents,
     feeBackCents,
@@ -68,10 +71,13 @@ export function admitRefund(view: View, admission: Admission<RefundOrder>, now: 
         event: eventKinds.refundReserve,
         reference: '',
         effectiveAt: now,
-        movement: { kind: 'refundReserve', amountCents },
+        movement: { kind: isHeld(charge) ? 'cardRefundReserve' : 'refundReserve', amountCents },
       },
     ],
     writes: [
+      ...(card !== null && isHeld(charge)
+        ? [put(payments, withCard(charge, { ...card, outCents: (card.outCents ?? 0) + amountCents }, now))]
+        : []),
       put(refundSums, {
         accountId,
         paymentId,
@@ -97,24 +103,26 @@ function refundable(view: View, { caller, order, can, id: refundId }: Admission<
   const charge = view.get(payments, key);
   if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');
   const received = receivedCents(charge);
-  if (received === 0 || !hasPix(charge) || !can?.canRefund) throw refuse('payment_not_refundable');
+  const paidAs = paidUnder(charge);
+  if (received === 0 || paidAs === null || !can?.canRefund) throw refuse('payment_not_refundable');
   // Only a test account has a clock that moves, and only for one is it read.
   const clockMovedMs = caller.test ? (view.get(clockMovesSincePaid, key)?.movedMs ?? 0) : 0;
-  if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)
-    throw refuse('refund_window_closed');
+  // An acquirer has a window of its own, which its refusal says.
+  const isLate = now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs;
+  if (isLate && charge.card === null) throw refuse('refund_window_closed');
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];
-  if (known.some(({ id }) => id === providerIdOf(refundId))) throw refuse('refund_already_booked');
+  const providerId = providerIdOf(refundId);
+  if (known.some(({ id }) => id === providerId) || charge.card?.taken?.[providerId])
+    throw refuse('refund_already_booked');
   const sum = view.get(refundSums, key) ?? nothingTaken;
-  const leftCents = received - sum.takenCents - returnedOf(charge.endToEnd, known);
+  const leftCents = received - sum.takenCents - takenOf(charge, known);
   const amountCents = order.amountCents ?? leftCents;
   if (amountCents <= 0 || amountCents > leftCents)
     throw refuse('refund_exceeds', { params: { left: String(Math.max(0, leftCents)) } });
   const isLastPart = sum.parts >= partsPerCharge - 1;
   if (sum.requests >= refundsPerCharge || (isLastPart && amountCents < leftCents))
     throw refuse('refund_limit_reached', { params: { left: String(leftCents) } });
-  return { charge, amountCents, sum };
+  return { charge, paidAs, amountCents, sum };
 }
 
 const nothingTaken = { takenCents: 0, feeBasisCents: 0, feeBackCents: 0, parts: 0, requests: 0 };
-
-const hasPix = (charge: Payment): charge is Payment & { endToEnd: string } => charge.endToEnd !== null;

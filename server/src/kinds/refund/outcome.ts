@@ -1,4 +1,5 @@
 import { refuse } from '../../ground/errors.ts';
+import { isHeld } from '../../money/card.ts';
 import type { Cause, Notice, Payment } from '../../money/payment.ts';
 import {
   chainOfRefund,
@@ -86,7 +87,9 @@ function heardOf(view: View, { observed, stored, charge, reading }: Case, now: n
   const { accountId, paymentId: subject, operationId, connection } = observed;
   const { row: refund, ids, token, capabilities, subscribed } = stored;
   const [event] = reading.events;
-  const step = event ? nextRefund(refund, event, { now, cause: causeOf(observed) }) : null;
+  const step = event
+    ? nextRefund(refund, event, { now, cause: causeOf(observed), held: isHeld(charge) })
+    : null;
   const isDeleted = view.balance({ accountId, chainId: operationId })?.deletedAt !== null;
   const chargeNow = step ? noticed(step, chargeAfter(step, charge, now), now) : charge;
   const freed = step && !isDeleted ? heldLess(view, chargeNow, token, now) : null;
@@ -124,14 +127,27 @@ export function heldLess(view: View, charge: Payment, token: string, now: number
 }
 
 /** The charge with what it has given back. */
-export const chargeAfter = ({ refundedCents }: RefundOutcome, charge: Payment, now: number): Payment =>
-  refundedCents === 0
-    ? charge
-    : {
-        ...charge,
-        refundedCents: charge.refundedCents + refundedCents,
-        updatedAt: Math.max(now, charge.updatedAt + 1),
-      };
+export function chargeAfter(
+  { refundedCents, card: changes }: RefundOutcome,
+  charge: Payment,
+  now: number,
+): Payment {
+  if (refundedCents === 0 && changes === null) return charge;
+  const { card } = charge;
+  return {
+    ...charge,
+    refundedCents: charge.refundedCents + refundedCents,
+    updatedAt: Math.max(now, charge.updatedAt + 1),
+    card:
+      card === null || changes === null
+        ? card
+        : {
+            ...card,
+            outCents: (card.outCents ?? 0) + changes.outCents,
+            feeBackCents: (card.feeBackCents ?? 0) + changes.feeBackCents,
+          },
+  };
+}
 
 /** A return to the payer that the provider refused puts its money before a person again, and the notice says so. */
 function noticed({ incident }: RefundOutcome, charge: Payment, now: number): Payment {

@@ -11,7 +11,7 @@ import { hearRefund, undecidedRefund } from './outcome.ts';
 import { claimOn, findClaims } from './pix-claims.ts';
 
 /**
- * A received Pix goes back to its payer: what a merchant asks for, out of its balance; or a Pix in suspense, whole, by a person's decision or the
+ * A received Pix, or a payment by card, goes back to its payer: what a merchant asks for, out of its balance; or a Pix in suspense, whole, by a person's decision or the
  * account's rule (`operate/incidents/return-to-payer.ts`), out of suspense on the account's own chain.
  */
 export const refund: Kind<Refund, RefundOrder, RefundReport, RefundNews> = {
@@ -33,7 +33,7 @@ export const refund: Kind<Refund, RefundOrder, RefundReport, RefundNews> = {
   undecided: undecidedRefund,
   isLookedAt: () => false,
 
-  /** A Pix goes back over the connection that it came in over. */
+  /** It goes back over the connection that it came in over. */
   connectionOf: async (sql, { accountId, connection }, { paymentId }) =>
     (await findConnectionOf(sql, accountId, paymentId)) ?? connection,
   asked: ({ requestKey: _, ...asked }) => asked,
@@ -56,7 +56,7 @@ export const refund: Kind<Refund, RefundOrder, RefundReport, RefundNews> = {
 async function prepareRefund(
   { sql, log }: PrepareDeps,
   row: Refund,
-  { can, traceparent }: Sending,
+  { can, repeat, traceparent }: Sending,
 ): Promise<Prepared<RefundReport>> {
   const claim = await claimSince(sql, row);
   if (claim !== null) {
@@ -66,8 +66,18 @@ async function prepareRefund(
   // A return to the payer may be decided by a process that does not know what the connection can do.
   if (!can.canRefund)
     return { outcome: 'refused', reason: 'provider_refused', detail: 'the connection cannot refund' };
-  const { endToEnd, id, amountCents, description } = row;
-  const instruction = { endToEnd, providerId: providerIdOf(id), amountCents, description, traceparent };
+  const { endToEnd, id, paymentId, amountCents, description, createdAt } = row;
+  const instruction = {
+    ...{
+      endToEnd,
+      providerId: providerIdOf(id),
+      chargeId: providerIdOf(paymentId),
+      amountCents,
+      description,
+    },
+    ...(repeat && { repeatOf: createdAt }),
+    traceparent,
+  };
   return (provider) => provider.sendRefund(instruction);
 }
 

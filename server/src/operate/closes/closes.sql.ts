@@ -236,7 +236,7 @@ export const findColumnsAt = async (
 type Stretch = readonly [accountId: string, chainId: string, afterSeq: number, lastSeq: number];
 
 /** Given back to payers; everything else that leaves the provider's account is `out`. */
-const givenBack = `j.template IN ('refundComplete', 'debit', 'debitHeld')`;
+const givenBack = `j.template IN ('refundComplete', 'debit', 'debitHeld', 'cardSeize')`;
 
 const moved: Statement = {
   name: 'close_moved',

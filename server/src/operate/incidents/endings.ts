@@ -1,4 +1,5 @@
 import type { PixClaims } from '../../kinds/refund/pix-claims.ts';
+import { isHeld } from '../../money/card.ts';
 import type { Intent } from '../../money/intent.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Cause, Payment, PaymentStatus } from '../../money/payment.ts';
@@ -410,7 +411,8 @@ const keepNotReturned = (one: Case): Ending => posted(one.facts, lost(one, -retu
 function refundStep(one: Case, refund: Refund, own: ChainKey, event: RefundEvent): Ending {
   const { facts } = one;
   requireNotSending(facts);
-  const made = nextRefund(refund, event, { now: facts.now, cause: causeOf(facts) });
+  const held = !!facts.payment && isHeld(facts.payment);
+  const made = nextRefund(refund, event, { now: facts.now, cause: causeOf(facts), held });
   if (!made?.posting) throw unfit(one);
   const { connection } = facts;
   const posting = { ...made.posting, chain: own, subject: refund.id, reference: '', connection };

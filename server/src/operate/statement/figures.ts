@@ -32,6 +32,7 @@ const figureOfKind: Record<Exclude<LineKind, 'correction'>, Figure> = {
   transfer: 'outCents',
   transfer_cancelled: 'outCents',
   debit: 'outCents',
+  debit_returned: 'inCents',
   charge_fee: 'feeCents',
   charge_fee_back: 'feeCents',
   transfer_fee: 'feeCents',

@@ -66,6 +66,7 @@ export const lineKinds = [
   'refund',
   'refund_failed',
   'debit',
+  'debit_returned',
   'debt_forgiven',
   'hold',
   'hold_released',
@@ -115,6 +116,11 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   // A card payment stands where its acquirer releases it: until then it is in no balance.
   cardRelease: charge,
   cardApprove: null,
+  // Out of what the acquirer holds, which is in no balance.
+  cardRefundReserve: null,
+  cardRefundRelease: null,
+  cardSeize: { main: 'debit' },
+  cardGiveBack: { main: 'debit_returned' },
   creditFromSuspense: charge,
   creditBesidePayment: { main: 'unexpected_payment', fee: 'charge_fee' },
   reserve: { ...transfer, feeOfPayment: true },
@@ -178,7 +184,7 @@ export function linesOf(entry: Entry): Line[] {
 type Part = [suffix: string, kind: LineKind, amountCents: number];
 
 function causeOf({ template, hold }: Entry): LineCause {
-  if (template === 'debitHeld') return 'dispute';
+  if (template === 'debitHeld' || template === 'cardGiveBack') return 'dispute';
   return hold && (hold.disputed ? 'dispute' : 'operator');
 }
 

@@ -15,6 +15,7 @@ export const kindWords: Record<LineKind, Record<Language, string>> = {
   refund_failed: { 'pt-BR': 'Reembolso não realizado', en: 'Refund not carried out' },
   transfer_returned: { 'pt-BR': 'Pix enviado devolvido', en: 'Sent Pix returned' },
   debit: { 'pt-BR': 'Débito do provedor (devolução)', en: 'Debit by the provider (return)' },
+  debit_returned: { 'pt-BR': 'Débito do provedor devolvido', en: 'Debit by the provider given back' },
   debt_forgiven: { 'pt-BR': 'Dívida assumida pelo operador', en: 'Debt taken over by the operator' },
   hold: { 'pt-BR': 'Valor bloqueado', en: 'Amount held' },
   hold_released: { 'pt-BR': 'Bloqueio liberado', en: 'Hold released' },

@@ -1,3 +1,4 @@
+import type { Taking } from '../../money/card.ts';
 import {
   headOf,
   type Moved,
@@ -195,6 +196,9 @@ export interface StoredCard {
   /** The acquirer's own name of the approved payment; null: none was approved. */
   approval: string | null;
   costCents: number;
+  outCents?: number;
+  feeBackCents?: number;
+  taken?: Readonly<Record<string, Taking>>;
 }
 
 /** A dispute of a Pix that a charge received, with the hold that all disputes of this Pix share. */
@@ -965,12 +969,18 @@ export const invariants: readonly Invariant[] = [
   {
     number: 54,
     name: 'a charge gives back no more than it received, and says how much',
-    payment: ({ kind, status, netAmountCents, providerFeeCents, refunds, refundedCents }) => {
+    payment: (payment) => {
+      const { kind, status, card, amountCents, netAmountCents, providerFeeCents } = payment;
+      const { refunds, refundedCents } = payment;
       const sum = (of: readonly StoredRefund[]) => of.reduce((cents, one) => cents + one.amountCents, 0);
       const asked = refunds.filter(({ reason }) => reason !== 'odd_money');
       const alive = sum(asked.filter((one) => one.status !== 'failed'));
       const received =
-        kind === 'deposit' && status === 'paid' ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
+        kind !== 'deposit' || status !== 'paid'
+          ? 0
+          : card === null
+            ? (netAmountCents ?? 0) + (providerFeeCents ?? 0)
+            : amountCents;
       return first(
         alive <= received ? null : `${alive} of ${received} are refunded`,
         differs('what it gave back', refundedCents, sum(asked.filter((one) => one.status === 'completed'))),
@@ -1089,14 +1099,15 @@ export const invariants: readonly Invariant[] = [
   {
     number: 60,
     name: 'a refund brings its part of the fee back with its completion and nothing else, and all together no more than the fee',
-    payment: ({ netAmountCents, providerFeeCents, refunds }) => {
-      const feeCents = providerFeeCents ?? 0;
+    payment: ({ card, amountCents, netAmountCents, refunds, ...charge }) => {
+      const feeCents = card === null ? (charge.providerFeeCents ?? 0) : charge.feeCents;
+      const received = card === null ? (netAmountCents ?? 0) + feeCents : amountCents;
       const alive = refunds.filter((one) => one.status !== 'failed' && one.feeBackCents !== null);
       const basis = alive.reduce((sum, { amountCents }) => sum + amountCents, 0);
       const back = alive.reduce((sum, { feeBackCents }) => sum + (feeBackCents ?? 0), 0);
-      const isWhole = basis > 0 && basis === (netAmountCents ?? 0) + feeCents;
+      const isWhole = basis > 0 && basis === received;
       return first(
-        ...refunds.map(faultOfFeeBack),
+        card === null ? first(...refunds.map(faultOfFeeBack)) : faultOfCardFee(card, refunds),
         back <= feeCents ? null : `${back} of a fee of ${feeCents} come back`,
         isWhole ? differs('the fee of what was given back whole', back, feeCents) : null,
       );
@@ -1143,7 +1154,7 @@ export const invariants: readonly Invariant[] = [
       if (!isCost && !isOwn)
         return template === 'providerCost' ||
           template === 'ownMoney' ||
-          (lines.providerCost !== 0 && event !== eventKinds.cardApprove)
+          (lines.providerCost !== 0 && !ofAcquirer.has(event))
           ? `journal ${seq} is a cost without a movement`
           : null;
       return first(
@@ -1225,8 +1236,13 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 71,
-    name: 'a card payment is approved once, released once and not before, whole and by the word of its acquirer',
+    name: 'a card payment is approved once, released once and not before, what is left of it and by the word of its acquirer',
     payment: (payment) => faultOfCard(payment),
+  },
+  {
+    number: 72,
+    name: 'what an acquirer took of a card payment by its own word is posted once, and so is what of it came back',
+    payment: (payment) => faultOfTakings(payment),
   },
 ];
 
@@ -1237,9 +1253,19 @@ function faultOfCard(payment: StoredPayment): Fault {
   if (card === null) return approvals.length + releases.length === 0 ? null : 'is no card payment';
   const [approval] = approvals;
   const [release] = releases;
+  const held = [...payment.journals, ...payment.refunds.flatMap(({ journals }) => journals)].reduce(
+    (cents, one) => cents + one.cardHeld,
+    0,
+  );
+  const feeTaken = feeCents - (card.feeBackCents ?? 0);
+  // Of a payment that went back whole, and whose fee came back, nothing is left to release.
+  const isNothing = release === undefined && feeTaken === 0 && held === 0;
   return first(
     differs('the number of approvals', approvals.length, status === 'paid' ? 1 : 0),
-    differs('the number of releases', releases.length, card.settlement === 'available' ? 1 : 0),
+    card.settlement === 'available' && isNothing
+      ? null
+      : differs('the number of releases', releases.length, card.settlement === 'available' ? 1 : 0),
+    differs('what is held', held, card.settlement === 'held' ? amountCents - (card.outCents ?? 0) : 0),
     (card.approval === null) === (status === 'paid')
       ? 'is paid without an approval, or not paid with one'
       : null,
@@ -1249,17 +1275,55 @@ function faultOfCard(payment: StoredPayment): Fault {
           differs('what was approved', approval.cardHeld, amountCents),
           differs('the cost of the acquirer', -approval.providerCost, card.costCents),
         ),
-    release === undefined
-      ? null
-      : first(
-          differs('what was released', -release.cardHeld, amountCents),
-          differs('the fee', release.feeRevenue, feeCents),
-        ),
+    release === undefined ? null : differs('the fee', release.feeRevenue, feeTaken),
     [...approvals, ...releases].every((one) => one.chainId === payment.operationId)
       ? null
       : 'posted to another operation',
   );
 }
+
+/** The takings of an acquirer against their journals, by the acquirer's names. */
+function faultOfTakings(payment: StoredPayment): Fault {
+  const { card, operationDeleted } = payment;
+  const seized = of(payment, eventKinds.cardSeize);
+  const back = of(payment, eventKinds.cardGiveBack);
+  if (card === null) return seized.length + back.length === 0 ? null : 'is no card payment';
+  // Those of a deleted operation stand in suspense.
+  if (operationDeleted) return null;
+  const taken = Object.entries(card.taken ?? {});
+  const isOf = (name: string) => (one: PaymentJournal) => one.reference.startsWith(`${name}:`);
+  const sum = (journals: readonly PaymentJournal[]): number =>
+    journals.reduce((cents, one) => cents + one.clearing, 0);
+  return first(
+    ...taken.map(([name, { outCents, backCents, costCents, costBackCents }]) =>
+      first(
+        differs(`what was taken for ${name}`, sum(seized.filter(isOf(name))), outCents + costCents),
+        differs(`what came back of ${name}`, -sum(back.filter(isOf(name))), backCents + costBackCents),
+        backCents <= outCents ? null : `more came back of ${name} than was taken`,
+      ),
+    ),
+    [...seized, ...back].every((one) => taken.some(([name]) => isOf(name)(one)))
+      ? null
+      : 'something was taken for nothing that its acquirer named',
+  );
+}
+
+/** The fee of a held payment is not taken yet, so what refunds give back of it makes it smaller. */
+function faultOfCardFee({ feeBackCents = 0 }: StoredCard, refunds: readonly StoredRefund[]): Fault {
+  const posted = refunds.flatMap(({ journals }) => journals).reduce((sum, one) => sum - one.feeRevenue, 0);
+  const back = refunds
+    .filter(({ status }) => status === 'completed')
+    .reduce((sum, one) => sum + (one.feeBackCents ?? 0), 0);
+  return differs('the fee that refunds gave back', posted + feeBackCents, back);
+}
+
+/** Movements that post an acquirer's cost with what it is for. */
+const ofAcquirer: ReadonlySet<number> = new Set([
+  eventKinds.cardApprove,
+  eventKinds.cardRelease,
+  eventKinds.cardSeize,
+  eventKinds.cardGiveBack,
+]);
 
 type Step = StoredPayment['history'][number];
 
@@ -1312,6 +1376,9 @@ function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRe
 }
 
 function faultOfDisputes(payment: StoredPayment, endToEnd: string, ofPix: readonly StoredDispute[]): Fault {
+  // A chargeback holds nothing: its acquirer takes it at once, which law 72 follows.
+  if (payment.card !== null)
+    return ofPix.every(({ holdId }) => holdId === null) ? null : 'a chargeback holds something';
   const { netAmountCents, providerFeeCents, refundedCents, returns, operationDeleted } = payment;
   const isOwn = payment.status === 'paid' && payment.endToEnd === endToEnd;
   const brought = isOwn

@@ -100,7 +100,7 @@ const selectOperations: Statement = {
         WHERE account_id = $1 AND released_at IS NULL GROUP BY operation_id) h ON h.operation_id = o.id
       LEFT JOIN (SELECT operation_id, count(*) AS incidents FROM incident
         WHERE account_id = $1 AND state = 'open' AND freezes GROUP BY operation_id) f ON f.operation_id = o.id
-      LEFT JOIN (SELECT operation_id, sum(amount_cents)::bigint AS cents FROM payment
+      LEFT JOIN (SELECT operation_id, sum(amount_cents - coalesce((card ->> 'outCents')::bigint, 0))::bigint AS cents FROM payment
         WHERE account_id = $1 AND card ->> 'settlement' = 'held' GROUP BY operation_id) c ON c.operation_id = o.id
     WHERE o.account_id = $1`,
 };

@@ -148,6 +148,10 @@ const movements: Record<Movement['kind'], string> = {
   waiveDebt: 'Dívida perdoada',
   cardApprove: 'Cartão aprovado',
   cardRelease: 'Cartão liberado',
+  cardRefundReserve: 'Reembolso de cartão reservado',
+  cardRefundRelease: 'Reembolso de cartão desfeito',
+  cardSeize: 'Débito da adquirente (chargeback)',
+  cardGiveBack: 'Débito da adquirente devolvido',
 };
 const incidents: Record<Incident['kind'], string> = {
   deleted_operation: 'Dinheiro para uma operação excluída',

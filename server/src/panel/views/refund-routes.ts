@@ -10,8 +10,7 @@ import { refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { refund } from '../../kinds/refund/refund.ts';
 import type { Payment } from '../../money/payment.ts';
-import { type Refund, receivedCents, refundWindowMs } from '../../money/refund.ts';
-import { returnedOf } from '../../money/returns.ts';
+import { type Refund, receivedCents, refundWindowMs, takenOf } from '../../money/refund.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Provider } from '../../provider/provider.ts';
@@ -127,8 +126,8 @@ async function refundsOf(deps: RefundsDeps, charge: Payment, query: Static<typeo
   const first = refunds.flatMap(({ history }) => history.slice(0, 1));
   const makers = await namedHistory(sql, charge.accountId, first);
   const received = receivedCents(charge);
-  const returnedCents = returnedOf(charge.endToEnd ?? '', known?.returns ?? []);
-  const leftCents = Math.max(0, received - (sum?.takenCents ?? 0) - returnedCents);
+  const goneCents = takenOf(charge, known?.returns ?? []);
+  const leftCents = Math.max(0, received - (sum?.takenCents ?? 0) - goneCents);
   // By our clock, as far away as it is by the account's.
   const untilMs = (charge.paidAt ?? charge.createdAt) + refundWindowMs - (move?.movedMs ?? 0);
   const offered = deps.providers.get(sum?.connection ?? '')?.capabilities.canRefund ?? false;

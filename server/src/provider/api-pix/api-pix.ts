@@ -214,7 +214,7 @@ function readDelivery(
     return null;
   }
   const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
-    Omit<WebhookNews, 'returned' | 'named' | 'costs'>
+    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs'>
   >;
   const items = pixIn(body);
   for (const item of items ?? []) {

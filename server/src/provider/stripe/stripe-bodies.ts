@@ -1,5 +1,14 @@
-import type { CardApproval, CardAttempt, CardBrand, CardRefusal, CheckoutReport } from '../cards.ts';
+import type {
+  CardApproval,
+  CardAttempt,
+  CardBrand,
+  CardChargeback,
+  CardRefund,
+  CardRefusal,
+  CheckoutReport,
+} from '../cards.ts';
 import type { Reply } from '../exchange.ts';
+import type { DisputeStatus } from '../provider.ts';
 
 /** Stripe's bodies, in the version that every call asks for (https://docs.stripe.com/api/checkout/sessions). */
 export const apiVersion = '2026-07-29.dahlia';
@@ -31,6 +40,12 @@ export function errorOf(reply: Reply): { status: number; type: string; name: str
 export function nameIn(object: unknown): string | null {
   const body = recordOf(object);
   return textOf(body?.client_reference_id) ?? textOf(recordOf(body?.metadata)?.[metadataName]);
+}
+
+/** Stripe's own name of the payment that an object of a delivery belongs to; null: it names none. */
+export function intentNameIn(object: unknown): string | null {
+  const intent = recordOf(object)?.payment_intent;
+  return textOf(recordOf(intent)?.id ?? intent);
 }
 
 export const metadataName = 'vintem_payment';
@@ -80,7 +95,8 @@ function readApproval(intent: Body): CardApproval | null | undefined {
   const details = recordOf(recordOf(charge.payment_method_details)?.card);
   const plan = recordOf(recordOf(details?.installments)?.plan);
   const settled = recordOf(charge.balance_transaction);
-  const refunded = integerOf(charge.amount_refunded) ?? 0;
+  const refunds = readRefunds(charge.refunds);
+  if (refunds === null) return undefined;
   return {
     reference,
     amountCents,
@@ -93,8 +109,107 @@ function readApproval(intent: Body): CardApproval | null | undefined {
     costCents: integerOf(settled?.fee),
     releaseAt: msOf(settled?.available_on),
     released: settled?.status === 'available',
-    takenBackCents: charge.disputed === true ? amountCents : refunded,
+    refunds,
+    // They are not part of a charge: a query of their own reads them.
+    chargebacks: [],
   };
+}
+
+/** Whether a charge of the page was ever disputed: Stripe does not take that back. */
+export const isDisputed = (session: unknown): boolean =>
+  recordOf(recordOf(recordOf(session)?.payment_intent)?.latest_charge)?.disputed === true;
+
+/** Whether a charge of the page has more refunds than stand with it. */
+export const hasMoreRefunds = (session: unknown): boolean => {
+  const charge = recordOf(recordOf(recordOf(session)?.payment_intent)?.latest_charge);
+  return recordOf(charge?.refunds)?.has_more === true;
+};
+
+/** https://docs.stripe.com/api/refunds/object; null: it cannot be read. */
+export function readRefunds(list: unknown): CardRefund[] | null {
+  if (list === null || list === undefined) return [];
+  const items = recordOf(list)?.data;
+  if (!Array.isArray(items)) return null;
+  const read = items.map(readRefund);
+  return read.every((one) => one !== null) ? read : null;
+}
+
+const refundStates: Readonly<Record<string, CardRefund['status']>> = {
+  pending: 'pending',
+  requires_action: 'pending',
+  succeeded: 'settled',
+  failed: 'failed',
+  canceled: 'failed',
+};
+
+export function readRefund(body: unknown): CardRefund | null {
+  const refund = recordOf(body);
+  const reference = textOf(refund?.id);
+  const amountCents = integerOf(refund?.amount);
+  const at = msOf(refund?.created);
+  const status = textOf(refund?.status);
+  if (refund?.object !== 'refund' || refund.currency !== 'brl' || reference === null || amountCents === null)
+    return null;
+  if (at === null || amountCents <= 0 || status === null || !Object.hasOwn(refundStates, status)) return null;
+  const providerId = textOf(recordOf(refund.metadata)?.[refundMetadataName]);
+  return { reference, providerId, amountCents, status: refundStates[status] as CardRefund['status'], at };
+}
+
+export const refundMetadataName = 'vintem_refund';
+
+/** `prevented`: it was settled before it became one. An inquiry (`warning_…`) takes nothing, and one that is closed came to nothing. */
+const disputeStates: Readonly<Record<string, DisputeStatus>> = {
+  needs_response: 'open',
+  warning_needs_response: 'open',
+  under_review: 'defending',
+  warning_under_review: 'defending',
+  won: 'rejected',
+  warning_closed: 'rejected',
+  lost: 'accepted',
+  prevented: 'cancelled',
+};
+
+/** https://docs.stripe.com/api/disputes/object; null: it cannot be read. */
+export function readDispute(body: unknown): CardChargeback | null {
+  const dispute = recordOf(body);
+  const providerId = textOf(dispute?.id);
+  const endToEnd = textOf(recordOf(dispute?.payment_intent)?.id ?? dispute?.payment_intent);
+  const amountCents = integerOf(dispute?.amount);
+  const openedAt = msOf(dispute?.created);
+  const status = textOf(dispute?.status);
+  const moved = dispute?.balance_transactions;
+  if (dispute?.object !== 'dispute' || dispute.currency !== 'brl' || !Array.isArray(moved)) return null;
+  if (providerId === null || endToEnd === null || amountCents === null || openedAt === null) return null;
+  if (amountCents <= 0 || status === null || !Object.hasOwn(disputeStates, status)) return null;
+  const money = { outCents: 0, backCents: 0, costCents: 0, costBackCents: 0 };
+  for (const one of moved) {
+    const amount = integerOf(recordOf(one)?.amount);
+    const fee = integerOf(recordOf(one)?.fee);
+    if (amount === null || fee === null || recordOf(one)?.currency !== 'brl') return null;
+    money[amount < 0 ? 'outCents' : 'backCents'] += Math.abs(amount);
+    money[fee > 0 ? 'costCents' : 'costBackCents'] += Math.abs(fee);
+  }
+  return {
+    report: {
+      ...{ providerId, endToEnd, amountCents, openedAt, reason: textOf(dispute.reason) },
+      status: disputeStates[status] as DisputeStatus,
+      deadlineAt: msOf(recordOf(dispute.evidence_details)?.due_by),
+    },
+    ...money,
+  };
+}
+
+/** The items of a list, each by its reader; null: it is no list, or one cannot be read. */
+export function listIn<One>(
+  body: unknown,
+  read: (item: unknown) => One | null,
+): { items: One[]; more: string | null } | null {
+  const list = recordOf(body);
+  if (!Array.isArray(list?.data)) return null;
+  const items = list.data.map(read);
+  if (items.some((one) => one === null)) return null;
+  const last = textOf(recordOf(list.data.at(-1))?.id);
+  return { items: items as One[], more: list.has_more === true ? last : null };
 }
 
 function readAttempt(intent: Body): CardAttempt | null {

@@ -2,7 +2,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
-import type { CheckoutInstruction, CheckoutName, CheckoutReport } from '../cards.ts';
+import type {
+  CardApproval,
+  CardRefund,
+  CheckoutInstruction,
+  CheckoutName,
+  CheckoutReport,
+} from '../cards.ts';
 import { balanceFinding, clockFindings, tokenFindings, webhookFinding } from '../diagnosis.ts';
 import {
   createExchange,
@@ -16,10 +22,16 @@ import {
 import { identityOf } from '../identity.ts';
 import type {
   Capabilities,
+  DisputeReport,
   Finding,
+  ListOutcome,
+  ListWindow,
+  PixOwner,
   Provider,
   ProviderBalance,
   QueryOutcome,
+  RefundInstruction,
+  RefundReport,
   SendOutcome,
   Unclear,
   WebhookContent,
@@ -32,11 +44,18 @@ import {
   balanceIn,
   errorOf,
   failedIn,
+  hasMoreRefunds,
+  intentNameIn,
   intentOf,
+  isDisputed,
+  listIn,
   metadataName,
   nameIn,
+  readDispute,
+  readRefund,
   readSession,
   recordOf,
+  refundMetadataName,
 } from './stripe-bodies.ts';
 
 /**
@@ -69,7 +88,8 @@ const pageSize = 100;
 const clocksApartMs = 300_000;
 
 const sessions = '/v1/checkout/sessions';
-const whole = 'expand[]=payment_intent.latest_charge.balance_transaction';
+const whole =
+  'expand[]=payment_intent.latest_charge.balance_transaction&expand[]=payment_intent.latest_charge.refunds';
 
 /** The events of a payment, its release, and what is taken back of it. */
 export const stripeEvents = [
@@ -82,6 +102,14 @@ export const stripeEvents = [
   'payment_intent.succeeded',
   'charge.updated',
   'charge.refunded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.closed',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
 ] as const;
 
 export const stripeAdapter: Adapter = {
@@ -145,8 +173,8 @@ export function createStripeProvider(options: StripeOptions): Provider {
     staticCodes: null,
     canListCharges: false,
     canListPayouts: false,
-    canRefund: false,
-    canDispute: false,
+    canRefund: true,
+    canDispute: true,
     defence: null,
     hasBalance: true,
     // Within a day the key gives back the first page; afterwards the page would end before it is allowed to, and is refused.
@@ -172,12 +200,13 @@ export function createStripeProvider(options: StripeOptions): Provider {
     sendPayout: notOffered,
     queryPayout: notOffered,
     listPayouts: notOffered,
-    sendRefund: notOffered,
-    queryRefund: notOffered,
+    sendRefund: (instruction) => sendRefund(deps, instruction),
+    queryRefund: (intent, providerId) => queryRefund(deps, intent, providerId),
     statement: notOffered,
     requestDayReport: notOffered,
     readDayReport: notOffered,
-    findPix: notOffered,
+    findPix: (intent) => findIntent(deps, intent),
+    disputes: { list: (window) => listDisputes(deps, window) },
     cards: {
       create: (instruction) => createSession(deps, instruction),
       query: (checkout) => querySession(deps, checkout),
@@ -313,17 +342,16 @@ async function querySession(
   return typeof found === 'string' ? sessionAt(deps, providerId, found) : found;
 }
 
-async function sessionAt(
-  { exchange, clock }: Deps,
-  providerId: string,
-  ref: string,
-): Promise<QueryOutcome<CheckoutReport>> {
+async function sessionAt(deps: Deps, providerId: string, ref: string): Promise<QueryOutcome<CheckoutReport>> {
+  const { exchange, clock } = deps;
   const reply = await exchange({ method: 'GET', path: `${sessions}/${encodeURIComponent(ref)}?${whole}` });
   if (errorOf(reply)?.status === 404) return { outcome: 'notFound' };
   const report =
     reply.kind === 'answer' && isSuccess(reply.status) ? readSession(reply.body, providerId) : null;
   if (report === null || reply.kind !== 'answer') return named(reply, clock);
   const intent = intentOf(reply.body);
+  if (report.approval !== null && intent !== null)
+    return withTakings(deps, { ...report, approval: report.approval }, intent, reply.body);
   if (report.attempt?.status !== 'refused' || intent === null) return { outcome: 'found', report };
   // The intent names its last refusal alone.
   const charges = await exchange({
@@ -333,6 +361,114 @@ async function sessionAt(
   const refusals = charges.kind === 'answer' && isSuccess(charges.status) ? failedIn(charges.body) : null;
   if (refusals === null) return named(charges, clock);
   return { outcome: 'found', report: { ...report, attempt: { ...report.attempt, refusals } } };
+}
+
+/** An approved page with all of its refunds and with its chargebacks, which stand in lists of their own. */
+async function withTakings(
+  deps: Deps,
+  report: CheckoutReport & { approval: CardApproval },
+  intent: string,
+  session: unknown,
+): Promise<QueryOutcome<CheckoutReport>> {
+  const of = `payment_intent=${encodeURIComponent(intent)}`;
+  const refunds = hasMoreRefunds(session)
+    ? await listed(deps, `/v1/refunds?${of}`, readRefund)
+    : report.approval.refunds;
+  if (!Array.isArray(refunds)) return refunds;
+  const chargebacks = isDisputed(session) ? await listed(deps, `/v1/disputes?${of}`, readDispute) : [];
+  if (!Array.isArray(chargebacks)) return chargebacks;
+  return { outcome: 'found', report: { ...report, approval: { ...report.approval, refunds, chargebacks } } };
+}
+
+/** Every item of a list. Unclear: a part of it cannot be read, or it is longer than is read. */
+async function listed<One>(
+  { exchange, clock }: Deps,
+  path: string,
+  read: (item: unknown) => One | null,
+): Promise<One[] | Unclear> {
+  const all: One[] = [];
+  let after = '';
+  for (let page = 0; page < pagesMost; page++) {
+    const reply = await exchange({ method: 'GET', path: `${path}&limit=${pageSize}${after}` });
+    const list = reply.kind === 'answer' && isSuccess(reply.status) ? listIn(reply.body, read) : null;
+    if (list === null) return named(reply, clock);
+    all.push(...list.items);
+    if (list.more === null) return all;
+    after = `&starting_after=${encodeURIComponent(list.more)}`;
+  }
+  return { outcome: 'unclear', cause: 'unreadable', detail: 'the list is too long', retryAfterMs: null };
+}
+
+// ------------------------------------------------------------------------------------------------ refunds and chargebacks
+
+/** Stripe forgets an idempotency key after a day: a repeat that is sent later could be a second refund. */
+const keyLastsMs = 23 * 3_600_000;
+
+/** https://docs.stripe.com/api/refunds/create */
+async function sendRefund(
+  { exchange, clock }: Deps,
+  { endToEnd, providerId, chargeId, amountCents, repeatOf }: RefundInstruction,
+): Promise<SendOutcome<RefundReport>> {
+  if (repeatOf !== undefined && clock.now() - repeatOf > keyLastsMs)
+    return {
+      ...{ outcome: 'unclear', cause: 'unknownRefusal', retryAfterMs: null },
+      detail: 'its key is too old to be repeated',
+    };
+  const reply = await exchange({
+    method: 'POST',
+    path: '/v1/refunds',
+    form: form({
+      payment_intent: endToEnd,
+      amount: String(amountCents),
+      [`metadata[${refundMetadataName}]`]: providerId,
+      ...(chargeId !== undefined && { [`metadata[${metadataName}]`]: chargeId }),
+    }),
+    headers: { 'idempotency-key': providerId },
+    timeoutMs: sendTimeoutMs,
+  });
+  const unsent = notProcessed(reply);
+  if (unsent) return unsent;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const refund = readRefund(reply.body);
+    return refund?.providerId === providerId
+      ? { outcome: 'accepted', report: reportOf(refund, providerId) }
+      : unclear(reply, clock);
+  }
+  return errorOf(reply)?.type === 'idempotency_error' ? { outcome: 'duplicate' } : refusalOr(reply, clock);
+}
+
+const reportOf = ({ reference, amountCents, status, at }: CardRefund, providerId: string): RefundReport => ({
+  ...{ providerId, rtrId: reference, amountCents, reason: null },
+  status: status === 'settled' ? 'completed' : status === 'failed' ? 'refused' : 'pending',
+  settledAt: status === 'settled' ? at : null,
+});
+
+/** Stripe finds a refund by its own name alone, so ours is looked for among those of its payment. */
+async function queryRefund(
+  deps: Deps,
+  intent: string,
+  providerId: string,
+): Promise<QueryOutcome<RefundReport>> {
+  const refunds = await listed(deps, `/v1/refunds?payment_intent=${encodeURIComponent(intent)}`, readRefund);
+  if (!Array.isArray(refunds)) return refunds;
+  const found = refunds.find((one) => one.providerId === providerId);
+  return found ? { outcome: 'found', report: reportOf(found, providerId) } : { outcome: 'notFound' };
+}
+
+/** Disputes that were opened in the window: for what a delivery has not said. */
+async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<ListOutcome<DisputeReport>> {
+  const window = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
+  const disputes = await listed(deps, `/v1/disputes?${window}`, readDispute);
+  if (!Array.isArray(disputes)) return disputes;
+  return { outcome: 'listed', reports: disputes.map(({ report }) => report), unread: [], complete: true };
+}
+
+/** Of which payment of ours an intent is: its metadata says it. */
+async function findIntent({ exchange, clock }: Deps, intent: string): Promise<QueryOutcome<PixOwner>> {
+  const reply = await exchange({ method: 'GET', path: `/v1/payment_intents/${encodeURIComponent(intent)}` });
+  if (errorOf(reply)?.status === 404) return { outcome: 'notFound' };
+  if (reply.kind !== 'answer' || !isSuccess(reply.status)) return named(reply, clock);
+  return { outcome: 'found', report: { direction: 'received', providerId: nameIn(reply.body) } };
 }
 
 /** Stripe finds a page by its own name alone, so a page whose creation was not answered is looked for in the list, newest first. */
@@ -394,8 +530,14 @@ function readDelivery(rawBody: Buffer): WebhookNews | null {
     return null;
   }
   const event = recordOf(body);
-  const name = nameIn(recordOf(event?.data)?.object);
-  return { addressed: true, received: [], payouts: [], named: name === null ? [] : [name] };
+  const object = recordOf(event?.data)?.object;
+  const name = nameIn(object);
+  const intent = name === null ? intentNameIn(object) : null;
+  return {
+    ...{ addressed: true, received: [], payouts: [] },
+    named: name === null ? [] : [name],
+    ...(intent !== null && { namedAs: [intent] }),
+  };
 }
 
 const endpointsOf = async ({ exchange }: Deps): Promise<Reply> =>
