@@ -29,7 +29,7 @@ export interface CardPayment {
   outCents?: number;
   /** The part of the account's fee that refunds gave back before the fee was taken; absent: none. */
   feeBackCents?: number;
-  /** Takings of the acquirer of it by its own word, under the acquirer's names; absent: nothing. */
+  /** Takings of the acquirer by its own word, under the acquirer's names; absent: nothing. */
   taken?: Readonly<Record<string, Taking>>;
 }
 

@@ -91,7 +91,7 @@ export interface Anonymised {
 
 /**
  * In every ended payment whose last change is older than `years`: puts a token in place of the payer's name and of the Pix key, and removes the
- * receiver's name, CPF or CNPJ and bank, description, metadata, fiscal documents, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ * receiver's name, CPF or CNPJ and bank, description, metadata, fiscal documents, brand and last digits of a card, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
   operator: SubjectOperator,

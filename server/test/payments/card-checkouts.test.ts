@@ -10,6 +10,7 @@ import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
+import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 
 /** Payments by card on the page of an acquirer, in Stripe's protocol: what each report makes of payment, books and answers. */
 
@@ -308,14 +309,16 @@ describe('An approval that is not what was asked', () => {
   });
 });
 
-/** Compares what this file's books say that the acquirer has, against the acquirer's own word. */
-async function expectSameAsAcquirer(): Promise<void> {
+/** By how much the acquirer has more than the books say: the approvals above that were not what was asked. */
+let unbookedCents = 0;
+async function differenceAtAcquirer(): Promise<number> {
   const [sum] = await service.database.admin<{ clearing: string }>(
     `SELECT -sum(clearing) AS clearing FROM journal WHERE connection = 'cartoes'`,
   );
   const balance = await service.runtime.providers.get('cartoes')?.balance();
-  expect(Number(sum?.clearing)).toBe(balance?.totalCents);
+  return (balance?.totalCents ?? 0) - Number(sum?.clearing);
 }
+const expectSameAsAcquirer = async () => expect(await differenceAtAcquirer()).toBe(unbookedCents);
 
 async function paidCard(merchant: Merchant, state: 'held' | 'available' = 'held'): Promise<string> {
   const { id } = (await pay(merchant)).body;
@@ -337,6 +340,10 @@ const refundIs = (merchant: Merchant, id: string, what: object) =>
     .toMatchObject(what);
 
 describe('A refund of a card payment', () => {
+  beforeAll(async () => {
+    unbookedCents = await differenceAtAcquirer();
+  });
+
   test('goes out of what the acquirer holds, in parts, and the rest is released less the whole fee', async () => {
     const merchant = await shop();
     const id = await paidCard(merchant);
@@ -353,10 +360,10 @@ describe('A refund of a card payment', () => {
     await becomes(merchant, id, { cardSettlementStatus: 'available', refundedCents: 3_000 });
     expect(await account(merchant)).toMatchObject({ balanceCents: 7_000 - 438, cardHeldCents: 0 });
     expect(await eventsOf(merchant, id)).toEqual(['charge.paid', 'charge.refunded', 'charge.card_available']);
-    const lines = (await merchant.call('GET', '/account/statement')).body.lines;
+    const lines = (await merchant.call('GET', '/statement')).body.lines;
     expect(lines.map((one: { kind: string; amountCents: number }) => [one.kind, one.amountCents])).toEqual([
-      ['charge_fee', -438],
       ['charge', 7_000],
+      ['charge_fee', -438],
     ]);
     await expectSameAsAcquirer();
   });
@@ -476,11 +483,11 @@ describe('A chargeback of a card payment', () => {
     await acquirer.behave({ fees: 'on' });
     await move(id, 'lose');
     await disputeIs(merchant, { status: 'accepted', debitedCents: 10_000 });
-    const lines = (await merchant.call('GET', '/account/statement')).body.lines;
+    const lines = (await merchant.call('GET', '/statement')).body.lines;
     expect(lines.map((one: { kind: string; amountCents: number }) => [one.kind, one.amountCents])).toEqual([
-      ['debit', -10_000],
-      ['charge_fee', -438],
       ['charge', 10_000],
+      ['charge_fee', -438],
+      ['debit', -10_000],
     ]);
     expect((await refund(merchant, id, { amountCents: 1 })).body.code).toBe('refund_exceeds');
     await expectSameAsAcquirer();
@@ -500,6 +507,18 @@ describe('A chargeback of a card payment', () => {
     expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 6_000 });
     await expectSameAsAcquirer();
   });
+});
+
+test('The brand and the last digits of a card are exported with its payer, and go when the payer is anonymised', async () => {
+  const merchant = await shop();
+  const id = await paidCard(merchant, 'available');
+  const who = { ...service.cellOf(merchant), actor: 'tester' };
+  const payer = { accountId: merchant.ownerId, name: 'Maria Silva', pixKey: null };
+  expect(await exportSubject(who, payer)).toMatchObject([{ id, card: { brand: 'visa', last4: '4242' } }]);
+  const year = 365 * 86_400_000;
+  const later = { ...who, clock: { ...who.clock, now: () => who.clock.now() + 6 * year } };
+  await anonymiseSubject(later, payer, { years: 5, reason: 'asked for' });
+  expect((await payment(merchant, id)).card).toMatchObject({ status: 'paid', brand: 'other', last4: null });
 });
 
 describe('Bad input of a card checkout', () => {
