@@ -573,3 +573,25 @@ describe('Bad input of a card checkout', () => {
       });
   });
 });
+
+test('A card number that a caller sends is stored in no table, whatever was answered, and no column of ours is made for one', async () => {
+  const merchant = await shop();
+  const number = '4242424242424242';
+  for (const fields of [{ card: { number } }, { cardNumber: number }, { payer: { number } }])
+    expect((await pay(merchant, fields)).status).toBe(400);
+  await paidCard(merchant);
+  const tables = await service.database.admin<{ name: string }>(
+    `SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  expect(tables.length).toBeGreaterThan(40);
+  for (const { name } of tables)
+    expect([
+      name,
+      await service.database.admin(`SELECT FROM ${name} t WHERE t::text LIKE $1`, [`%${number}%`]),
+    ]).toEqual([name, []]);
+  const columns = await service.database.admin(
+    `SELECT FROM information_schema.columns WHERE column_name ~ '(^|_)(pan|cvv|cvc|card_number|card_token)($|_)'`,
+  );
+  expect(columns).toEqual([]);
+});

@@ -73,7 +73,13 @@ const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
   },
 };
 
-function noticeOf({ notice, status, reasonCode }: ShownPayment): Record<Language, string> | undefined {
+const takenByAcquirer = {
+  en: 'The acquirer took money of this card payment back.',
+  'pt-BR': 'A adquirente retirou dinheiro deste pagamento com cartão.',
+};
+
+function noticeOf({ notice, status, reasonCode, card }: ShownPayment): Record<Language, string> | undefined {
+  if (notice === 'debited' && card !== null) return takenByAcquirer;
   if (notice !== null && !(notice === 'cancel_requested' && isTerminal(status))) return notices[notice];
   return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
 }
