@@ -123,7 +123,7 @@ const selectOne: Statement = {
 };
 
 /** SQL for the payment that a line `j` of the journal is about: of a refund its charge, of a hold the payment whose dispute placed it. `$1` is the account. */
-export const paymentOfLine = `(CASE WHEN j.template LIKE 'refund%'
+export const paymentOfLine = `(CASE WHEN j.template LIKE 'refund%' OR j.template LIKE 'cardRefund%'
   THEN (SELECT r.payment_id FROM refund r WHERE r.account_id = $1 AND r.id = j.subject)
   WHEN j.template IN ('hold', 'releaseHold') THEN (SELECT w.payment_id FROM hold w WHERE w.account_id = $1 AND w.id = j.subject)
   ELSE j.subject END)`;
