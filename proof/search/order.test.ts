@@ -6,7 +6,8 @@ import { observedRefund } from '../../server/src/kinds/payment/refund-lines.ts';
 import { newPayment, providerIdOf } from '../../server/src/money/payment.ts';
 import { newRefund } from '../../server/src/money/refund.ts';
 import { buildHold, buildHoldRelease } from '../../server/src/operate/accounts/holds.ts';
-import type { DisputeStatus, PixReturn } from '../../server/src/provider/provider.ts';
+import type { DisputeStatus } from '../../server/src/provider/dispute-report.ts';
+import type { PixReturn } from '../../server/src/provider/provider.ts';
 import { accountId, type Columns, connection, Memory, nothingStored, operationId } from './memory.ts';
 import { start } from './model.ts';
 

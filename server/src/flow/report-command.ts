@@ -3,7 +3,7 @@ import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from '../kinds/pay
 import { type Dispute, heldOf, reported, wantedCents, withRelease, withTaken } from '../money/dispute.ts';
 import { postedReturnsOf } from '../money/returns.ts';
 import { idsOf } from '../ports/ids.ts';
-import type { DisputeReport } from '../provider/provider.ts';
+import type { DisputeReport } from '../provider/dispute-report.ts';
 import { events } from '../store/events/event.ts';
 import { disputesOfPayment } from '../store/rows/disputes.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';

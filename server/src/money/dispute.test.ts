@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildDisputeReport } from '../flow/report-command.ts';
 import { withHolds } from '../kinds/payment/hold-of-pix.ts';
-import type { DisputeStatus } from '../provider/provider.ts';
+import type { DisputeStatus } from '../provider/dispute-report.ts';
 import type { OpenHolds } from '../store/rows/holds.sql.ts';
 import type { Command, Decision, View } from '../store/till.ts';
 import { accounts, type Balance, decide, emptyBalance, type Movement } from './decide.ts';

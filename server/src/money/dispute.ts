@@ -1,4 +1,4 @@
-import type { DisputeReport, DisputeStatus } from '../provider/provider.ts';
+import type { DisputeReport, DisputeStatus } from '../provider/dispute-report.ts';
 import type { KnownReturn } from './returns.ts';
 
 /**

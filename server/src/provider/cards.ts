@@ -1,4 +1,4 @@
-import type { DisputeReport } from './provider.ts';
+import type { DisputeReport } from './dispute-report.ts';
 
 /** The outcome of a query over a connection that has no card payments (any more). */
 export const withoutCards = {

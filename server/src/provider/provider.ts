@@ -1,4 +1,5 @@
 import type { CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
+import type { DisputeReport } from './dispute-report.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -561,23 +562,6 @@ export type FindingCheck =
   | 'refusal'
   /** Whether accounts of another company than the holder's use it. */
   | 'holder';
-
-export type DisputeStatus = 'open' | 'defending' | 'accepted' | 'rejected' | 'cancelled';
-
-/** The provider's report of a dispute (MED) of a received Pix. */
-export interface DisputeReport {
-  /** The provider's id. */
-  providerId: string;
-  /** Of the Pix. */
-  endToEnd: string;
-  amountCents: number;
-  status: DisputeStatus;
-  /** The provider's word for why; null when it gives none. */
-  reason: string | null;
-  openedAt: number;
-  /** Until when a defence is taken; null when the provider does not say it. */
-  deadlineAt: number | null;
-}
 
 /** The defence of a dispute that a connection takes. */
 export interface DefenceOffer {

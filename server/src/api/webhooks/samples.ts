@@ -8,7 +8,7 @@ import type { Dispute, DisputeEventType } from '../../money/dispute.ts';
 import { newPayment, type Payment, type PaymentStatus } from '../../money/payment.ts';
 import { newRefund, type Refund, type RefundStatus } from '../../money/refund.ts';
 import { closeExample } from '../../operate/closes/view.ts';
-import type { DisputeStatus } from '../../provider/provider.ts';
+import type { DisputeStatus } from '../../provider/dispute-report.ts';
 import { type EventContent, type EventType, eventTypes } from '../../store/events/event.ts';
 import type { LinkStatus } from '../../store/rows/payment-links.sql.ts';
 

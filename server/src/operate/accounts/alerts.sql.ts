@@ -1,6 +1,6 @@
 import type { DefenceReason } from '../../money/defence.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import type { DisputeStatus } from '../../provider/provider.ts';
+import type { DisputeStatus } from '../../provider/dispute-report.ts';
 import { timestamp } from '../../store/database/pool.ts';
 
 const claimUnknown: Statement = {

@@ -1,6 +1,7 @@
 import { centsOf } from '../../ground/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { arrayIn } from '../bacen.ts';
+import type { DisputeReport, DisputeStatus } from '../dispute-report.ts';
 import {
   type Exchange,
   errorNameOf,
@@ -11,14 +12,7 @@ import {
   unclear,
   windowQuery,
 } from '../exchange.ts';
-import type {
-  DefenceInstruction,
-  DefenceOutcome,
-  DefenceRefusal,
-  DisputeReport,
-  DisputeStatus,
-  Provider,
-} from '../provider.ts';
+import type { DefenceInstruction, DefenceOutcome, DefenceRefusal, Provider } from '../provider.ts';
 import { cut, timeOf } from '../wire.ts';
 
 /** Infractions (MED) at Efí: the list of them, and the merchant's defence. */

@@ -7,8 +7,8 @@ import type {
   CardRefusal,
   CheckoutReport,
 } from '../cards.ts';
+import type { DisputeStatus } from '../dispute-report.ts';
 import type { Reply } from '../exchange.ts';
-import type { DisputeStatus } from '../provider.ts';
 
 /** Stripe's bodies, in the version that every call asks for (https://docs.stripe.com/api/checkout/sessions). */
 export const apiVersion = '2026-07-29.dahlia';

@@ -10,6 +10,7 @@ import type {
   CheckoutReport,
 } from '../cards.ts';
 import { balanceFinding, clockFindings, tokenFindings, webhookFinding } from '../diagnosis.ts';
+import type { DisputeReport } from '../dispute-report.ts';
 import {
   createExchange,
   type Exchange,
@@ -22,7 +23,6 @@ import {
 import { identityOf } from '../identity.ts';
 import type {
   Capabilities,
-  DisputeReport,
   Finding,
   ListOutcome,
   ListWindow,

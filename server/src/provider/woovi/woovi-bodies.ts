@@ -1,10 +1,9 @@
 import { wholeCentsOf } from '../../ground/money.ts';
 import { staticIdentifierOf } from '../br-code.ts';
+import type { DisputeReport, DisputeStatus } from '../dispute-report.ts';
 import type { Reply } from '../exchange.ts';
 import type {
   ChargeReport,
-  DisputeReport,
-  DisputeStatus,
   PayoutReport,
   PixReturn,
   ProviderCost,

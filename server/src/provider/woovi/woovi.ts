@@ -5,6 +5,7 @@ import type { Net } from '../../ports/net.ts';
 import type { Adapter } from '../adapter.ts';
 import { arrayIn } from '../bacen.ts';
 import { type Bucket, balanceFinding, clockFindings, limitsFinding, tokenFindings } from '../diagnosis.ts';
+import type { DisputeReport } from '../dispute-report.ts';
 import {
   type Call,
   createExchange,
@@ -31,7 +32,6 @@ import type {
   DefenceFile,
   DefenceInstruction,
   DefenceOutcome,
-  DisputeReport,
   Finding,
   ListOutcome,
   ListWindow,
