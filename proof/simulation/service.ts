@@ -143,6 +143,7 @@ export function createService(db: Database): Service {
       secrets: own,
       log,
       cellOf: () => cell,
+      questions: { isAuthentic: () => false, answer: async () => ({}) },
       inbound: {
         isOurAddress: (connection, token) => living().inbound.isOurAddress(connection, token),
         receive: (delivery) => living().inbound.receive(delivery),

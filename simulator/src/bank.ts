@@ -62,6 +62,8 @@ export type Bank = {
   arrivals: Map<number, Arrival>;
   clients: Map<string, Client>;
   webhooks: Map<string, Webhook>;
+  /** By account: whom the provider asks before a payout leaves. */
+  questions: Map<string, Question>;
   /** Reports that were requested. Not kept: after a restart a client requests them again. */
   reports: Map<string, Report>;
   behaviour: Behaviour;
@@ -178,6 +180,8 @@ export type Payout = PayoutRequest & {
   held?: true;
   /** It was asked for beyond the balance. */
   beyond?: true;
+  /** It leaves when the account's own address says so, and then ends like this. */
+  asks?: { settleAs?: 'completed' | 'refused' };
 };
 
 export type Refusal = { code: string; reason: string };
@@ -228,7 +232,17 @@ export type Arrival = { n: number; at: number; request: PayoutRequest };
 /** `account`: known once it has shown one of its Pix keys. */
 export type Client = { id: string; secret: string; account?: string };
 /** `events`: for protocols in which an address is registered for each of them. */
-export type Webhook = { key: string; url: string; clientId: string; createdAt: number; events?: string[] };
+export type Webhook = {
+  key: string;
+  url: string;
+  clientId: string;
+  createdAt: number;
+  events?: string[];
+  /** It goes with each delivery, where the protocol has that. */
+  token?: string;
+};
+/** An address that answers whether a payout may leave. */
+export type Question = { account: string; url: string; token: string };
 /** A report of a closed day, as it was requested. */
 export type Report = { id: string; day: string; kinds: string[]; requestedAt: number };
 export type Counts = { queries: number; webhooksSent: number };
@@ -265,6 +279,7 @@ export type Entry =
   | ['key', { key: string; account: string }]
   | ['webhook', Webhook]
   | ['webhook-removed', string]
+  | ['question', Question]
   | ['behaviour', Behaviour]
   | ['blocked', Blocked]
   | ['notification', Notification]
@@ -318,6 +333,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
     arrivals: new Map(),
     clients: new Map(),
     webhooks: new Map(),
+    questions: new Map(),
     reports: new Map(),
     behaviour: { ...defaultBehaviour },
     terms,
@@ -589,9 +605,9 @@ export function requestPayout(
     }
   }
   if (request.needsApproval && behaviour === 'complete') {
-    accept(bank, world, payout, 'hold-for-approval');
+    const asked = accept(bank, world, payout, 'hold-for-approval');
     payout.held = true;
-    return { fate: 'answer', answer: { accepted: payout }, writes: [['payout', payout]] };
+    return { fate: 'answer', answer: { accepted: payout }, writes: [['payout', payout], ...asked] };
   }
   const isBeyond = bank.behaviour.overdraft === 'refuse' && request.amountCents > payableCents(bank, request);
   if (isBeyond && termsOf[bank.terms].beyondBalance === 'refuse') {
@@ -605,10 +621,10 @@ export function requestPayout(
     : termsOf[bank.terms].beyondBalance === 'hold'
       ? 'hold-for-approval'
       : 'refuse-later';
-  accept(bank, world, payout, treated);
+  const asked = accept(bank, world, payout, treated);
   if (treated === 'hold-for-approval') payout.held = true;
   if (isBeyond) payout.beyond = true;
-  const writes: Entry[] = [['payout', payout]];
+  const writes: Entry[] = [['payout', payout], ...asked];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
@@ -682,13 +698,51 @@ function seenPayout(idEnvio: string): Payout {
   };
 }
 
-function accept(bank: Bank, world: World, payout: Payout, behaviour: string): void {
+/** @returns the question that is asked before it leaves, where the account has an address for that */
+function accept(bank: Bank, world: World, payout: Payout, behaviour: string): Entry[] {
   decide(bank, world, payout, 'pending');
   payout.accepted = true;
-  if (behaviour === 'stay-pending' || behaviour === 'hold-for-approval') return;
-  payout.settleAs = behaviour === 'refuse-later' ? 'refused' : 'completed';
-  payout.settleAt = payout.createdAt + bank.behaviour.settleAfterMs;
+  const waits = behaviour === 'stay-pending' || behaviour === 'hold-for-approval';
+  const settleAs = behaviour === 'refuse-later' ? 'refused' : 'completed';
+  const account = accountNameOf(bank, payout.payerKey);
+  if (bank.questions.has(account)) {
+    payout.asks = waits ? {} : { settleAs };
+    const about = { key: account, kind: 'question' as const, id: payout.idEnvio, returns: 0 };
+    const asked = notify(bank.outbox, { ...bank.behaviour, webhook: 'send' }, payout.createdAt, about);
+    return asked === undefined ? [] : [['notification', asked]];
+  }
+  if (!waits) settleSoon(bank, payout, settleAs, payout.createdAt);
+  return [];
+}
+
+function settleSoon(bank: Bank, payout: Payout, as: 'completed' | 'refused', now: number): void {
+  payout.settleAs = as;
+  payout.settleAt = now + bank.behaviour.settleAfterMs;
   addDue(bank.due, payout.settleAt, { payout });
+}
+
+const notApproved: Refusal = { code: 'CANCELADA', reason: 'A transferencia nao foi autorizada' };
+
+/** The account's own address has answered, or has failed to, whether a payout may leave. */
+export function decideWithdrawal(
+  bank: Bank,
+  world: World,
+  payout: Payout,
+  answer: 'approved' | 'refused' | 'unanswered',
+): Entry[] {
+  const { asks } = payout;
+  if (asks === undefined || payout.status !== 'pending') return [];
+  delete payout.asks;
+  if (answer !== 'approved') return settle(bank, world, payout, notApproved);
+  if (asks.settleAs !== undefined) settleSoon(bank, payout, asks.settleAs, world.now());
+  return [['payout', payout]];
+}
+
+/** Whom the provider asks before a payout of the account leaves. */
+export function setQuestion(bank: Bank, account: string, asked: Omit<Question, 'account'>): Entry[] {
+  const question = { account, ...asked };
+  bank.questions.set(account, question);
+  return [['question', question]];
 }
 
 function decide(bank: Bank, world: World, payout: Payout, status: 'pending' | 'refused'): void {
@@ -1089,8 +1143,8 @@ function arrive(bank: Bank, world: World, arrival: Arrival): Entry[] {
   const payout = bank.payouts.get(arrival.request.idEnvio);
   if (payout === undefined || payout.status !== 'seen') return writes;
   Object.assign(payout, arrival.request);
-  accept(bank, world, payout, 'complete');
-  return [...writes, ['payout', payout]];
+  const asked = accept(bank, world, payout, 'complete');
+  return [...writes, ['payout', payout], ...asked];
 }
 
 /** A report takes a moment to be made. */
@@ -1288,6 +1342,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'webhook-removed':
       bank.webhooks.delete(entry[1]);
       break;
+    case 'question':
+      bank.questions.set(entry[1].account, entry[1]);
+      break;
     case 'blocked':
       bank.blocked.set(entry[1].account, entry[1]);
       break;
@@ -1371,6 +1428,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const [key, account] of bank.keys) yield ['key', { key, account }];
   for (const client of bank.clients.values()) yield ['client', client];
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
+  for (const question of bank.questions.values()) yield ['question', question];
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
   for (const code of bank.staticCodes.values()) yield ['static-code', code];

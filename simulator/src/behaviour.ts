@@ -49,6 +49,7 @@ export const choices = {
   lists: ['whole', 'odd-item', 'odd-items'],
   fees: ['off', 'on'],
   overdraft: ['allow', 'refuse'],
+  sameTransfer: ['allow', 'refuse'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -82,6 +83,8 @@ export type Behaviour = {
   fees: (typeof choices.fees)[number];
   /** Of a payout beyond what the account has. */
   overdraft: (typeof choices.overdraft)[number];
+  /** Asaas: two transfers of one value to one key within 15 minutes; it refuses the second with 409. */
+  sameTransfer: (typeof choices.sameTransfer)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -102,6 +105,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   pageCap: 0,
   fees: 'off',
   overdraft: 'allow',
+  sameTransfer: 'allow',
   settleAfterMs: 50,
   delayMs: 0,
 };

@@ -22,6 +22,7 @@ import {
   returnPayout,
   setBehaviour,
   setBlocked,
+  setQuestion,
   settlePayout,
   settleRefund,
 } from './bank.ts';
@@ -51,6 +52,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'GET state' && id === undefined) return state(desk, request.query);
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (area === 'blocked' && id === undefined) return blocked(desk, request);
+  if (call === 'PUT questions' && id !== undefined) return question(desk, id, request.body);
   if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
   if (call === 'POST charges' && id !== undefined)
     return charge(desk, nameIn(desk.bank.charges, id), action, request.body);
@@ -134,6 +136,17 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   desk.commit(writes);
   if (answer === 'not-found') return failure(404, `no charge ${txid}`);
   if (answer === 'closed') return failure(409, `the charge is not open: it is paid or removed`);
+  return json(200, { ok: true });
+}
+
+/** Whom Asaas asks before a transfer of a client leaves, as its panel has it ("Mecanismos de segurança"). */
+function question(desk: Desk, account: string, body: string): Reply {
+  const read = readBody(body, ['url', 'token']);
+  if ('refusal' in read) return read.refusal;
+  const { url, token } = read.given;
+  if (typeof url !== 'string' || !URL.canParse(url)) return failure(400, 'url must be an address');
+  if (typeof token !== 'string') return failure(400, 'token must be a text');
+  desk.commit(setQuestion(desk.bank, account, { url, token }));
   return json(200, { ok: true });
 }
 

@@ -1,3 +1,4 @@
+import { asaasApi, asaasPosts, unknownAsaas } from './asaas-api.ts';
 import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
 import { itemsPerDelivery } from './outbox.ts';
@@ -15,7 +16,7 @@ export interface Dialect {
   api(desk: Desk, request: Request): Outcome | undefined;
   /** The answer to a call that is none, where it is not that of API Pix. */
   unknown?(): Outcome;
-  posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
+  posts(desk: Pick<Desk, 'bank' | 'commit' | 'world'>): PostsOf;
   /** Payments in one delivery: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
   terms: TermsName;
@@ -55,6 +56,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     cards: true,
   },
   stark: { api: starkApi, unknown: unknownStark, posts: starkPosts, perDelivery: 1, terms: 'stark' },
+  asaas: { api: asaasApi, unknown: unknownAsaas, posts: asaasPosts, perDelivery: 1, terms: 'asaas' },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

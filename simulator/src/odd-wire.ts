@@ -27,7 +27,7 @@ function amountIn(name: string, value: unknown, form: Form): unknown {
     if (form === 'short') return value.replace(/\.?0{1,2}$/, '');
     return form === 'other-type' ? Number(value) : `R$ ${value.replace('.', ',')}`;
   }
-  if ((name === 'value' || name === 'amount') && Number.isSafeInteger(value)) {
+  if ((name === 'value' || name === 'amount') && typeof value === 'number') {
     if (form === 'short') return value;
     return form === 'other-type' ? String(value) : `R$ ${value}`;
   }
@@ -56,9 +56,9 @@ export function oddAnswer(outcome: Outcome, { amounts, lists }: Behaviour): Outc
 /** Below these members providers of our dialects list things. */
 const listNames = [
   ...['cobs', 'pix', 'infracoes', 'charges', 'transactions', 'payments', 'disputes'],
-  ...['brcodes', 'deposits', 'transfers'],
+  ...['brcodes', 'deposits', 'transfers', 'data'],
 ];
-const pageMarks = ['parametros', 'pageInfo', 'cursor'];
+const pageMarks = ['parametros', 'pageInfo', 'cursor', 'hasMore'];
 
 function withOddItems(body: unknown, most: number): unknown {
   if (typeof body !== 'object' || body === null || !pageMarks.some((mark) => mark in body)) return body;

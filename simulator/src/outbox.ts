@@ -13,7 +13,7 @@ export type Notification = {
   n: number;
   /** The Pix key whose registered address it goes to. */
   key: string;
-  kind: 'payment' | 'payout' | 'card';
+  kind: 'payment' | 'payout' | 'card' | 'question';
   /** endToEndId of a received payment, idEnvio of a payout, the acquirer's name of a page. */
   id: string;
   /** Of a page, which of its events it is, from 1. */
@@ -89,12 +89,13 @@ export function takeDeliveries(
   perDelivery = itemsPerDelivery,
 ): { deliveries: Delivery[]; dropped: number[] } {
   const taken = takeDue(outbox.due, now).filter((notification) => outbox.waiting.has(notification.n));
-  if (behaviour.webhook === 'drop') {
-    for (const notification of taken) outbox.waiting.delete(notification.n);
-    return { deliveries: [], dropped: taken.map((notification) => notification.n) };
-  }
-  const inOrder = taken.filter((notification) => !notification.reorder);
-  const reversed = taken.filter((notification) => notification.reorder).reverse();
+  // A question that is not asked has no answer: what depends on it would wait without an end.
+  const lost = behaviour.webhook === 'drop' ? taken.filter(({ kind }) => kind !== 'question') : [];
+  const dropped = lost.map(({ n }) => n);
+  for (const n of dropped) outbox.waiting.delete(n);
+  const kept = taken.filter(({ n }) => outbox.waiting.has(n));
+  const inOrder = kept.filter((notification) => !notification.reorder);
+  const reversed = kept.filter((notification) => notification.reorder).reverse();
   const byKey = new Map<string, Notification[]>();
   for (const notification of inOrder.concat(reversed)) {
     const same = byKey.get(notification.key);
@@ -108,7 +109,7 @@ export function takeDeliveries(
       deliveries.push({ key, notifications: notifications.slice(at, at + perDelivery), copies });
     }
   }
-  return { deliveries, dropped: [] };
+  return { deliveries, dropped };
 }
 
 /** Ends a delivery: answers the numbers that are done, delivered or given up. The others wait for their next turn. */

@@ -41,9 +41,16 @@ const stark: Terms = {
   beyondBalance: 'cancel',
 };
 
+/** R$ 0.99 of what comes in, R$ 2.00 of what goes out: prices of its site without a plan; each account has its own. */
+const asaas: Terms = {
+  received: (cents) => Math.min(cents, 99),
+  sent: () => 200,
+  beyondBalance: 'refuse',
+};
+
 /** A bank that says nothing of its costs by API Pix. */
 const free: Terms = { received: () => 0, sent: () => 0, beyondBalance: 'refuse' };
 
 /** By name: what a bank keeps of itself is plain data. */
-export const terms = { efi, woovi, inter, stark, free };
+export const terms = { efi, woovi, inter, stark, asaas, free };
 export type TermsName = keyof typeof terms;

@@ -8,7 +8,13 @@ import { inForm } from './odd-wire.ts';
 import type { Delivery } from './outbox.ts';
 
 /** One request of a delivery. */
-export type Post = { address: URL; headers: Record<string, string>; body: string };
+export type Post = {
+  address: URL;
+  headers: Record<string, string>;
+  body: string;
+  /** Of a question: reads the answer. @returns whether it is one */
+  answered?: (text: string) => boolean;
+};
 
 /**
  * The requests that a delivery consists of, in the form of a protocol. None: the registration was removed in the meantime, so there is
@@ -57,7 +63,7 @@ export function startSender(
     try {
       for (let copy = 0; copy < delivery.copies; copy++) {
         delivered = true;
-        for (const { address, headers, body } of postsOf(bank, delivery, now())) {
+        for (const { address, headers, body, answered } of postsOf(bank, delivery, now())) {
           const answer = await agent.request({
             origin: address.origin,
             path: address.pathname + address.search,
@@ -67,8 +73,10 @@ export function startSender(
             signal: stopping.signal,
           });
           answers++;
-          await answer.body.dump();
-          delivered &&= answer.statusCode >= 200 && answer.statusCode < 300;
+          const isTaken = answer.statusCode >= 200 && answer.statusCode < 300;
+          if (answered === undefined) await answer.body.dump();
+          const text = answered === undefined ? '' : await answer.body.text();
+          delivered &&= isTaken && (answered?.(text) ?? true);
         }
         if (!delivered) break;
       }

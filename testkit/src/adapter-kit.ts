@@ -39,6 +39,11 @@ export interface Subject {
   ownId: boolean;
   /** The offers that its provider has not, and its capabilities deny. */
   lacks?: readonly Lack[];
+  /**
+   * It has no idempotency, so the adapter looks whether something is there before it makes it: a repeat does not reach the provider. Its deliveries name
+   * ids alone, and money that comes back of a payout stands in its statement.
+   */
+  looksFirst?: true;
   /** The wait after a 429 that names no time. */
   restAfterLimitMs?: number;
   /** It documents by a name that a refund is refused. Without that every error of the answer is unclear. */
@@ -69,7 +74,7 @@ export function adapterKit(subject: Subject): void {
   describe(`the ${subject.name} adapter`, () => {
     const bench = createBench(subject);
     const { lacks = [] } = subject;
-    aboutCharges(bench);
+    aboutCharges(bench, subject);
     if (!lacks.includes('cancels')) aboutCancels(bench);
     aboutChargeLists(bench);
     if (!lacks.includes('refunds')) aboutRefunds(bench, subject);
@@ -87,6 +92,10 @@ export function adapterKit(subject: Subject): void {
       return;
     }
     aboutLists(bench);
+    if (subject.looksFirst) {
+      aboutDeliveriesThatName(bench);
+      return;
+    }
     if (!lacks.includes('disputes')) {
       aboutDisputes(bench);
       aboutDefences(bench);
@@ -251,7 +260,7 @@ const everything = () => ({ fromMs: Date.now() - 3_600_000, toMs: Date.now() + 6
 
 // --------------------------------------------------------------------------------------------- charges
 
-function aboutCharges(bench: Bench): void {
+function aboutCharges(bench: Bench, { looksFirst }: Subject): void {
   test('creates a charge with a code and a deadline', async () => {
     const txid = newId();
     const outcome = await charge(bench.provider, txid);
@@ -298,6 +307,10 @@ function aboutCharges(bench: Bench): void {
     if (query.outcome !== 'found') throw new Error(query.outcome);
     expect(query.report.status).toBe('paid');
     expect(query.report.received.map((pix) => pix.amountCents)).toEqual([12_345, 1]);
+    if (looksFirst) {
+      await until(async () => ((await newsOf(bench)).named.includes(txid) ? true : undefined));
+      return;
+    }
     const told = await until(async () => {
       const { received } = await newsOf(bench);
       const pix = new Map(received.map((one) => [one.endToEnd, one]));
@@ -353,7 +366,8 @@ function aboutCancels(bench: Bench): void {
 
 // --------------------------------------------------------------------------------------------- payouts
 
-function aboutPayouts(bench: Bench, { ownId, lacks = [] }: Subject): void {
+function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject): void {
+  const tells = ownId && !looksFirst;
   /** How a query and a repeat see a payout whose answer was lost. */
   const lost = ownId ? { query: 'found', repeat: 'duplicate' } : { query: 'notFound', repeat: 'accepted' };
 
@@ -367,7 +381,7 @@ function aboutPayouts(bench: Bench, { ownId, lacks = [] }: Subject): void {
     expect(report).toMatchObject({ status: 'completed', amountCents: 975, returns: [] });
     if (lacks.includes('end-to-end ids of payouts')) expect(report.endToEnd).toBeNull();
     else expect(report.endToEnd).toMatch(/^E/);
-    if (!ownId) return;
+    if (!tells) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({
       status: 'completed',
@@ -395,7 +409,10 @@ function aboutPayouts(bench: Bench, { ownId, lacks = [] }: Subject): void {
     });
     expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: lost.query });
     expect(await payout(bench.provider, id, steered('lose-answer'))).toMatchObject({ outcome: lost.repeat });
-    expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 2, timesAccepted: 1 });
+    expect(await bench.payoutState(id)).toMatchObject({
+      timesReceived: looksFirst ? 1 : 2,
+      timesAccepted: 1,
+    });
     expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: 'found' });
   });
 
@@ -427,7 +444,10 @@ function aboutPayouts(bench: Bench, { ownId, lacks = [] }: Subject): void {
     expect(await queryOf(bench.provider, id)).toMatchObject({
       report: { amountCents: 975, status: 'completed' },
     });
-    expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 3, timesAccepted: 1 });
+    expect(await bench.payoutState(id)).toMatchObject({
+      timesReceived: looksFirst ? 1 : 3,
+      timesAccepted: 1,
+    });
   });
 
   test.each([
@@ -478,12 +498,12 @@ function aboutPayouts(bench: Bench, { ownId, lacks = [] }: Subject): void {
     const id = newId();
     await payout(bench.provider, id, steered('refuse-later'));
     expect(await ended(bench.provider, id)).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
-    if (!ownId) return;
+    if (!tells) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
   });
 
-  if (ownId) aboutPayoutsThatComeBack(bench, !lacks.includes('end-to-end ids of payouts'));
+  if (tells) aboutPayoutsThatComeBack(bench, !lacks.includes('end-to-end ids of payouts'));
 }
 
 function aboutStaticCodes(bench: Bench): void {
@@ -547,7 +567,7 @@ function aboutPayoutsThatComeBack(bench: Bench, isFoundByPix: boolean): void {
 // --------------------------------------------------------------------------------------------- the way
 
 function aboutTheWay(bench: Bench, { tokens, restAfterLimitMs }: Subject): void {
-  const isCall = /^(PUT|POST) .*\/(gn\/pix|api\/v1\/payment|banking\/v2\/pix|v2\/transfer)\b/;
+  const isCall = /^(PUT|POST) .*\/(gn\/pix|api\/v1\/payment|banking\/v2\/pix|v2\/transfer|v3\/transfers)\b/;
   const limited = (headers: Record<string, string>): NetAnswer => ({
     status: 429,
     headers: { 'content-type': 'application/json', ...headers },
@@ -616,7 +636,7 @@ function aboutTokens(bench: Bench, isCall: RegExp): void {
 
 function aboutKeys(bench: Bench, isCall: RegExp): void {
   test('a key that is refused sends nothing', async () => {
-    const wrong = { authorization: 'x', 'access-signature': 'x' };
+    const wrong = { authorization: 'x', 'access-signature': 'x', access_token: 'x' };
     bench.fault(isCall, (request) => ({
       pass: { ...request, headers: { ...request.headers, ...wrong } },
     }));
@@ -628,7 +648,7 @@ function aboutKeys(bench: Bench, isCall: RegExp): void {
 
 // --------------------------------------------------------------------------------------------- refunds
 
-function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
+function aboutRefunds(bench: Bench, { refundRefusal, looksFirst }: Subject): void {
   /** A charge that was paid, and its Pix. */
   const paid = async (): Promise<{ txid: string; endToEnd: string }> => {
     const txid = newId();
@@ -680,7 +700,7 @@ function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
     expect(await bench.provider.queryRefund(endToEnd, id)).toMatchObject({ outcome: 'found' });
     expect((await refund(endToEnd, id)).outcome).toMatch(/^(duplicate|accepted|unclear)$/);
     const all = await atProvider(txid);
-    expect(all).toMatchObject([{ id, timesReceived: 2, timesAccepted: 1 }]);
+    expect(all).toMatchObject([{ id, timesReceived: looksFirst ? 1 : 2, timesAccepted: 1 }]);
   });
 
   test('a refund whose request is lost is not found, and its repeat is accepted once', async () => {
@@ -1055,6 +1075,7 @@ async function newsOf({ provider, deliveries }: Bench): Promise<Required<Moves>>
     all.received.push(...content.received);
     all.payouts.push(...content.payouts);
     all.returned.push(...(content.returned ?? []));
+    all.named.push(...(content.named ?? []));
     all.unread.push(...(content.unread ?? []));
     all.costs.push(...(content.costs ?? []));
     for (const id of content.named ?? []) {
@@ -1063,6 +1084,71 @@ async function newsOf({ provider, deliveries }: Bench): Promise<Required<Moves>>
     }
   }
   return all;
+}
+
+/** Deliveries with a token in clear: they prove who sent them, and name what is then asked for. */
+function aboutDeliveriesThatName(bench: Bench): void {
+  test('a delivery is taken with the token of its registration alone, and says nothing of money', async () => {
+    const { id } = await completed(bench);
+    const delivery = await until(() => bench.deliveries[0]);
+    expect(await bench.provider.parseWebhook(delivery)).toMatchObject({
+      ...{ authentic: true, received: [], payouts: [], named: [id] },
+    });
+    expect(bench.provider.readWebhook(delivery.rawBody, Date.now())).toMatchObject({ named: [id] });
+    for (const headers of [{}, { ...delivery.headers, 'asaas-access-token': 'another' }])
+      expect(await bench.provider.parseWebhook({ ...delivery, headers })).toMatchObject({ authentic: false });
+    const rawBody = Buffer.from('no json');
+    expect(await bench.provider.parseWebhook({ ...delivery, rawBody })).toMatchObject({ authentic: false });
+    expect(bench.provider.capabilities.webhookTrust).toBe('path');
+  });
+
+  test('money that comes back of a payout stands in the statement under the payout', async () => {
+    const { id, report } = await completed(bench);
+    await bench.control('POST', `payouts/${id}/return`, { amountCents: 75 });
+    const statement = await bench.provider.statement(everything());
+    if (statement.outcome !== 'listed') throw new Error(statement.outcome);
+    expect(statement.reports.filter((line) => line.providerId === id)).toMatchObject([
+      { kind: 'sent', amountCents: 975, endToEnd: report.endToEnd },
+      { kind: 'returned', amountCents: 75, endToEnd: report.endToEnd, rtrId: expect.stringMatching(/^D/) },
+    ]);
+  });
+
+  test('a refund that may have gone out is not made again', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    const query = await bench.provider.queryCharge(txid);
+    const endToEnd = query.outcome === 'found' ? (query.report.received[0]?.endToEnd ?? '') : '';
+    const instruction = {
+      ...{ endToEnd, providerId: newId(), chargeId: txid, amountCents: 345, description: '' },
+    };
+    expect(await bench.provider.sendRefund({ ...instruction, repeatOf: Date.now() })).toMatchObject({
+      outcome: 'unclear',
+    });
+    expect(await bench.provider.queryRefund(endToEnd, instruction.providerId)).toEqual({
+      outcome: 'notFound',
+    });
+  });
+
+  test('a payout is repeated within ten minutes alone, and an equal one of the same time waits', async () => {
+    const [id, other] = [newId(), newId()];
+    const repeat = (providerId: string, repeatOf?: number) =>
+      bench.provider.sendPayout({
+        ...{ providerId, amountCents: 976, pixKey: 'fulano@example.com', pixKeyType: 'EMAIL' },
+        ...{ description: '', ...(repeatOf === undefined ? {} : { repeatOf }) },
+      });
+    expect(await repeat(id, Date.now() - 11 * 60_000)).toMatchObject({ outcome: 'unclear' });
+    expect(await bench.payoutState(id)).toBeUndefined();
+    expect(await repeat(id, Date.now() - 60_000)).toMatchObject({ outcome: 'accepted' });
+    await bench.control('PUT', 'behaviour', { sameTransfer: 'refuse' });
+    expect(await repeat(other)).toMatchObject({ outcome: 'notSent', answered: true });
+    expect(await bench.payoutState(other)).toBeUndefined();
+  });
+
+  test('registering the same address again is no error', async () => {
+    await bench.provider.registerWebhook('http://127.0.0.1:9/hooks/other');
+    await bench.provider.registerWebhook('http://127.0.0.1:9/hooks/other');
+  });
 }
 
 function aboutWebhooks(bench: Bench): void {

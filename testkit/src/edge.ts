@@ -96,6 +96,7 @@ export async function openEdge(
     log: createLog('silent'),
     cellOf: () => cell,
     inbound: { isOurAddress: neverCalled, receive: neverCalled },
+    questions: { isAuthentic: () => false, answer: neverCalled },
     mayShare: () => true,
     readiness: async () => [],
     draining: draining.signal,

@@ -94,6 +94,9 @@ export interface ServiceOptions {
 
 export type Dialect = keyof typeof dialects;
 
+/** Of Asaas' question before a transfer leaves. */
+export const questionToken = 'q'.repeat(32);
+
 /** How the connection of test accounts is made in each protocol. The secret is that of the simulator's only client. */
 const dialects = {
   efi: null,
@@ -107,6 +110,13 @@ const dialects = {
     projectId: Buffer.from(`vintem:${secret}`).toString('base64url'),
     privateKey: simulatorKey(secret),
     workspaceId: 'vintem',
+  }),
+  asaas: (secret: string) => ({
+    apiKey: `$aact_hmlg_${Buffer.from(`vintem:${secret}`).toString('base64')}`,
+    customer: 'cus_000005219613',
+    email: 'operador@vintem.example',
+    webhookToken: 'w'.repeat(32),
+    withdrawalToken: questionToken,
   }),
   /** One of those that speak API Pix alone. */
   sicredi: (secret: string) => ({
@@ -158,6 +168,12 @@ export async function openService({
     });
   const api: Api = await runApi(runtime, config);
   const simulator = simulatorAt(bank.url + simulatorDeskOf(adapters[dialect]));
+  // A person enters this address in Asaas' panel.
+  if (dialect === 'asaas')
+    await simulator.control('PUT', '/control/questions/vintem', {
+      url: `${api.url}/hooks/providers/simulator/withdrawals`,
+      token: questionToken,
+    });
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
     (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;

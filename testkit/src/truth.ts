@@ -31,9 +31,9 @@ export async function truthOf(simulator: Simulator): Promise<Truth> {
 }
 
 export const truthIn = ({ payouts, charges, balanceCents }: SimulatorState): Truth => ({
-  // Rows without a status are requests that it saw and neither accepted nor refused.
+  // Rows without a status are requests that it saw and neither accepted nor refused. A further transfer under a reference (Asaas) that did not leave is none.
   payouts: payouts.flatMap(({ status, returns = [], ...one }) =>
-    status === undefined
+    status === undefined || (status === 'refused' && one.idEnvio.includes('~'))
       ? []
       : [
           {

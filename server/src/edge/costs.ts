@@ -259,6 +259,7 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /docs/*': memory,
   'GET /*': memory,
   'POST /hooks/providers/:connection/:token': { kind: 'delivery', policy: null },
+  'POST /hooks/providers/:connection/withdrawals': { kind: 'delivery', policy: null },
   'POST /hooks/providers/:connection/:token/pix': { kind: 'delivery', policy: null },
   'GET /pay/style.css': memory,
   'GET /pay/page.js': memory,

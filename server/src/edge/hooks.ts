@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Inbound } from '../flow/inbound.ts';
+import type { Questions } from '../flow/withdrawal-questions.ts';
 import { refuse } from '../ground/errors.ts';
 
 /** How a proxy says that it has verified the provider's certificate. */
@@ -43,6 +44,7 @@ const leastBytes = 4 * 1024;
 export function hookRoutes(
   app: FastifyInstance,
   deliveries: Pick<Inbound, 'isOurAddress' | 'receive'>,
+  questions: Questions,
   certificates: CertificateRules,
 ): void {
   app.register(
@@ -55,8 +57,12 @@ export function hookRoutes(
         request.heldBytes += bytes;
       };
       hooks.addHook('onRequest', async (request, reply) => {
-        const { connection, token } = request.params as { connection: string; token: string };
-        if (!(await deliveries.isOurAddress(connection, token))) {
+        const { connection, token } = request.params as { connection: string; token?: string };
+        const isOurs =
+          token === undefined
+            ? questions.isAuthentic(connection, request.headers)
+            : await deliveries.isOurAddress(connection, token);
+        if (!isOurs) {
           // Nothing of the body is read: the connection cannot be used again.
           return reply.header('connection', 'close').code(404).send();
         }
@@ -80,6 +86,13 @@ export function hookRoutes(
         }
         return Buffer.concat(parts);
       });
+      // A question is answered from the books, under a token in its headers: a person enters its address in the provider's panel.
+      hooks.post<{ Params: { connection: string }; Body: Buffer | undefined }>(
+        '/:connection/withdrawals',
+        { bodyLimit: maxDeliveryBytes },
+        async ({ params, body }, reply) =>
+          reply.send(await questions.answer(params.connection, body ?? Buffer.alloc(0))),
+      );
       for (const path of ['/:connection/:token', '/:connection/:token/pix']) {
         hooks.post<{ Params: { connection: string }; Body: Buffer | undefined }>(
           path,

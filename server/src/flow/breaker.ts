@@ -68,6 +68,8 @@ export const queryOf = (connection: string): CountedCall => ({
 /** Of the outcomes of all calls (`provider.ts`), what the breaker looks at. */
 interface CallOutcome {
   outcome: string;
+  /** Of one that was not sent: the provider answered that. */
+  answered?: true;
   cause?: UnclearCause;
 }
 
@@ -141,8 +143,8 @@ interface Counted {
   result: CallResult;
 }
 
-function resultOf({ outcome, cause }: CallOutcome): CallResult {
-  if (outcome === 'notSent') return 'network';
+function resultOf({ outcome, cause, answered }: CallOutcome): CallResult {
+  if (outcome === 'notSent') return answered ? 'ok' : 'network';
   if (outcome !== 'unclear') return 'ok';
   if (cause === 'network') return 'network';
   return cause === 'server' || cause === 'unreadable' ? 'server' : 'ok';

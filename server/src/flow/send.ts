@@ -117,7 +117,7 @@ export async function callProvider<Row extends Sent>(
   else {
     const { accountId, id: paymentId } = row;
     outcome = await deps.breakers.counted(countedSend(attempt), () =>
-      provider.identity === identity ? call(provider) : anotherAccount(),
+      provider.identity === identity ? call(provider) : (anotherAccount() as ReturnType<typeof call>),
     );
     await keepWords(deps, { accountId, paymentId, connection, fence }, outcome);
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createInbound } from '../flow/inbound.ts';
+import { createQuestions } from '../flow/withdrawal-questions.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { isLoopbackHost } from '../ground/hosts.ts';
 import { createPapers } from '../ground/paper/papers.ts';
@@ -50,6 +51,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     ...edge,
     cellOf: servedOf,
     inbound,
+    questions: createQuestions(runtime),
     noteRequest: (request, reply) => {
       const { holder } = request;
       if (holder) servedOf(holder).requestLog.note(request, reply);

@@ -43,6 +43,7 @@ import { validatorCompiler } from '../edge/validation.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
 import type { Defences } from '../flow/defend.ts';
 import type { Inbound } from '../flow/inbound.ts';
+import type { Questions } from '../flow/withdrawal-questions.ts';
 import { type Language, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Measures } from '../ground/measures.ts';
@@ -95,6 +96,7 @@ export interface EdgeParts {
   /** The parts of each cell, with the key that signs cursors of the public API. */
   cellOf: CellOf<PublicCell>;
   inbound: Pick<Inbound, 'isOurAddress' | 'receive'>;
+  questions: Questions;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;
   /** The reasons why the process is not ready; empty: it is. */
@@ -141,7 +143,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     const problems = await parts.readiness();
     return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
   });
-  hookRoutes(app, parts.inbound, certificateRulesOf(parts.config));
+  hookRoutes(app, parts.inbound, parts.questions, certificateRulesOf(parts.config));
   docsRoutes(app as unknown as FastifyInstance);
   mountCalls(app as unknown as FastifyInstance, parts, limiter);
   return app as unknown as FastifyInstance;

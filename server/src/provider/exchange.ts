@@ -62,8 +62,8 @@ export interface ExchangeOptions {
 }
 
 export type Credentials =
-  /** One key, as it stands, in `authorization`. */
-  | { type: 'key'; value: string }
+  /** One key, as it stands, in `header`; default: `authorization`. */
+  | { type: 'key'; value: string; header?: string }
   /** Each call is signed by itself: the headers that prove it, over the bytes of its body. */
   | { type: 'signed'; headersOf(body: string | Buffer): Record<string, string> }
   | {
@@ -83,6 +83,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   const certified = options.certificate === undefined ? {} : { certificate: options.certificate };
   // Half the time for a token leaves the other half for the call itself, so that the whole keeps its limit.
   const tokenTimeoutMs = callTimeoutMs / 2;
+  const keyHeader = (credentials.type === 'key' ? credentials.header : undefined) ?? 'authorization';
   const tokens: Tokens | null =
     credentials.type !== 'oauth'
       ? null
@@ -101,7 +102,9 @@ export function createExchange(options: ExchangeOptions): Exchange {
   async function send(call: Call, authorization: string, timeoutMs: number): Promise<Reply> {
     const content = contentOf(call);
     const proof =
-      credentials.type === 'signed' ? credentials.headersOf(content?.bytes ?? '') : { authorization };
+      credentials.type === 'signed'
+        ? credentials.headersOf(content?.bytes ?? '')
+        : { [keyHeader]: authorization };
     try {
       const answer = await net.request({
         method: call.method,
@@ -265,7 +268,7 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 
 /**
  * The name of an error in any of the shapes that are in use: `type` of API Pix (RFC 7807; its last part), `nome` of Efí, `error` of OAuth, `codigo` of
- * the first of `erros` at Banco do Brasil, `code` of the first of `errors` at Stark Bank. Messages are left out: they may hold Pix keys and names.
+ * the first of `erros` at Banco do Brasil, `code` of the first of `errors` at Stark Bank and Asaas. Messages are left out: they may hold Pix keys and names.
  */
 export function errorNameOf(body: unknown): string {
   if (body === undefined) return 'no JSON';

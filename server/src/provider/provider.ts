@@ -83,6 +83,8 @@ export interface Provider {
    * this. It moves no money, but the directory counts each look-up (`ReceiverOutcome`).
    */
   lookUpReceiver?(pixKey: string): Promise<ReceiverOutcome>;
+  /** Only where the provider asks before a payout leaves. */
+  readonly withdrawals?: WithdrawalQuestion;
   /** Only where `capabilities.cards`. */
   readonly cards?: CardPages;
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
@@ -167,6 +169,25 @@ export interface CardPages {
    * repeat is safe: nothing but the page's end comes of it.
    */
   expire(checkout: CheckoutName): Promise<SendOutcome<CheckoutReport>>;
+}
+
+/** The provider's question whether a payout may leave. It comes to an address of its own, under a token of its own. */
+export interface WithdrawalQuestion {
+  isAuthentic(headers: WebhookDelivery['headers']): boolean;
+  /** Null: it cannot be read, or is about something else that would leave the account. Never throws. */
+  read(rawBody: Buffer): AskedPayout | null;
+  /** The body of the answer. */
+  answerOf(approved: boolean): unknown;
+}
+
+/** A payout that waits for our word. */
+export interface AskedPayout {
+  /** Our id; null: it carries none. */
+  providerId: string | null;
+  /** The provider's own name of it. */
+  providerRef: string;
+  amountCents: number;
+  pixKey: string | null;
 }
 
 export interface StaticCodeInstruction {
@@ -332,7 +353,8 @@ export type SendOutcome<Report> =
   /** The provider knows this id already: it proves that and nothing more. */
   | { outcome: 'duplicate' }
   | Unclear
-  | { outcome: 'notSent'; detail: string };
+  /** `answered`: by the provider itself, which refuses the moment and not the instruction; it is up, and no failure of it counts. */
+  | { outcome: 'notSent'; detail: string; answered?: true };
 
 /** The provider's words in an answer that accepts nothing, for operators: nothing is decided by it. */
 export interface ProviderWords {
@@ -552,6 +574,8 @@ export type FindingCheck =
   | 'clock'
   | 'pix key'
   | 'balance'
+  /** Whether the provider asks this service before a payout leaves. */
+  | 'approval'
   /** How many look-ups of keys, and so how many payouts, the provider still takes. */
   | 'limits'
   /** Which address is registered for deliveries. */

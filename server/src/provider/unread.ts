@@ -1,8 +1,8 @@
 import type { UnreadItem, UnreadKind } from './provider.ts';
 
 /** Members under which the protocols name a payment of ours, a Pix and a dispute. */
-const providerIds = new Set(['txid', 'idEnvio', 'correlationID']);
-const endToEndIds = new Set(['endToEndId', 'e2eId', 'endToEnd']);
+const providerIds = new Set(['txid', 'idEnvio', 'correlationID', 'externalReference']);
+const endToEndIds = new Set(['endToEndId', 'e2eId', 'endToEnd', 'endToEndIdentifier']);
 const disputeIds = new Set(['idInfracao']);
 
 /** Ids are opaque texts of letters, digits and hyphens; anything else may be a name or a key. */

@@ -11,6 +11,7 @@ const messages = [
   'erro',
   'title',
   'descricao',
+  'description',
 ];
 const messageMost = 200;
 

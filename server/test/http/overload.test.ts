@@ -63,6 +63,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
     config: { publicUrl: service.url, rateLimits: false, trustedProxies: [] },
     cellOf: servedOf,
     inbound: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
+    questions: { isAuthentic: () => false, answer: async () => ({}) },
     readiness: async () => [],
     loadOf: () => load,
   });

@@ -35,7 +35,7 @@ beforeAll(async () => {
     ofEnvironment: new Map(),
     config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
-  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark'])
+  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark', 'asaas'])
     await createConnection(deps, {
       name: `loja-${adapter}`,
       adapter,
@@ -100,6 +100,7 @@ describe('a connection that is well', () => {
     ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'way in']],
     ['loja-inter', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'way in']],
     ['loja-stark', ['token', 'clock', 'webhook', 'balance', 'way in', 'refusal']],
+    ['loja-asaas', ['token', 'clock', 'webhook', 'balance', 'limits', 'approval', 'way in', 'refusal']],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -111,6 +112,7 @@ describe('a connection that is well', () => {
   test('all of them are examined together, and one that does not exist is named', async () => {
     const all = await examineConnections(deps, null);
     expect(all.map(({ connection, adapter }) => [connection, adapter])).toEqual([
+      ['loja-asaas', 'asaas'],
       ['loja-bb', 'bb'],
       ['loja-efi', 'efi'],
       ['loja-inter', 'inter'],
@@ -135,6 +137,17 @@ describe('a planted fault is found under its name, alone', () => {
     ['loja-efi', 'a permission', 'scopes', at(/oauth/, withoutScope)],
     ['loja-efi', 'the clock', 'clock', (...call) => hourBehind(...call)],
     ['loja-efi', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
+    [
+      'loja-asaas',
+      'a queue that was stopped',
+      'webhook',
+      at(/GET .*\/v3\/webhooks/, (pass) =>
+        changed(pass, (body) => ({
+          ...body,
+          data: (body as { data: object[] }).data.map((one) => ({ ...one, interrupted: true })),
+        })),
+      ),
+    ],
     ['loja-efi', 'the balance', 'balance', at(/saldo/, () => json(500, {}))],
     [
       'loja-efi',

@@ -95,3 +95,9 @@ test('Each command of the first real money works as the page prints it, and the 
   expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
   expect(verified.ok).toBe(true);
 });
+
+test('The connection of Asaas is made against the simulator by the command that its page prints', async () => {
+  const page = await readFile(new URL('../../../docs/operators/asaas.md', import.meta.url), 'utf8');
+  const [command] = /^npx vintem connection create .* --simulator$/m.exec(page) ?? [];
+  expect(await follow(command ?? '')).toMatchObject({ name: 'asaas', adapter: 'asaas' });
+});

@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { adapterKit } from '../../../testkit/src/adapter-kit.ts';
 import { simulatorKey } from '../../src/operate/connections/credentials.ts';
 import { createApiPixProvider } from '../../src/provider/api-pix/api-pix.ts';
+import { createAsaasProvider } from '../../src/provider/asaas/asaas.ts';
 import { createEfiProvider } from '../../src/provider/efi/efi.ts';
 import { createInterProvider } from '../../src/provider/inter/inter.ts';
 import { createStarkProvider } from '../../src/provider/stark/stark.ts';
@@ -89,6 +90,26 @@ adapterKit({
       trust: 'path',
       limits: { ...limits, failureStandsMs: 0 },
       ...world,
+    }),
+});
+
+adapterKit({
+  name: 'Asaas',
+  path: '/asaas',
+  tokens: false,
+  payouts: true,
+  ownId: true,
+  looksFirst: true,
+  lacks: ['static codes', 'disputes'],
+  refundRefusal: true,
+  create: (baseUrl, { net, clock }, limits) =>
+    createAsaasProvider({
+      ...{ connection: 'kit', test: true, baseUrl, net, clock, limits },
+      apiKey: `$aact_hmlg_${Buffer.from('vintem:a secret').toString('base64')}`,
+      customer: 'cus_000005219613',
+      email: 'operador@vintem.example',
+      webhookToken: 'w'.repeat(32),
+      withdrawalToken: 's'.repeat(32),
     }),
 });
 

@@ -58,7 +58,7 @@ async function movesMoney(service: Service, merchant: Merchant): Promise<void> {
   await until(async () => (await statusOf(service, body.id)) === 'completed');
 }
 
-describe.each(['efi', 'woovi', 'inter', 'stark'] as const)(
+describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
   'days at a provider that charges (%s)',
   (dialect: Dialect) => {
     let service: Service;

@@ -1,4 +1,4 @@
-import { type Dialect, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { type Dialect, openService, questionToken, type Service, until } from '@vintem/testkit/service.ts';
 import { incidentsOf, journalsOf, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -19,6 +19,7 @@ const protocols: Protocol[] = [
   { dialect: 'woovi', sends: true, refunds: true, tellsReturns: true },
   { dialect: 'inter', sends: true, refunds: true, tellsReturns: false },
   { dialect: 'stark', sends: true, refunds: false, tellsReturns: true },
+  { dialect: 'asaas', sends: true, refunds: true, tellsReturns: false },
   { dialect: 'sicredi', sends: false, refunds: true, tellsReturns: false },
 ];
 
@@ -46,6 +47,7 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
   if (tellsReturns) aboutReturns();
+  if (dialect === 'asaas') aboutQuestions();
   if (refunds) aboutRefunds();
   else
     test('a refund is refused before anything is reserved', async () => {
@@ -146,6 +148,70 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect(await merchant.balanceCents()).toBe(19_500);
       expect(await incidentsOf(service, body.id)).toEqual([]);
       await service.simulator.behave({});
+    });
+  }
+
+  /** The provider asks before a payout leaves, and another holder of its API key makes transfers as well. */
+  function aboutQuestions() {
+    const ask = async (transfer: object, token = questionToken): Promise<[number, string | undefined]> => {
+      const answer = await fetch(`${service.url}/hooks/providers/simulator/withdrawals`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'asaas-access-token': token },
+        body: JSON.stringify({ type: 'TRANSFER', transfer }),
+      });
+      const { status } = answer.status === 200 ? ((await answer.json()) as { status: string }) : {};
+      return [answer.status, status];
+    };
+    const transferOf = (
+      id: string,
+      providerRef: string,
+      value = 9.75,
+      key = 'error-500@simulator.example',
+    ) => ({
+      ...{ id: providerRef, value, status: 'PENDING', externalReference: providerIdOf(id) },
+      bankAccount: { pixAddressKey: key },
+    });
+
+    test('One transfer of a payment under way is approved, of its amount and to its key alone', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ pixKey: 'error-500@simulator.example' });
+      const id = body.id ?? body.paymentId;
+      expect(await ask(transferOf(id, 'one'), 'x'.repeat(32))).toEqual([404, undefined]);
+      expect(await ask(transferOf(id, 'one', 9.76))).toEqual([200, 'REFUSED']);
+      expect(await ask(transferOf(id, 'one', 9.75, 'ladrao@example.com'))).toEqual([200, 'REFUSED']);
+      expect(await ask(transferOf(crypto.randomUUID(), 'one'))).toEqual([200, 'REFUSED']);
+      expect(await ask({ id: 'one', value: 9.75, status: 'PENDING' })).toEqual([200, 'REFUSED']);
+      const both = await Promise.all([ask(transferOf(id, 'one')), ask(transferOf(id, 'two'))]);
+      expect(both.map(([, status]) => status).toSorted()).toEqual(['APPROVED', 'REFUSED']);
+      const [first, second] = both[0]?.[1] === 'APPROVED' ? ['one', 'two'] : ['two', 'one'];
+      expect(await ask(transferOf(id, first))).toEqual([200, 'APPROVED']);
+      expect(await ask(transferOf(id, second))).toEqual([200, 'REFUSED']);
+    });
+
+    test('A second transfer under the id of a payment does not leave, and nothing comes of its end', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ amountCents: 3000 });
+      await becomes(body.id, 'completed');
+      const secret = service.runtime.secrets.derive('simulator client').toString('hex');
+      const make = async (externalReference: string) => {
+        const answer = await fetch(`${service.simulator.url}/v3/transfers`, {
+          method: 'POST',
+          headers: { access_token: `$aact_hmlg_${Buffer.from(`vintem:${secret}`).toString('base64')}` },
+          body: JSON.stringify({
+            ...{ value: 29.75, operationType: 'PIX', externalReference },
+            ...{ pixAddressKey: 'maria@loja.example', pixAddressKeyType: 'EMAIL' },
+          }),
+        });
+        expect(answer.status).toBe(200);
+      };
+      await make(providerIdOf(body.id));
+      const second = `/control/state?idEnvio=${providerIdOf(body.id)}~2`;
+      await until(async () => {
+        const { body: state } = await service.simulator.control('GET', second);
+        return state.payouts[0]?.status === 'refused';
+      });
+      expect(await statusOf(service, body.id)).toBe('completed');
+      expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
     });
   }
 

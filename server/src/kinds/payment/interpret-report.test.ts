@@ -242,3 +242,25 @@ describe('a report of a charge under our id that names another amount than ours'
     },
   );
 });
+
+describe('a payout of which a repeat made another one', () => {
+  const standing = (providerRef: string | null) => ({
+    payment: payment('transfer', 'pending'),
+    intent: intent({ providerRef }),
+    returns: [],
+  });
+  const refused = delivered([
+    payout({ status: 'refused', providerRef: 'one', endToEnd: null, settledAt: null }),
+  ]);
+
+  it('is not refused by a refusal of the one that was not approved', () => {
+    expect(interpret(refused).read(standing('two'), capabilities)?.events).toEqual([]);
+  });
+
+  it('is refused by a refusal of its own', () => {
+    for (const ref of ['one', null])
+      expect(interpret(refused).read(standing(ref), capabilities)?.events).toMatchObject([
+        { type: 'refused' },
+      ]);
+  });
+});

@@ -101,7 +101,7 @@ interface Reader {
 }
 
 /** Reads reports of one payment, one after the other: what one report names of a return is known when the next is read. */
-function createReader({ payment, returns }: OnRecord): Reader {
+function createReader({ payment, intent, returns }: OnRecord): Reader {
   let known: readonly KnownReturn[] = returns;
   const told = new Map<string, KnownReturn>();
   const identify = (pix: ReturnedPix, report: { returns: readonly PixReturn[] }): KnownReturn[] => {
@@ -115,6 +115,7 @@ function createReader({ payment, returns }: OnRecord): Reader {
     received: (pix) =>
       eventsOfReceived(pix, payment, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
     payout: (report) => {
+      if (report.status === 'refused' && isOther(report, intent)) return [];
       const name = report.endToEnd ?? payment.endToEnd ?? report.providerId;
       return eventsOfPayout(report, identify({ pix: '', name }, report));
     },
@@ -122,6 +123,13 @@ function createReader({ payment, returns }: OnRecord): Reader {
   };
   return read;
 }
+
+/**
+ * Where a repeat makes another payout at the provider, one of them is the payment: the first that answered, or the one that was approved. That another one
+ * was refused says nothing of it.
+ */
+const isOther = ({ providerRef }: PayoutReport, intent: Intent | undefined): boolean =>
+  providerRef !== undefined && intent?.providerRef != null && intent.providerRef !== providerRef;
 
 function eventsOfReport(
   report: ChargeReport | PayoutReport,

@@ -161,7 +161,7 @@ function requireEnvironment(adapter: Adapter, url: string, test: boolean): void 
 }
 
 /** Members of which each belongs to one account at one provider. */
-const accountMembers = ['clientId', 'appId', 'pixKey'] as const;
+const accountMembers = ['clientId', 'appId', 'apiKey', 'pixKey'] as const;
 
 /**
  * Two connections for one account at a provider would each find the payments of the other and book them as money that matches none. A

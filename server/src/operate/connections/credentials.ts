@@ -89,6 +89,13 @@ export function simulatorCredentials(
     appKey: clientId,
     secretKey: `sk_test_${Buffer.from(`${clientId}:${clientSecret}`).toString('base64url')}`,
     webhookSecret: `whsec_${clientSecret}`,
+    apiKey: `$aact_hmlg_${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+    customer: 'cus_000000000001',
+    email: `${name}@simulator.example`,
+    webhookToken: clientSecret,
+    withdrawalToken: hmacSha256(secrets.derive('simulator client'))(`${clientId} withdrawals`).toString(
+      'hex',
+    ),
     // Where one text stands for both, it is the user and password of Basic authentication.
     appId: Buffer.from(`${clientId}:${clientSecret}`).toString('base64'),
     projectId: Buffer.from(`${clientId}:${clientSecret}`).toString('base64url'),

@@ -74,10 +74,18 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
     ...(await examineWayIn(deps, {
       ours,
       wrong: `${address}/${deps.ids.bytes(24).toString('base64url')}`,
-      trust: provider.capabilities.webhookTrust,
+      trust: await trustOf(provider, clock.now()),
       local: row.simulated || row.name === 'simulator',
     })),
   ];
+}
+
+/** A token that goes with each delivery refuses strangers as a signature does, though nothing that the delivery says is believed. */
+async function trustOf(provider: Provider, receivedAt: number): Promise<WayIn['trust']> {
+  const { webhookTrust } = provider.capabilities;
+  if (webhookTrust !== 'path') return webhookTrust;
+  const bare = await provider.parseWebhook({ headers: {}, rawBody: Buffer.from(nothing), receivedAt });
+  return bare.authentic ? 'path' : 'signed';
 }
 
 const sandboxFinding: Finding = {

@@ -1,5 +1,6 @@
 import type { Adapter } from '../adapter.ts';
 import { apiPixAdapters } from '../api-pix/api-pix.ts';
+import { asaasAdapter } from '../asaas/asaas.ts';
 import { efiAdapter } from '../efi/efi.ts';
 import { interAdapter } from '../inter/inter.ts';
 import { starkAdapter } from '../stark/stark.ts';
@@ -12,6 +13,7 @@ export const adapters = {
   woovi: wooviAdapter,
   inter: interAdapter,
   stark: starkAdapter,
+  asaas: asaasAdapter,
   'stripe-checkout': stripeAdapter,
   ...apiPixAdapters,
 } satisfies Record<string, Adapter>;

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { foreign } from './foreign.ts';
+import { startProvider, until } from './provider.ts';
+
+/** The Asaas dialect answers with Asaas' members (`contract/provider-bodies/asaas`). */
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are read.
+type Json = any;
+
+/** The members of an object and of what it holds, where both have one. */
+function membersOf(value: Json, path = ''): string[] {
+  if (Array.isArray(value)) return value.slice(0, 1).flatMap((item) => membersOf(item, `${path}[]`));
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, item]) => [
+    `${path}.${name}`,
+    ...membersOf(item, `${path}.${name}`),
+  ]);
+}
+
+const sentAs = (name: string, ours: Json) =>
+  expect(membersOf(ours).toSorted(), name).toEqual(membersOf(foreign(`asaas/${name}`).body).toSorted());
+
+async function asaas() {
+  const { url } = await startProvider();
+  const access_token = `$aact_hmlg_${Buffer.from('loja:segredo').toString('base64')}`;
+  const call = async (method: string, path: string, body?: unknown, headers: Json = {}): Promise<Json> => {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(url + path, { method, headers: { access_token, ...headers }, ...init });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+  };
+  return {
+    call,
+    asaas: (method: string, path: string, body?: unknown) => call(method, `/asaas/v3${path}`, body),
+  };
+}
+
+test('answers', async () => {
+  const { call, asaas: ask } = await asaas();
+  const request = { ...(foreign('asaas/payment-request').body as Json), dueDate: '2099-01-01' };
+  const made = await ask('POST', '/payments', request);
+  sentAs('payment-answer', made.body);
+  sentAs('qr-code', (await ask('GET', `/payments/${made.body.id}/pixQrCode`)).body);
+  await call('PUT', '/asaas/control/behaviour', { fees: 'on' });
+  await call('POST', `/asaas/control/charges/${request.externalReference}/pay`, {});
+  const paid = await ask('GET', `/payments?externalReference=${request.externalReference}`);
+  sentAs('payment-list', paid.body);
+  expect(paid.body.data[0]).toMatchObject({ value: 129.9, netValue: 128.91, status: 'RECEIVED' });
+  sentAs('pix-transaction', (await ask('GET', `/pix/transactions/${paid.body.data[0].pixTransaction}`)).body);
+  sentAs('statement', (await ask('GET', '/financialTransactions')).body);
+  expect((await ask('GET', '/finance/balance')).body).toEqual(foreign('asaas/balance').body);
+  sentAs('account-number', (await ask('GET', '/myAccount/accountNumber')).body);
+  sentAs('token-bucket', (await ask('GET', '/pix/tokenBucket/addressKey')).body);
+  await ask('POST', `/payments/${made.body.id}/refund`, foreign('asaas/refund-request').body);
+  sentAs('refund-list', (await ask('GET', `/payments/${made.body.id}/refunds`)).body);
+  const other = await ask('POST', '/payments', { ...request, externalReference: 'outra' });
+  sentAs('payment-deleted', (await ask('DELETE', `/payments/${other.body.id}`)).body);
+});
+
+test('a transfer is asked for at the address of its account, and cancelled where that does not approve it', async () => {
+  const { call, asaas: ask } = await asaas();
+  const asked = await call('PUT', '/asaas/control/questions/loja', {
+    url: 'http://127.0.0.1:1/no',
+    token: 'q',
+  });
+  expect(asked.status).toBe(200);
+  const made = await ask('POST', '/transfers', foreign('asaas/transfer-request').body);
+  sentAs('transfer-answer', made.body);
+  expect(made.body.status).toBe('PENDING');
+  sentAs('error', (await ask('POST', '/transfers', { value: 0 })).body);
+  expect((await ask('GET', `/transfers/${made.body.id}`)).body.status).toBe('PENDING');
+});
+
+test('a reference is no key, and an equal transfer is refused where the guard is on', async () => {
+  const { call, asaas: ask } = await asaas();
+  const request = foreign('asaas/transfer-request').body as Json;
+  const first = await ask('POST', '/transfers', request);
+  const second = await ask('POST', '/transfers', request);
+  expect(second.body.id).not.toBe(first.body.id);
+  await call('PUT', '/asaas/control/behaviour', { sameTransfer: 'refuse' });
+  expect((await ask('POST', '/transfers', request)).status).toBe(409);
+  const done = await until(
+    () => ask('GET', `/transfers?externalReference=${request.externalReference}`),
+    ({ body }: Json) => body.data.every(({ status }: Json) => status === 'DONE'),
+  );
+  expect(done.body.totalCount).toBe(2);
+  sentAs('transfer-list', done.body);
+});
+
+test('a wrong key is refused, and so is a call that names no agent', async () => {
+  const { call } = await asaas();
+  const refused = await call('GET', '/asaas/v3/payments', undefined, { access_token: '$aact_prod_x' });
+  expect([refused.status, refused.body.errors[0].code]).toEqual([401, 'invalid_access_token']);
+  const unnamed = await call('GET', '/asaas/v3/payments', undefined, { 'user-agent': '' });
+  expect([unnamed.status, unnamed.body.errors[0].code]).toEqual([400, 'user_agent_not_informed']);
+});
