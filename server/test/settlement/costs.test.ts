@@ -91,18 +91,23 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
       expect(await violationsOfBooks(service)).toEqual([]);
     });
 
-    test('what the company sends itself minutes before a close is its own movement, and the day closes with difference zero', async () => {
-      const before = await balanceAt(service);
-      await ownPayout(service, dialect, 4_321);
-      await until(async () => (await balanceAt(service)) <= before - 4_321);
-      expect(await closeDay(service, 5)).toMatchObject({ waits: false });
-      expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
-      const own = await service.database.admin<{ cents: string }>(
-        `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' AND posted_as IS NOT NULL`,
-      );
-      expect(own).toEqual([{ cents: '-4321' }]);
-      expect(await violationsOfBooks(service)).toEqual([]);
-    });
+    // At Asaas nothing leaves that the books do not have.
+    const sendsItself = dialect !== 'asaas';
+    test.runIf(sendsItself)(
+      'what the company sends itself minutes before a close is its own movement, and the day closes with difference zero',
+      async () => {
+        const before = await balanceAt(service);
+        await ownPayout(service, dialect, 4_321);
+        await until(async () => (await balanceAt(service)) <= before - 4_321);
+        expect(await closeDay(service, 5)).toMatchObject({ waits: false });
+        expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
+        const own = await service.database.admin<{ cents: string }>(
+          `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' AND posted_as IS NOT NULL`,
+        );
+        expect(own).toEqual([{ cents: '-4321' }]);
+        expect(await violationsOfBooks(service)).toEqual([]);
+      },
+    );
   },
 );
 
