@@ -38,6 +38,7 @@ const operators = [
   'efi',
   'inter',
   'stark',
+  'asaas',
   'stripe',
   'backup',
   'updates',

@@ -12,7 +12,10 @@ afterAll(() => {
   for (const [dialect, days] of played) console.log(`\n${tableOf(dialect, days)}\n`);
 });
 
-describe.each(dialectNames)('in the protocol of %s', (dialect) => {
+/** Asaas is not among them yet: its own tests play lost answers, its question and repeats (`dialects.test.ts` of the settlement suite). */
+const names = dialectNames.filter((name) => name !== 'asaas');
+
+describe.each(names)('in the protocol of %s', (dialect) => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({ worker: false, dialect });
