@@ -56,6 +56,9 @@ const neverTaken = ['lose-request', 'error-500'];
  */
 const undecidedIn: Partial<Record<Dialect, readonly string[]>> = { woovi: ['refund, refuse-in-answer'] };
 
+/** Here a charge is looked for before it is created: while queries fail it is not sent, so a refusal meets it only afterwards. */
+const looksBeforeCharges: readonly Dialect[] = ['stark'];
+
 /** Its final state, by its name as `payout, lose-answer`. */
 export type Became = Map<string, string>;
 
@@ -192,7 +195,7 @@ const hangsAfterMs = 500_000;
 
 /** The provider is well again and decides what it had left open; time passes. @returns what became of the charge */
 async function clearUp(day: Day, asked: readonly Asked[], charge: string, fate: string): Promise<string> {
-  const ends = fate === 'refuse' ? 'failed' : 'paid';
+  const ends = fate === 'refuse' && !looksBeforeCharges.includes(day.dialect) ? 'failed' : 'paid';
   const done = async (): Promise<boolean> => {
     if ((await statusOf(day.service, charge)) !== ends) return false;
     const ending = asked.filter((one) => !staysOpen(day, one));
