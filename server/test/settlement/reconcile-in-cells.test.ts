@@ -8,6 +8,7 @@ import { postUnmatched } from '../../src/flow/unmatched.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
+import type { Transaction } from '../../src/ports/sql.ts';
 import type { Operator } from '../../src/store/operator.ts';
 import { installationId } from '../../src/store/rows/audit.sql.ts';
 import { createTill } from '../../src/store/till.ts';
@@ -139,8 +140,8 @@ test('One Pix that is reported of charges of several cells at the same time is b
   const before = await balances();
   const charges = await Promise.all(merchants.map((one) => one.charge({ amountCents: 1_000 })));
   const paidAt = service.runtime.clock.now();
-  const report = (at: number, endToEnd: string) => {
-    const cell = cells[at] as Runtime;
+  const report = (at: number, endToEnd: string, sql = (cells[at] as Runtime).sql) => {
+    const cell = { ...(cells[at] as Runtime), sql };
     const { ownerId: accountId, operationId } = merchants[at] as Merchant;
     const received = [{ endToEnd, amountCents: 1_000, paidAt, txid: null, returns: [] }];
     const observation = { from: 'webhook' as const, id: crypto.randomUUID(), received, payouts: [] };
@@ -150,7 +151,32 @@ test('One Pix that is reported of charges of several cells at the same time is b
     const deps = { ...cell, till: createTill(cell) };
     return applyOutcome(deps, { ...observed, observation }, cell.clock.monotonicMs() + 60_000);
   };
-  await Promise.all([0, 1, 2].map((at) => report(at, 'Eshared')));
+  // The first one has written and not committed: the second one waits for it, and is not answered before.
+  let answered = false;
+  const isWaiting = async (): Promise<boolean> => {
+    const waiting = await service.database.admin(
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    return answered || waiting.length > 0;
+  };
+  let second: Promise<unknown> = Promise.resolve();
+  const { sql } = service.runtime;
+  const writes = async (): Promise<Transaction> => {
+    const tx = await sql.begin();
+    const commit = async (): Promise<void> => {
+      second = report(1, 'Eshared').finally(() => {
+        answered = true;
+      });
+      await until(isWaiting);
+      expect(answered).toBe(false);
+      await tx.commit();
+    };
+    return { ...tx, commit };
+  };
+  await report(0, 'Eshared', { ...sql, begin: writes });
+  await second;
+  await report(2, 'Eshared');
   const gained = async () => (await balances()).map((cents, at) => cents - (before[at] as number));
   const first = await gained();
   expect(first.toSorted()).toEqual([0, 0, 1_000]);
