@@ -280,7 +280,7 @@ test('A delivery of the provider about a payout of ours that the books lack stop
   await service.simulator.behave({});
   const ofShop = async () =>
     (await listIncidents(runtime, shop.ownerId)).filter(({ kind }) => kind === 'lost_payout');
-  await until(async () => (await ofShop()).length > 0);
+  await expect.poll(async () => (await ofShop()).length, { timeout: 50_000 }).toBe(1);
   expect(await ofShop()).toMatchObject([{ detail: { paymentId: id, status: 'settled' } }]);
   expect((await shop.transfer({ amountCents: 90_000 })).body.code).toBe('withdrawals_blocked');
   expect((await shop.transfer(request)).body.id).toBe(id);
