@@ -37,6 +37,7 @@ const malformed = { unknownProperty: 1 };
 
 const rows: Record<string, Row> = {
   'POST /pix/charges': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
+  'POST /pix/due-charges': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
   'POST /card/checkouts': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
   'POST /card/checkouts/{id}/expire': {
     held: ['charges'],

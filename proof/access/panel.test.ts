@@ -59,6 +59,7 @@ const right: Record<string, object> = {
 
 const ofAccounts: Record<string, Row> = {
   'POST /pix/charges': { needs: 'charges', ...malformed },
+  'POST /pix/due-charges': { needs: 'charges', ...malformed },
   'POST /payments/{id}/cancel': { needs: 'charges', ...malformed, foreign: 404, foreignBody: {} },
   'POST /payment-links': { needs: 'charges', ...malformed },
   'GET /payment-links': reads,

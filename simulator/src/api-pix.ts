@@ -10,6 +10,7 @@ import {
   type ReturnForm,
 } from './bank.ts';
 import { brCode } from './br-code.ts';
+import { amountsOf, calendarOf, componentsOf, dayAt, readTerms } from './cobv.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
 import { problem, type Reply, type Violation } from './reply.ts';
 
@@ -64,6 +65,45 @@ const chargeProperties = [
 const removed = 'REMOVIDA_PELO_USUARIO_RECEBEDOR';
 
 export type Revision = 'remove' | Partial<Omit<ChargeRequest, 'txid'>>;
+
+/** Reads the body of PUT /cobv/{txid} (CobVSolicitada). */
+export function readDueCharge(
+  txid: string,
+  body: unknown,
+  now: number,
+): { request: ChargeRequest } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  if (!isTxid(txid))
+    violations.push({ razao: 'Deve ter de 26 a 35 letras ou dígitos', propriedade: 'txid', valor: txid });
+  const cob = readObject(body, 'cobv', chargeProperties, violations) ?? {};
+  const { calendario: _calendar, valor, devedor, ...plain } = cob;
+  const change = readChange(plain, violations);
+  const original = isRecord(valor) ? fromReais(valor.original) : undefined;
+  if (!original) violations.push({ razao: 'Não respeita o schema', propriedade: 'cobv.valor.original' });
+  const due = readTerms(cob, original ?? 0, dayAt(now), violations);
+  const debtor = readDebtor(devedor, violations);
+  if (cob.chave === undefined) violations.push({ razao: 'Obrigatório', propriedade: 'cobv.chave' });
+  if (violations.length > 0 || due === undefined) return { violations };
+  const details = { ...change.details, devedor: debtor };
+  return {
+    request: { txid, key: change.key ?? '', amountCents: original ?? 0, lifeSeconds: 86_400, details, due },
+  };
+}
+
+const debtorProperties = ['cpf', 'cnpj', 'nome', 'email', 'logradouro', 'cidade', 'uf', 'cep'];
+
+function readDebtor(value: unknown, violations: Violation[]): Record<string, unknown> {
+  const debtor = readObject(value, 'cobv.devedor', debtorProperties, violations) ?? {};
+  const { cpf, cnpj, nome, uf, cep } = debtor;
+  const isCpf = typeof cpf === 'string' && /^\d{11}$/.test(cpf) && cnpj === undefined;
+  const isCnpj = typeof cnpj === 'string' && /^[0-9A-Z]{14}$/.test(cnpj) && cpf === undefined;
+  const isText = (one: unknown, most: number) =>
+    one === undefined || (typeof one === 'string' && one.length <= most);
+  const isRight =
+    (isCpf || isCnpj) && nome !== undefined && isText(nome, 200) && isText(uf, 2) && isText(cep, 8);
+  if (!isRight) violations.push({ razao: 'Não respeita o schema', propriedade: 'cobv.devedor' });
+  return debtor;
+}
 
 /** Reads the body of PATCH /cob/{txid} (CobRevisada): a removal alone, or changes. */
 export function readRevision(body: unknown): { revision: Revision } | { violations: Violation[] } {
@@ -218,6 +258,7 @@ export function chargeAnswer(
   status: Charge['status'] = charge.status,
   calendar = charge.moved,
 ) {
+  if (charge.due) return dueAnswer(charge, charge.due, status);
   const { createdAt, lifeSeconds } = calendar ?? charge;
   const { modalidadeAlteracao, ...details } = charge.details;
   const location = locationOf(charge.txid);
@@ -248,9 +289,47 @@ export function chargeAnswer(
   };
 }
 
+/** The receiver, as an answer about a charge with a due date names it. */
+const receiver = {
+  ...{ cpf: '12345678909', nome: 'Recebedor do Simulador', email: 'recebedor@simulator.example' },
+  ...{ logradouro: 'Rua do Simulador, 1', cidade: 'São Paulo', uf: 'SP', cep: '01310100' },
+};
+
+/** CobVGerada. */
+function dueAnswer(charge: Charge, due: NonNullable<Charge['due']>, status: Charge['status']) {
+  const location = locationOf(charge.txid);
+  const createdAt = new Date(charge.createdAt).toISOString();
+  return {
+    ...{ txid: charge.txid, revisao: charge.revision, status, chave: charge.key },
+    calendario: { criacao: createdAt, ...calendarOf(due) },
+    valor: amountsOf(charge.amountCents, due),
+    ...charge.details,
+    recebedor: receiver,
+    ...(charge.withoutCode
+      ? {}
+      : {
+          loc: { id: charge.n + 1, txid: charge.txid, location, tipoCob: 'cobv', criacao: createdAt },
+          location,
+          pixCopiaECola: copyPasteOf(charge),
+        }),
+  };
+}
+
+/**
+ * As Efí's client 2.0.1 has it: the location of one charge with a due date says neither its charge nor when it was made, that of a list says the latter, and
+ * nothing beside it repeats the location.
+ */
+export function asEfiHasIt<View extends object>(view: View, isListed: boolean): View {
+  if (!('recebedor' in view) || !('loc' in view)) return view;
+  const { location: _, ...rest } = view as View & { location?: unknown };
+  const { id, location, tipoCob, criacao } = view.loc as Record<string, unknown>;
+  return { ...rest, loc: { id, location, tipoCob, ...(isListed && { criacao }) } } as unknown as View;
+}
+
 /** The Pix of one charge have no `chave` at Efí, and those in a list of charges have it (its client 2.0.1). */
 export function withoutKeys<Charge extends object>(charge: Charge): Charge {
-  if (!('pix' in charge) || !Array.isArray(charge.pix)) return charge;
+  // Those with a due date have it.
+  if (!('pix' in charge) || !Array.isArray(charge.pix) || 'recebedor' in charge) return charge;
   return { ...charge, pix: charge.pix.map(({ chave: _, ...rest }: Record<string, unknown>) => rest) };
 }
 
@@ -273,6 +352,7 @@ export function paymentView(payment: Payment, returns: number, form: ReturnForm)
     endToEndId: payment.endToEnd,
     txid: payment.txid,
     valor: toReais(payment.amountCents),
+    ...(payment.parts && { componentesValor: componentsOf(payment.parts) }),
     chave: payment.key,
     horario: new Date(payment.at).toISOString(),
     ...(returns === 0
@@ -352,19 +432,22 @@ export function chargeStatusWord(charge: Charge, now: number): 'open' | 'paid' |
   return deadlineOf(charge) <= now ? 'expired' : 'open';
 }
 
-export function chargeNotFound(): Reply {
+/** Charges without a due date and those with one: one space of ids, and calls of their own. */
+export type Noun = 'cob' | 'cobv';
+
+export function chargeNotFound(noun: Noun = 'cob'): Reply {
   return problem(
     404,
-    'CobNaoEncontrado',
+    noun === 'cob' ? 'CobNaoEncontrado' : 'CobVNaoEncontrada',
     'Cobrança não encontrada',
     'Não há cobrança para o txid informado.',
   );
 }
 
-export function invalidCharge(violations: Violation[]): Reply {
+export function invalidCharge(violations: Violation[], noun: Noun = 'cob'): Reply {
   return problem(
     400,
-    'CobOperacaoInvalida',
+    noun === 'cob' ? 'CobOperacaoInvalida' : 'CobVOperacaoInvalida',
     'Cobrança inválida',
     'A requisição não respeita o schema ou está semanticamente errada.',
     violations,

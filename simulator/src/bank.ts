@@ -7,6 +7,7 @@ import {
   refusalOfKey,
 } from './behaviour.ts';
 import type { Card } from './cards.ts';
+import { addDays, type DueTerms, dayAt, owedOn, type Parts, sumOf } from './cobv.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
 import type { LookUps } from './look-ups.ts';
 import {
@@ -88,7 +89,14 @@ export type Bank = {
 };
 
 /** A client's bank account: its rows in order of creation, as lists show them. Its name is the first key that a client showed. */
-export type Account = { charges: Charge[]; payments: Payment[]; payouts: Payout[]; balanceCents: number };
+export type Account = {
+  charges: Charge[];
+  /** With a due date: they have lists of their own. */
+  dueCharges: Charge[];
+  payments: Payment[];
+  payouts: Payout[];
+  balanceCents: number;
+};
 
 /** Blocked money of an account, in cents. Money in dispute comes on top of it. */
 export type Blocked = { account: string; judicialCents: number; medCents: number; cautionCents: number };
@@ -106,6 +114,8 @@ export type Charge = {
   revision: number;
   /** Parts of the request that the answer repeats as they came. */
   details: ChargeDetails;
+  /** Of a charge with a due date (`cobv`); absent: it has none. */
+  due?: DueTerms;
   withoutCode: boolean;
   /** endToEndIds of the payments it received. */
   payments: string[];
@@ -141,6 +151,8 @@ export type Payment = {
   line: number;
   /** A return to the payer, carried out or requested. */
   returns: PixReturn[];
+  /** Of a charge with a due date, where the provider reports them. */
+  parts?: Parts;
   /** The provider's fee, kept from it; absent: none. */
   feeCents?: number;
   /** How often each refund was asked for, by its id, also where the request was lost. */
@@ -358,6 +370,7 @@ export type ChargeRequest = {
   amountCents: number;
   lifeSeconds: number;
   details: ChargeDetails;
+  due?: DueTerms;
 };
 
 /**
@@ -390,7 +403,7 @@ export function createCharge(
   };
   bank.charges.set(txid, charge);
   bank.chargeList.push(charge);
-  accountOf(bank, charge.key).charges.push(charge);
+  listOf(bank, charge).push(charge);
   const writes: Entry[] = [['charge', charge]];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'hang') return { fate: 'hang', writes };
@@ -428,8 +441,12 @@ export function cancelCharge(
   return { fate: 'answer', answer: 'removed', writes };
 }
 
+const brasiliaMs = 3 * 3_600_000;
+
 /** The deadline that the calendar of the charge states, in milliseconds. */
 export function deadlineOf(charge: Charge): number {
+  // Weekends and holidays move it further: this is the first moment that it may be.
+  if (charge.due) return Date.parse(addDays(charge.due.dueDate, charge.due.validAfterDue + 1)) + brasiliaMs;
   const calendar = charge.moved ?? charge;
   return calendar.createdAt + calendar.lifeSeconds * 1000;
 }
@@ -443,15 +460,21 @@ export function payCharge(
   world: World,
   txid: string,
   amountCents?: number,
-): { answer: { endToEnd: string } | 'not-found' | 'removed'; writes: Entry[] } {
+  on?: string,
+): { answer: { endToEnd: string } | 'not-found' | 'removed' | 'over'; writes: Entry[] } {
   const charge = bank.charges.get(txid);
   if (charge === undefined) return { answer: 'not-found', writes: [] };
   if (charge.status !== 'ATIVA' && charge.status !== 'CONCLUIDA') return { answer: 'removed', writes: [] };
+  const owed = charge.due && owedOn(charge.amountCents, charge.due, on ?? dayAt(world.now()));
+  if (charge.due && owed === undefined && amountCents === undefined) return { answer: 'over', writes: [] };
   charge.status = 'CONCLUIDA';
+  const says = bank.behaviour.components;
+  const isSaid = says === 'sent' || (says === 'own' && termsOf[bank.terms].saysParts);
   const { payment, writes } = receive(bank, world, {
     txid,
     key: charge.key,
-    amountCents: amountCents ?? charge.amountCents,
+    amountCents: amountCents ?? (owed ? sumOf(owed) : charge.amountCents),
+    ...(owed && isSaid && { parts: owed }),
   });
   charge.payments.push(payment.endToEnd);
   return { answer: { endToEnd: payment.endToEnd }, writes: [['charge', charge], ...writes] };
@@ -489,7 +512,7 @@ export function createStaticCode(
 function receive(
   bank: Bank,
   world: World,
-  pix: Pick<Payment, 'txid' | 'key' | 'amountCents'>,
+  pix: Pick<Payment, 'txid' | 'key' | 'amountCents' | 'parts'>,
 ): { payment: Payment; writes: Entry[] } {
   const at = moment(bank, world);
   const payment: Payment = {
@@ -521,6 +544,11 @@ export function expireCharge(
   const charge = bank.charges.get(txid);
   if (charge === undefined) return { answer: 'not-found', writes: [] };
   if (charge.status !== 'ATIVA') return { answer: 'closed', writes: [] };
+  if (charge.due) {
+    // Far enough for every holiday.
+    charge.due.dueDate = addDays(dayAt(moment(bank, world)), -charge.due.validAfterDue - 12);
+    return { answer: 'done', writes: [['charge', charge]] };
+  }
   const deadline = moment(bank, world) - 120_000;
   const lifeSeconds = Math.floor((deadline - charge.createdAt) / 1000);
   // A life below a second is not allowed: the calendar of a young charge then says that it was created earlier.
@@ -1212,7 +1240,15 @@ export const accountNameOf = (bank: Bank, key: string): string => bank.keys.get(
 export const accountFor = (bank: Bank, clientId: string): Account =>
   bank.accounts.get(accountNameFor(bank, clientId)) ?? emptyAccount();
 
-const emptyAccount = (): Account => ({ charges: [], payments: [], payouts: [], balanceCents: 0 });
+const emptyAccount = (): Account => ({
+  ...{ charges: [], dueCharges: [], payments: [], payouts: [], balanceCents: 0 },
+});
+
+/** The list of its account that a charge is in. */
+function listOf(bank: Bank, { key, due }: Charge): Charge[] {
+  const { charges, dueCharges } = accountOf(bank, key);
+  return due ? dueCharges : charges;
+}
 
 function accountOf(bank: Bank, key: string): Account {
   const name = accountNameOf(bank, key);
@@ -1377,7 +1413,7 @@ export function ready(bank: Bank): void {
   for (const { key, clientId } of bank.webhooks.values())
     if (bank.clients.get(clientId)?.account === undefined) showKey(bank, clientId, key);
   bank.chargeList = [...bank.charges.values()].sort(byNumber);
-  for (const charge of bank.chargeList) accountOf(bank, charge.key).charges.push(charge);
+  for (const charge of bank.chargeList) listOf(bank, charge).push(charge);
   const payments = [...bank.payments.values()].sort(byNumber);
   bank.payments.clear();
   for (const payment of payments) {

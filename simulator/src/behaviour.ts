@@ -47,6 +47,7 @@ export const choices = {
   returnForm: ['own', 'both', 'rtrId', 'id', 'changing'],
   amounts: ['exact', 'short', 'other-type', 'unreadable'],
   lists: ['whole', 'odd-item', 'odd-items'],
+  components: ['own', 'none', 'sent'],
   fees: ['off', 'on'],
   overdraft: ['allow', 'refuse'],
   sameTransfer: ['allow', 'refuse'],
@@ -79,6 +80,8 @@ export type Behaviour = {
   listLagMs: number;
   /** Items of a page at most, whatever is asked for; 0: as the protocol has it. */
   pageCap: number;
+  /** Whether the parts of what paid a charge with a due date are reported. `own`: as its protocol's provider does. */
+  components: (typeof choices.components)[number];
   /** `on`: it charges as its protocol's provider does, and reports it the same way. */
   fees: (typeof choices.fees)[number];
   /** Of a payout beyond what the account has. */
@@ -103,6 +106,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   lists: 'whole',
   listLagMs: 0,
   pageCap: 0,
+  components: 'own',
   fees: 'off',
   overdraft: 'allow',
   sameTransfer: 'allow',

@@ -36,6 +36,7 @@ import {
   moveCard,
   refundedOf,
 } from './cards.ts';
+import { isDay } from './cobv.ts';
 import type { Desk, Request } from './desk.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
@@ -120,15 +121,19 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   if (action === 'dispute') return chargeDispute(desk, txid, body);
   if (action === 'resend') return chargeResend(desk, txid, body);
   if (action !== 'pay' && action !== 'expire' && action !== 'remove') return unknownCall();
-  const read = readBody(body, action === 'pay' ? ['amountCents'] : []);
+  const read = readBody(body, action === 'pay' ? ['amountCents', 'on'] : []);
   if ('refusal' in read) return read.refusal;
   if (action === 'pay') {
     const amount = readCents(read.given);
     if ('refusal' in amount) return amount.refusal;
-    const { answer, writes } = payCharge(desk.bank, desk.world, txid, amount.cents);
+    const { on } = read.given;
+    if (on !== undefined && (typeof on !== 'string' || !isDay(on)))
+      return failure(400, 'on must be a day as 2026-12-01');
+    const { answer, writes } = payCharge(desk.bank, desk.world, txid, amount.cents, on);
     desk.commit(writes);
     if (answer === 'not-found') return failure(404, `no charge ${txid}`);
     if (answer === 'removed') return failure(409, 'the charge was removed: it cannot be paid');
+    if (answer === 'over') return failure(409, 'its last day is over: it cannot be paid');
     return json(200, answer);
   }
   const { answer, writes } =

@@ -29,7 +29,7 @@ export function interApi(anyone: Desk, asked: Request): Outcome | undefined {
   const [api, version, ...rest] = request.path;
   if (version !== 'v2') return undefined;
   if (api === 'oauth') return providerApi(anyone, { ...request, path: [api, ...rest] });
-  if (api === 'pix' && ['cob', 'pix', 'webhook'].includes(rest[0] ?? ''))
+  if (api === 'pix' && ['cob', 'cobv', 'pix', 'webhook'].includes(rest[0] ?? ''))
     return providerApi(anyone, { ...request, path: [version, ...rest] });
   if (api !== 'banking') return undefined;
   const client = authenticated(anyone, request);
@@ -54,7 +54,7 @@ function asTaken({ path, body }: Request): string {
   const given = path[0] === 'oauth' ? undefined : parsed(body);
   if (!isRecord(given)) return body;
   const { txid: _, ...ofCharge } = given;
-  return JSON.stringify(path[2] === 'cob' ? ofCharge : given, (_name, value) =>
+  return JSON.stringify(path[2] === 'cob' || path[2] === 'cobv' ? ofCharge : given, (_name, value) =>
     value === null ? undefined : value,
   );
 }

@@ -1,4 +1,5 @@
 import {
+  asEfiHasIt,
   chargeAnswer,
   chargeNotFound,
   chargeView,
@@ -6,8 +7,10 @@ import {
   invalidCharge,
   invalidRefund,
   isTxid,
+  type Noun,
   paymentView,
   readCharge,
+  readDueCharge,
   readRefund,
   readRevision,
   readWebhookUrl,
@@ -64,7 +67,7 @@ import { garbage, internalError, json, problem, type Reply } from './reply.ts';
 export type Outcome = Reply | 'drop' | 'hang';
 
 const scopes =
-  'cob.read cob.write pix.read pix.write webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write gn.infractions.read gn.infractions.write';
+  'cob.read cob.write cobv.read cobv.write pix.read pix.write webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write gn.infractions.read gn.infractions.write';
 
 const fullBucket = {
   capacidade: 1000,
@@ -101,11 +104,12 @@ export function providerApi(anyone: Desk, request: Request): Outcome | undefined
   }
   switch (first) {
     case 'cob':
-      if (path.length === 2 && method === 'GET') return listCharges(desk, request.query);
+    case 'cobv':
+      if (path.length === 2 && method === 'GET') return listCharges(desk, first, request.query);
       if (path.length !== 3 || second === undefined) return undefined;
-      if (method === 'PUT') return putCharge(desk, second, request.body);
-      if (method === 'PATCH') return patchCharge(desk, second, request.body);
-      if (method === 'GET') return getCharge(desk, second, request.query);
+      if (method === 'PUT') return putCharge(desk, first, second, request.body);
+      if (method === 'PATCH') return patchCharge(desk, first, second, request.body);
+      if (method === 'GET') return getCharge(desk, first, second, request.query);
       return undefined;
     case 'pix':
       if (third === 'devolucao' && second !== undefined && fourth !== undefined && path.length === 5) {
@@ -279,8 +283,9 @@ export function asBehaved({ bank, world }: Pick<Desk, 'bank' | 'world'>, list: L
 
 // ----------------------------------------------------------------------------------------------- charges
 
-function putCharge(desk: ClientDesk, txid: string, body: string): Outcome {
-  const read = readCharge(txid, parsed(body));
+function putCharge(desk: ClientDesk, noun: Noun, txid: string, body: string): Outcome {
+  const read =
+    noun === 'cob' ? readCharge(txid, parsed(body)) : readDueCharge(txid, parsed(body), desk.world.now());
   if ('request' in read) desk.commit(showKey(desk.bank, desk.client, read.request.key));
   const { writes, ...fated } = createCharge(
     desk.bank,
@@ -291,23 +296,34 @@ function putCharge(desk: ClientDesk, txid: string, body: string): Outcome {
   desk.commit(writes);
   return outcomeOf(fated, (answer) => {
     if (answer === 'duplicate') return duplicateTxid(txid);
-    if (answer === 'malformed') return invalidCharge('violations' in read ? read.violations : []);
+    if (answer === 'malformed') return invalidCharge('violations' in read ? read.violations : [], noun);
     if (answer === 'unlisted')
       return problem(422, 'CobRecusaNaoDocumentada', 'Recusada', 'Recusa que nenhuma tabela contém');
     if (answer === 'refused') {
-      return invalidCharge([{ razao: 'Recusada pelo simulador', propriedade: 'cob' }]);
+      return invalidCharge([{ razao: 'Recusada pelo simulador', propriedade: noun }], noun);
     }
     return json(201, chargeAnswer(answer.created));
   });
 }
 
-function patchCharge(desk: ClientDesk, txid: string, body: string): Outcome {
-  const charge = ownOf(desk, desk.bank.charges.get(txid));
-  if (charge === undefined) return chargeNotFound();
+/** A charge under its own call alone: `GET /cob/{txid}` does not know one with a due date. */
+function chargeAt(desk: ClientDesk, noun: Noun, txid: string) {
+  const charge = isTxid(txid) ? ownOf(desk, desk.bank.charges.get(txid)) : undefined;
+  return charge && nounOf(charge) === noun ? charge : undefined;
+}
+
+const nounOf = ({ due }: { due?: object }): Noun => (due === undefined ? 'cob' : 'cobv');
+
+function patchCharge(desk: ClientDesk, noun: Noun, txid: string, body: string): Outcome {
+  const charge = chargeAt(desk, noun, txid);
+  if (charge === undefined) return chargeNotFound(noun);
   const read = readRevision(parsed(body));
-  if ('violations' in read) return invalidCharge(read.violations);
+  if ('violations' in read) return invalidCharge(read.violations, noun);
   const notActive = () =>
-    invalidCharge([{ razao: 'A cobrança não está ATIVA', propriedade: 'cob.status', valor: charge.status }]);
+    invalidCharge(
+      [{ razao: 'A cobrança não está ATIVA', propriedade: 'cob.status', valor: charge.status }],
+      noun,
+    );
   if (read.revision === 'remove') {
     const { writes, ...fated } = cancelCharge(desk.bank, desk.world, charge);
     desk.commit(writes);
@@ -317,27 +333,34 @@ function patchCharge(desk: ClientDesk, txid: string, body: string): Outcome {
       return answer === 'ended' ? notActive() : json(200, chargeAnswer(charge));
     });
   }
+  if (noun === 'cobv')
+    return invalidCharge([{ razao: 'Só a remoção é oferecida', propriedade: 'cobv' }], noun);
   if (charge.status !== 'ATIVA') return notActive();
   desk.commit(reviseCharge(charge, read.revision).writes);
   return json(200, chargeAnswer(charge));
 }
 
-function getCharge(desk: ClientDesk, txid: string, query: URLSearchParams): Outcome {
+function getCharge(desk: ClientDesk, noun: Noun, txid: string, query: URLSearchParams): Outcome {
   const revision = query.get('revisao');
-  return queried(desk, chargeNotFound, (stale) => {
-    const charge = isTxid(txid) ? ownOf(desk, desk.bank.charges.get(txid)) : undefined;
-    if (charge === undefined) return chargeNotFound();
-    if (revision !== null && revision !== String(charge.revision)) {
-      return problem(400, 'CobConsultaInvalida', 'Consulta inválida', 'Só a última revisão é guardada.');
-    }
-    const view = chargeView(desk.bank, charge, stale);
-    return json(200, desk.bank.terms === 'efi' ? withoutKeys(view) : view);
-  });
+  return queried(
+    desk,
+    () => chargeNotFound(noun),
+    (stale) => {
+      const charge = chargeAt(desk, noun, txid);
+      if (charge === undefined) return chargeNotFound(noun);
+      if (revision !== null && revision !== String(charge.revision)) {
+        return problem(400, 'CobConsultaInvalida', 'Consulta inválida', 'Só a última revisão é guardada.');
+      }
+      const view = chargeView(desk.bank, charge, stale);
+      return json(200, desk.bank.terms === 'efi' ? asEfiHasIt(withoutKeys(view), false) : view);
+    },
+  );
 }
 
-function listCharges(desk: ClientDesk, query: URLSearchParams): Outcome {
+function listCharges(desk: ClientDesk, noun: Noun, query: URLSearchParams): Outcome {
   const status = query.get('status');
-  const all = ownAccount(desk).charges;
+  const { charges, dueCharges } = ownAccount(desk);
+  const all = noun === 'cob' ? charges : dueCharges;
   return queriedList(desk, query, 'CobConsultaInvalida', (list, stale, nothing) => {
     const withStatus = (charge: { status: string }) => (stale ? 'ATIVA' : charge.status) === status;
     const { parametros, items } = pageOf(
@@ -347,7 +370,11 @@ function listCharges(desk: ClientDesk, query: URLSearchParams): Outcome {
       status === null ? undefined : withStatus,
     );
     if (status !== null) parametros.status = status;
-    return { parametros, cobs: items.map((charge) => chargeView(desk.bank, charge, stale)) };
+    const views = items.map((charge) => chargeView(desk.bank, charge, stale));
+    return {
+      parametros,
+      cobs: desk.bank.terms === 'efi' ? views.map((one) => asEfiHasIt(one, true)) : views,
+    };
   });
 }
 

@@ -6,6 +6,8 @@ export type Terms = {
   sent(amountCents: number): number;
   /** `refuse`: in the answer. `hold`: it waits for a person. `cancel`: it is taken, and cancelled a moment later. */
   beyondBalance: 'refuse' | 'hold' | 'cancel';
+  /** It reports the parts of what paid a charge with a due date (`componentesValor`). */
+  saysParts: boolean;
 };
 
 const share = (amountCents: number, basisPoints: number): number =>
@@ -18,6 +20,8 @@ const efi: Terms = {
   received: (cents) => share(cents, 119),
   sent: (cents) => Math.max(50, share(cents, 119)),
   beyondBalance: 'refuse',
+  // The strict schema of its client 2.0.1 has no place for them.
+  saysParts: false,
 };
 
 /** 0.80 % of a charge, from R$ 0.50 to R$ 5.00; a payout costs R$ 1.00. */
@@ -25,6 +29,7 @@ const woovi: Terms = {
   received: (cents) => Math.min(cents, within(share(cents, 80), 50, 500)),
   sent: () => 100,
   beyondBalance: 'hold',
+  saysParts: false,
 };
 
 /** Inter agrees its tariffs with each company: these amounts are ours, the form is its statement's. */
@@ -32,6 +37,7 @@ const inter: Terms = {
   received: (cents) => Math.min(cents, 40),
   sent: () => 60,
   beyondBalance: 'cancel',
+  saysParts: true,
 };
 
 /** Stark agrees its fees with each company: these amounts are ours. A transfer beyond the balance is taken, and fails. */
@@ -49,7 +55,7 @@ const asaas: Terms = {
 };
 
 /** A bank that says nothing of its costs by API Pix. */
-const free: Terms = { received: () => 0, sent: () => 0, beyondBalance: 'refuse' };
+const free: Terms = { received: () => 0, sent: () => 0, beyondBalance: 'refuse', saysParts: true };
 
 /** By name: what a bank keeps of itself is plain data. */
 export const terms = { efi, woovi, inter, stark, asaas, free };

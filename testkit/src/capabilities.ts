@@ -11,6 +11,7 @@ export const capabilities: Capabilities = {
   queryPayoutByOwnId: true,
   cancelsCharges: true,
   cards: false,
+  dueCharges: true,
   staticCodes: 'local',
   canListCharges: true,
   canListPayouts: true,

@@ -52,6 +52,7 @@ const paymentSearch: Searches = (query, permissions) =>
 /** Calls that API and panel have in common, below `/api/v1/public` and `/panel/api/accounts/:account`. */
 const shared: Readonly<Record<string, Cost>> = {
   'POST /pix/charges': change('charges'),
+  'POST /pix/due-charges': change('charges'),
   'POST /payments/:id/cancel': change('charges'),
   'POST /payment-links': change('charges'),
   'GET /payment-links': rows,

@@ -60,6 +60,7 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
   const check = Compile(schema);
   const texts = fields.flatMap(([name, { pattern }]) => (isOfText(pattern) ? [name] : []));
   const maps = fields.flatMap(([name, { propertyNames }]) => (propertyNames ? [name] : []));
+  const members = fields.flatMap(([name, { properties }]) => (properties ? [name] : []));
   const emptyIsFine = part === 'body' && (schema.required ?? []).length === 0;
   return (given) => {
     // Fastify hands null for an absent body; a body of `null` was refused when it was read.
@@ -72,10 +73,13 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
       else if (typeof raw === 'string') record[name] = normalised(raw, field, part);
       else if (Array.isArray(raw)) record[name] = raw.map((item) => normalisedItem(item, field));
       else if (field.propertyNames && isObject(raw)) record[name] = normalisedMap(raw);
+      else if (field.properties && isObject(raw))
+        record[name] = normalisedMembers(raw, field.properties, part);
     }
     const wellFormed =
       texts.every((name) => isReadableText(record[name])) &&
-      maps.every((name) => Object.values(record[name] ?? {}).every(isReadableText));
+      maps.every((name) => Object.values(record[name] ?? {}).every(isReadableText)) &&
+      members.every((name) => isReadableWhole(record[name]));
     if (wellFormed && check.Check(record)) return record;
     if (part === 'params') throw refuse('invalid_id');
     throw refuseFields(problemsOf(record, schema, part));
@@ -84,6 +88,9 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
 
 /** The rules that the pattern of a text cannot state. */
 const isReadableText = (value: unknown): boolean => typeof value !== 'string' || isReadable(value);
+
+const isReadableWhole = (value: unknown): boolean =>
+  isObject(value) ? Object.values(value).every(isReadableWhole) : isReadableText(value);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -97,6 +104,22 @@ const normalisedMap = (given: Record<string, unknown>): Record<string, unknown> 
       name,
       typeof value === 'string' ? value.normalize('NFC') : value,
     ]),
+  );
+
+const normalisedMembers = (
+  given: Record<string, unknown>,
+  properties: Record<string, FieldSchema>,
+  part: Part,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (field && typeof value === 'string') return [name, normalised(value, field, part)];
+      return [
+        name,
+        field?.properties && isObject(value) ? normalisedMembers(value, field.properties, part) : value,
+      ];
+    }),
   );
 
 const normalisedItem = (item: unknown, { items }: FieldSchema): unknown =>
@@ -128,12 +151,24 @@ function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part:
     if (problem) problems.push({ field: name, ...problem });
     else if (field.propertyNames) problems.push(...problemsOfMap(name, value as object, field));
     else if (Array.isArray(value)) problems.push(...problemsOfItems(name, value, field));
+    else if (field.properties) problems.push(...problemsOfMembers(name, value as object, field, part));
   }
   for (const name of Object.keys(record)) {
     if (Object.hasOwn(schema.properties, name)) continue;
     problems.push({ field: name, code: part === 'body' ? 'unknown_property' : 'unknown_parameter' });
   }
   return problems;
+}
+
+/** Of an object: `payer.document`. */
+function problemsOfMembers(
+  name: string,
+  value: object,
+  { properties = {}, required = [] }: FieldSchema,
+  part: Part,
+): FieldProblem[] {
+  const problems = problemsOf({ ...value }, { type: 'object', properties, required }, part);
+  return problems.map((problem) => ({ ...problem, field: `${name}.${problem.field}` }));
 }
 
 /** Of a list of objects: `fiscalDocuments.0.key`. */

@@ -1,6 +1,7 @@
 import type { Log } from '../ground/log.ts';
-import { type Intent, priorityOf } from '../money/intent.ts';
+import { type Intent, isPixCharge, priorityOf } from '../money/intent.ts';
 import { providerIdOf } from '../money/payment.ts';
+import { queryAnyCharge } from '../provider/due-charges.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Platform } from '../store/rows/conditions.sql.ts';
 import { intents } from '../store/rows/intents.sql.ts';
@@ -27,7 +28,7 @@ export function connectionsToAsk(
   if (!installation) return [];
   const { restoredAt, uncompared, recorded } = installation;
   const possible = () => candidates(recorded);
-  if (kind === 'deposit') return restoredAt === null ? [] : possible().filter((one) => one !== connection);
+  if (isPixCharge(kind)) return restoredAt === null ? [] : possible().filter((one) => one !== connection);
   // A refund goes where its charge is.
   if (kind !== 'transfer') return [];
   if (restoredAt !== null) return possible();
@@ -53,7 +54,11 @@ export const candidatesFor =
     const movesMoney = providers.get(connection)?.capabilities.movesMoney;
     const answers = ({ capabilities: can }: Provider) =>
       can.movesMoney === movesMoney &&
-      (kind === 'deposit' ? can.charges : can.payouts && can.queryPayoutByOwnId);
+      (kind === 'deposit'
+        ? can.charges
+        : kind === 'due_charge'
+          ? can.dueCharges
+          : can.payouts && can.queryPayoutByOwnId);
     const known = [...providers.values()].filter(answers).map((provider) => provider.connection);
     return [...known, ...recorded.filter((name) => !providers.has(name))];
   };
@@ -78,7 +83,9 @@ export async function askFirst(
     if (identity === null) return { at: 'unknown' };
     const slot = provider && (await takeQuery(deps, connection, provider.capabilities.callTimeoutMs * 2));
     if (!provider || !slot) return { at: 'unknown' };
-    const asking = kind === 'deposit' ? provider.queryCharge(providerId) : provider.queryPayout(providerId);
+    const asking = isPixCharge(kind)
+      ? queryAnyCharge(provider, providerId)
+      : provider.queryPayout(providerId);
     const outcome = await asking.finally(() => slot.free());
     if (outcome.outcome === 'unclear' || provider.identity !== identity) return { at: 'unknown' };
     if (outcome.outcome === 'notFound') continue;

@@ -1,7 +1,9 @@
 import { gather } from '../ground/gather.ts';
 import { observedRefund } from '../kinds/payment/refund-lines.ts';
+import { isPixCharge } from '../money/intent.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import { staticIdentifierOf } from '../provider/br-code.ts';
+import { queryAnyCharge } from '../provider/due-charges.ts';
 import type {
   Moves,
   PayoutReport,
@@ -96,7 +98,7 @@ export async function applyNews(
     const { received, payouts } = told.get(owner.id) as Moves;
     told.delete(owner.id);
     // A Pix received under a transfer's id is not that transfer's, nor a payout under a charge's.
-    const charge = owner.kind === 'deposit';
+    const charge = isPixCharge(owner.kind);
     (charge ? foreign.payouts : foreign.received).push(...((charge ? payouts : received) as never[]));
     owned.push({ cell, owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
   }
@@ -327,7 +329,7 @@ async function addReturned(
     news.payouts.push({ ...payout, returns: [...payout.returns, back] });
     return;
   }
-  const charge = answered(await provider.queryCharge(providerId));
+  const charge = answered(await queryAnyCharge(provider, providerId));
   const pix = charge.received.find((one) => one.endToEnd === endToEnd);
   if (!pix) throw new Error('the Pix of a return is not among those of its charge');
   news.received.push({ ...pix, returns: [...pix.returns, back] });

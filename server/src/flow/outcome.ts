@@ -109,11 +109,12 @@ function followedOn(intent: Intent, { kind, input, row, heard }: Case, now: numb
   // Only another state is news: otherwise the schedule continues from the last one.
   const isNews = heard.ending.type !== 'news' || heard.row.status !== row.status;
   const ending: AttemptResult = isNews ? heard.ending : { type: 'unchanged' };
-  const after = afterEnding(named, ending, followedAs(kind, heard.row), now, input.jitter);
+  const after = afterEnding(named, ending, followedAs(intent, heard.row), now, input.jitter);
   return after.state === 'ready' ? { ...after, connection: heard.connection ?? after.connection } : after;
 }
 
-const followedAs = ({ name: kind }: AnyKind, { status, createdAt, expiresAt = null, card = null }: Sent) => ({
+/** As what it was sent: news of a cancel may speak of its charge as of any charge. */
+const followedAs = ({ kind }: Pick<Intent, 'kind'>, { status, createdAt, expiresAt = null, card = null }: Sent) => ({
   kind,
   status,
   createdAt,
@@ -128,7 +129,7 @@ function wantedOf(
   { row, undecided, incidents: wanted }: Heard<Sent>,
   followed: Intent | null | undefined,
 ): readonly OpenedIncident[] {
-  if (!followed || !(undecided || isOverdue(followedAs(kind, row), followed))) return wanted;
+  if (!followed || !(undecided || isOverdue(followedAs(followed, row), followed))) return wanted;
   return kind.isLookedAt(view, row) ? wanted : [...wanted, kind.undecided(row)];
 }
 

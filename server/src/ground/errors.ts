@@ -81,6 +81,16 @@ export const catalogue = {
     en: "This account's settlement provider does not offer this.",
     pt: 'O provedor de liquidação desta conta não oferece isso.',
   },
+  due_date_out_of_range: {
+    status: 400,
+    en: 'The due date must be a day from today to two years from now.',
+    pt: 'O vencimento deve ser um dia entre hoje e dois anos à frente.',
+  },
+  due_terms_invalid: {
+    status: 400,
+    en: 'Discounts must be of one type and end by the due date, and with the rebate leave a part of the amount.',
+    pt: 'Os descontos devem ser de um só tipo e terminar até o vencimento, e com o abatimento deixar parte do valor.',
+  },
   charge_already_paid: {
     status: 400,
     en: 'The charge is paid. Refund it instead.',

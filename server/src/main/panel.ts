@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
+import { dueChargeRoutes } from '../api/due-charges/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
 import { linkRoutes } from '../api/links/routes.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
@@ -224,6 +225,7 @@ function admitMembers(account: ApiScope, deps: Panel, sessions: Sessions, limite
 /** The very calls of the public API. */
 function publicCalls(account: ApiScope, cellOf: CellOf<Served>): void {
   chargeRoutes(account, cellOf);
+  dueChargeRoutes(account, cellOf);
   linkRoutes(account, cellOf);
   staticCodeRoutes(account, cellOf);
   paymentRoutes(account, cellOf);

@@ -88,21 +88,34 @@ function remembering(runtime: Runtime, provider: Provider, learnt: Learnt): Prov
     const slot = await nextQuery(runtime, provider, runtime.clock.monotonicMs() + limitWithinMs);
     return ask().finally(() => slot.free());
   };
-  const asked = asks.flatMap((name) => {
-    const ask = provider[name] as ((...args: unknown[]) => Promise<unknown>) | undefined;
-    if (ask === undefined) return [];
-    const once = async (...args: unknown[]): Promise<unknown> => {
+  const once =
+    <Args extends unknown[], Answer>(name: string, ask: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
       const key = JSON.stringify([connection, name, args]);
       const known = learnt.answers.get(key);
-      if (known !== undefined) return known;
+      if (known !== undefined) return known as Answer;
       learnt.asked++;
-      const answer = await limited(() => ask(...args));
+      const answer = (await limited(() => ask(...args))) as Answer;
       if (isFinal(answer)) learnt.answers.set(key, answer);
       return answer;
     };
-    return [[name, once]];
+  const asked = asks.flatMap((name) => {
+    const ask = provider[name] as ((...args: unknown[]) => Promise<unknown>) | undefined;
+    return ask === undefined ? [] : [[name, once(name, ask)]];
   });
-  return { ...sendless(provider), ...Object.fromEntries(asked) };
+  const silenced = sendless(provider);
+  const { dueCharges } = silenced;
+  return {
+    ...silenced,
+    ...Object.fromEntries(asked),
+    ...(dueCharges && {
+      dueCharges: {
+        ...dueCharges,
+        query: once('dueCharges.query', dueCharges.query),
+        ...(dueCharges.list && { list: once('dueCharges.list', dueCharges.list) }),
+      },
+    }),
+  };
 }
 
 const silent = async (): Promise<never> => {
@@ -120,12 +133,13 @@ const sends = {
 } as const satisfies Partial<Provider>;
 
 function sendless(provider: Provider): Provider {
-  const { disputes, cards } = provider;
+  const { disputes, cards, dueCharges } = provider;
   return {
     ...provider,
     ...sends,
     ...(disputes && { disputes: { ...disputes, defend: silent } }),
     ...(cards && { cards: { ...cards, create: silent, expire: silent } }),
+    ...(dueCharges && { dueCharges: { ...dueCharges, create: silent, cancel: silent } }),
   };
 }
 

@@ -9,6 +9,7 @@ import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
 import { checkoutRoutes } from '../api/checkouts/routes.ts';
 import { disputeRoutes } from '../api/disputes/routes.ts';
+import { dueChargeRoutes } from '../api/due-charges/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
 import { type KeyPeppers, keyring } from '../api/keys/keys.ts';
 import { linkRoutes } from '../api/links/routes.ts';
@@ -285,6 +286,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     (api) => {
       chargeRoutes(api, cellOf);
       checkoutRoutes(api, cellOf);
+      dueChargeRoutes(api, cellOf);
       refundRoutes(api, cellOf);
       staticCodeRoutes(api, cellOf);
       linkRoutes(api, cellOf);

@@ -2,7 +2,10 @@ import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.t
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
 /** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | 'refund' | 'cancel' | 'checkout';
+export type SentKind = PaymentKind | 'due_charge' | 'refund' | 'cancel' | 'checkout';
+
+/** A charge that is paid by Pix, with a due date or without. */
+export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || kind === 'due_charge';
 
 /**
  * The open work for a payment at its provider. The row is written with the payment and deleted with its terminal
@@ -88,8 +91,11 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-const chargeWait = (elapsed: number): number =>
-  elapsed < hour ? 10 * minute : elapsed < 6 * hour ? 30 * minute : hour;
+/** A due-date charge waits for weeks, and the statement finds its payment: once a day is enough. No listing answers for it. */
+const chargeWait = (kind: SentKind, elapsed: number): number => {
+  if (elapsed < hour) return 10 * minute;
+  return elapsed < 6 * hour ? 30 * minute : kind === 'due_charge' ? day : hour;
+};
 
 /** The lease outlives the provider's deadline by this much. */
 export const leaseMarginMs = 10 * second;
@@ -138,7 +144,7 @@ function nominalQueryAt(payment: Followed, newsAt: number, now: number): number 
       return late === undefined ? now + day : deadline + late;
     }
     const early = chargeOffsets.find((offset) => offset > elapsed);
-    const at = early === undefined ? now + chargeWait(elapsed) : newsAt + early;
+    const at = early === undefined ? now + chargeWait(payment.kind, elapsed) : newsAt + early;
     return at < deadline ? at : deadline + (deadlineOffsets[0] as number);
   }
   const offset = transferOffsets.find((one) => one > elapsed);
@@ -156,7 +162,7 @@ export interface Followed {
 }
 
 const waitsForPayer = ({ kind, status }: Pick<Followed, 'kind' | 'status'>): boolean =>
-  (kind === 'deposit' || kind === 'checkout') && status === 'pending';
+  (isPixCharge(kind) || kind === 'checkout') && status === 'pending';
 
 /**
  * A card payment that its acquirer has approved and not released: once a day, for what is taken back or moved, at the moment that the acquirer named, and

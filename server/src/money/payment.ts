@@ -1,5 +1,6 @@
 import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
 import type { CardPayment } from './card.ts';
+import type { DueCharge } from './due.ts';
 import type { FiscalDocument } from './fiscal-documents.ts';
 import type { Metadata } from './metadata.ts';
 
@@ -110,6 +111,10 @@ export interface Payment {
   paymentLinkId: string | null;
   /** The page and the card of a payment by card; null: it is none. */
   card: CardPayment | null;
+  /** Of a charge with a due date; null: it has none. */
+  due: DueCharge | null;
+  /** Of such a charge: its payer's document and address, encrypted at rest. */
+  payer: Buffer | null;
   /** Over which it is sent and followed; null: older than this field, so the account's first one. */
   connection: string | null;
 }
@@ -132,7 +137,12 @@ type Begun = Pick<
   | 'command'
   | 'connection'
 > &
-  Partial<Pick<Payment, 'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId' | 'card'>>;
+  Partial<
+    Pick<
+      Payment,
+      'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId' | 'card' | 'due' | 'payer'
+    >
+  >;
 
 /** A payment in its first state; nothing is known from the provider yet. */
 export const newPayment = (
@@ -147,6 +157,8 @@ export const newPayment = (
   paymentLinkId: begun.paymentLinkId ?? null,
   fiscalDocuments: begun.fiscalDocuments ?? null,
   card: begun.card ?? null,
+  due: begun.due ?? null,
+  payer: begun.payer ?? null,
   receiver: null,
   status,
   createdAt: now,

@@ -1,4 +1,6 @@
+import type { PaidParts } from '../provider/due-charges.ts';
 import type { Movement } from './decide.ts';
+import { feeOfReceived, isPaymentOf, paidDue, sameParts } from './due.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Cause, Notice, Payment, PaymentReason, PaymentStatus } from './payment.ts';
 import type { KnownReturn } from './returns.ts';
@@ -10,7 +12,7 @@ import type { KnownReturn } from './returns.ts';
  * The word comes three ways (the answer to a send, a webhook, a query) and means the same on each.
  *
  * **A charge** (`deposit`) waits `unknown` until the provider says that it stands, then `pending` until a payer pays.
- * The exact amount makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
+ * The exact amount, or with a due date what its terms can lead to (`due.ts`), makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
  * not our clock, decides, and the money is real. It is `expired` when a query made a minute after the deadline *in the
  * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it. A merchant's wish to
  * cancel it changes no state: it is the reason of the removal that the provider then reports, and a payment that was quicker makes it `paid`.
@@ -46,7 +48,8 @@ export type PaymentEvent =
       copyPaste: string | null;
       observedAt: number | null;
     }
-  | { type: 'chargePaid'; endToEnd: string; amountCents: number; paidAt: number }
+  /** `parts`: of a due-date charge, where the provider reports them. */
+  | { type: 'chargePaid'; endToEnd: string; amountCents: number; paidAt: number; parts?: PaidParts }
   | { type: 'chargeRemoved' }
   | { type: 'payoutPending'; amountCents: number; pixKey: string | null; endToEnd: string | null }
   | {
@@ -253,7 +256,8 @@ function chargePaid(
   event: Extract<PaymentEvent, { type: 'chargePaid' }>,
   facts: Facts,
 ): Step | null {
-  if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;
+  if (facts.posted(eventKinds.suspense, event.endToEnd)) return null;
+  if (payment.endToEnd === event.endToEnd) return paidAgain(payment, event, facts);
   // A restore had lost the charge, and a person has credited the Pix to the account that its id names.
   if (facts.posted(eventKinds.resolution, event.endToEnd)) return null;
   const { amountCents, endToEnd, paidAt } = event;
@@ -265,7 +269,8 @@ function chargePaid(
       : quiet(payment);
     return suspendPix(step, 'deleted_operation', endToEnd, amountCents, paidAt);
   }
-  if (payable && amountCents === payment.amountCents) {
+  if (payable && isPaymentOf(payment, event)) {
+    const feeCents = feeOfReceived(payment, amountCents);
     const step = enter(
       payment,
       'paid',
@@ -274,15 +279,16 @@ function chargePaid(
         paidAt,
         endToEnd,
         settledAt: facts.now,
-        providerFeeCents: payment.feeCents,
-        netAmountCents: payment.amountCents - payment.feeCents,
+        providerFeeCents: feeCents,
+        netAmountCents: amountCents - feeCents,
+        ...paidDue(payment, event),
       },
       'charge.paid',
     );
     step.postings.push({
       event: eventKinds.credit,
       reference: '',
-      movement: { kind: 'credit', amountCents, feeCents: payment.feeCents },
+      movement: { kind: 'credit', amountCents, feeCents },
       effectiveAt: paidAt,
       pix: endToEnd,
     });
@@ -296,6 +302,36 @@ function chargePaid(
   const step = quiet({ ...payment, notice: unexpected[kind], updatedAt: touched(payment, facts) });
   step.events.push('charge.unexpected_payment');
   return suspendPix(step, kind, endToEnd, amountCents, paidAt);
+}
+
+/**
+ * The Pix that paid the charge, once more. Of a due-date charge a later report may be the first one with its parts; one that says something else of the
+ * same Pix moves nothing, and a person looks.
+ */
+function paidAgain(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'chargePaid' }>,
+  facts: Facts,
+): Step | null {
+  const { due } = payment;
+  if (!due?.paid) return null;
+  const { amountCents, parts } = due.paid;
+  const isSame =
+    event.amountCents === amountCents &&
+    (!event.parts || (parts ? sameParts(parts, event.parts) : isPaymentOf(payment, event)));
+  if (!isSame) {
+    const step = quiet(payment);
+    step.incidents.push({
+      kind: 'report_mismatch',
+      reference: `mismatch:${payment.id}:parts:${event.endToEnd}`,
+      amountCents: event.amountCents,
+      freezes: false,
+    });
+    return step;
+  }
+  return parts || !event.parts
+    ? null
+    : quiet({ ...payment, ...paidDue(payment, event), updatedAt: touched(payment, facts) });
 }
 
 /**

@@ -61,6 +61,7 @@ type OpenRow = Omit<OpenPayment, 'kind'> & { kind: SentKind };
 
 const openPerPage = 20_000;
 
+/** A due-date charge is none of them: it may wait for a year, and the statement has its payment. */
 const isPayment = ({ kind }: OpenRow): boolean => (paymentKinds as readonly string[]).includes(kind);
 
 /** The oldest open payments that were created before `beforeMs`, at most `most`, the oldest first. Reads every open payment once. */

@@ -27,6 +27,7 @@ import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
+import { queryAnyCharge } from '../provider/due-charges.ts';
 import type {
   ChargeReport,
   DayReportOutcome,
@@ -299,6 +300,10 @@ async function compareConnection(
   if (canListCharges) {
     for await (const reports of listed(deps, provider, window, (part) => provider.listCharges(part), unread))
       await compare(reports);
+  }
+  const listDue = provider.capabilities.dueCharges ? provider.dueCharges?.list : undefined;
+  if (listDue) {
+    for await (const reports of listed(deps, provider, window, listDue, unread)) await compare(reports);
   }
   if (canListPayouts) {
     for await (const reports of listed(deps, provider, window, (part) => provider.listPayouts(part), unread))
@@ -710,7 +715,7 @@ const queryPix = (
 ): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
   asked<QueryOutcome<ChargeReport | PayoutReport>>(deps, provider, () =>
     direction === 'received'
-      ? provider.queryCharge(providerId)
+      ? queryAnyCharge(provider, providerId)
       : provider.queryPayout(providerId, providerRef),
   );
 

@@ -2,6 +2,7 @@ import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { buildBrCode, buildStaticBrCode } from './br-code.ts';
+import type { DueCharges, DueInstruction, PaidParts, Part } from './due-charges.ts';
 import {
   type Exchange,
   errorNameOf,
@@ -16,6 +17,7 @@ import {
   wordsIn,
 } from './exchange.ts';
 import type {
+  CancelInstruction,
   ChargeInstruction,
   ChargeReport,
   ListOutcome,
@@ -25,6 +27,7 @@ import type {
   QueryOutcome,
   ReceivedPix,
   RefundReport,
+  SendOutcome,
 } from './provider.ts';
 import { cut, timeOf } from './wire.ts';
 
@@ -75,6 +78,7 @@ export type Charges = Pick<
   'createCharge' | 'queryCharge' | 'listCharges' | 'createStaticCode' | 'sendRefund' | 'queryRefund'
 > &
   Required<Pick<Provider, 'cancelCharge'>> & {
+    dueCharges: Required<DueCharges>;
     /** `GET /pix`: every Pix received in the window, by the time it came in. */
     listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
     /** `GET /pix/{e2eid}`. */
@@ -82,11 +86,12 @@ export type Charges = Pick<
   };
 
 /**
- * Refusals of `PUT /cob/{txid}` that are documented: by API Pix 2.9.0 (the problem's type) and by Efí (`nome`). What
+ * Refusals of `PUT /cob/{txid}` and `PUT /cobv/{txid}` that are documented: by API Pix 2.9.0 (the problem's type) and by Efí (`nome`). What
  * is not in this table refuses nothing.
  */
 const refusals: Refusals = {
   '400 CobOperacaoInvalida': 'provider_refused',
+  '400 CobVOperacaoInvalida': 'provider_refused',
   '400 RequisicaoInvalida': 'provider_refused',
   '400 documento_bloqueado': 'provider_refused',
   '400 chave_invalida': 'provider_refused',
@@ -94,7 +99,11 @@ const refusals: Refusals = {
 };
 
 /** API Pix lists no 409, and providers answer it all the same for a txid that was used. */
-const duplicates: ReadonlySet<string> = new Set(['409 txid_duplicado', '409 CobOperacaoInvalida']);
+const duplicates: ReadonlySet<string> = new Set([
+  '409 txid_duplicado',
+  '409 CobOperacaoInvalida',
+  '409 CobVOperacaoInvalida',
+]);
 
 /**
  * Refusals of `PATCH /cob/{txid}` that are documented, by API Pix 2.9.0 and by Efí: the charge is not active any more. Efí's answer is found under two
@@ -102,6 +111,7 @@ const duplicates: ReadonlySet<string> = new Set(['409 txid_duplicado', '409 CobO
  */
 const cancelRefusals: Refusals = {
   '400 CobOperacaoInvalida': 'provider_refused',
+  '400 CobVOperacaoInvalida': 'provider_refused',
   '400 status_cobranca_invalido': 'provider_refused',
   '409 status_cobranca_invalido': 'provider_refused',
 };
@@ -137,88 +147,109 @@ const clockSkewMs = 2 * minute;
 export function bacenCharges(options: BacenOptions): Charges {
   const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs, form = plainForm } = options;
   const { prefix, wholeSeconds } = form;
-  const chargePath = (txid: string): string => `${form.chargePrefix ?? prefix}/cob/${txid}`;
   const zone = zoneOf(log);
+  /** The calls about charges without a due date and about those with one are the same below their names. */
+  const callsOf = (noun: 'cob' | 'cobv') => {
+    const path = (txid: string): string => `${form.chargePrefix ?? prefix}/${noun}/${txid}`;
+    return {
+      async create(
+        { txid, amountCents, traceparent }: Pick<ChargeInstruction, 'txid' | 'amountCents' | 'traceparent'>,
+        body: unknown,
+        life?: number,
+      ): Promise<SendOutcome<ChargeReport>> {
+        const requestedAt = clock.now();
+        const reply = await exchange({
+          method: 'PUT',
+          path: path(txid),
+          body,
+          timeoutMs: sendTimeoutMs,
+          ...traceOf({ traceparent }),
+        });
+        return outcomeOfSend(reply, clock, {
+          refusals,
+          duplicates,
+          read(answer) {
+            const known = { at: requestedAt, createdAt: requestedAt, ...(life !== undefined && { life }) };
+            const report = readCharge(answer, known, { log, form });
+            if (report?.txid !== txid || report.amountCents !== amountCents) return null;
+            return zone.ofNew(report, requestedAt);
+          },
+        });
+      },
+
+      async query(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>> {
+        const reply = await exchange({ method: 'GET', path: path(txid) });
+        if (reply.kind === 'answer') {
+          if (isSuccess(reply.status)) {
+            const report = readCharge(reply.body, { at: clock.now(), createdAt: requestedAt }, { log, form });
+            if (report?.txid === txid) return { outcome: 'found', report: zone.ofKnown(report, requestedAt) };
+          } else if (saysNotFound(reply.status, reply.body)) {
+            return { outcome: 'notFound' };
+          }
+        }
+        return unreadAnswer(reply, clock, 'charge', txid);
+      },
+
+      async list(
+        window: ListWindow,
+        requestedAts?: ReadonlyMap<string, number>,
+      ): Promise<ListOutcome<ChargeReport>> {
+        const listed = await readList(exchange, clock, {
+          kind: 'charge',
+          path: ({ page }) => `${prefix}/${noun}?${windowQuery(window, page, pageSize, wholeSeconds)}`,
+          items: (body) => listIn(body, 'cobs'),
+          read: (item) => {
+            const report = readCharge(item, { at: clock.now(), createdAt: undefined }, { log, form });
+            return report && zone.ofKnown(report, requestedAts?.get(report.txid));
+          },
+          pageSize,
+          maxPages,
+          wholeOnly: window.wholeOnly,
+        });
+        if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
+        return listed;
+      },
+
+      async cancel({ txid, amountCents, createdAt, traceparent }: CancelInstruction) {
+        const reply = await exchange({
+          method: 'PATCH',
+          path: `${prefix}/${noun}/${txid}`,
+          // By itself: with any other change the specification refuses it.
+          body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
+          timeoutMs: sendTimeoutMs,
+          ...traceOf({ traceparent }),
+        });
+        if (reply.kind === 'answer' && saysNotFound(reply.status, reply.body))
+          return {
+            ...({ outcome: 'refused', reason: 'provider_refused', detail: 'not found' } as const),
+            ...wordsIn(reply),
+          };
+        return outcomeOfSend(reply, clock, {
+          refusals: cancelRefusals,
+          duplicates: noDuplicates,
+          read(body) {
+            const report = readCharge(body, { at: clock.now(), createdAt }, { log, form });
+            if (report?.txid !== txid || report.amountCents !== amountCents) return null;
+            return zone.ofKnown(report, createdAt);
+          },
+        });
+      },
+    };
+  };
+  const [plain, due] = [callsOf('cob'), callsOf('cobv')];
   return {
-    async createCharge(instruction) {
-      const requestedAt = clock.now();
-      const reply = await exchange({
-        method: 'PUT',
-        path: chargePath(instruction.txid),
-        body: chargeBody(instruction, pixKey),
-        timeoutMs: sendTimeoutMs,
-        ...traceOf(instruction),
-      });
-      return outcomeOfSend(reply, clock, {
-        refusals,
-        duplicates,
-        read(body) {
-          const life = instruction.expirySeconds;
-          const report = readCharge(body, { at: requestedAt, createdAt: requestedAt, life }, { log, form });
-          if (report?.txid !== instruction.txid || report.amountCents !== instruction.amountCents)
-            return null;
-          return zone.ofNew(report, requestedAt);
-        },
-      });
-    },
+    createCharge: (instruction) =>
+      plain.create(instruction, chargeBody(instruction, pixKey), instruction.expirySeconds),
+    queryCharge: plain.query,
+    listCharges: plain.list,
+    cancelCharge: plain.cancel,
+    dueCharges: { ...due, create: (instruction) => due.create(instruction, dueBody(instruction, pixKey)) },
 
     // API Pix has no call for static codes (bacen/pix-api issue 30): the receiver writes them.
     async createStaticCode({ amountCents, name: description, ...code }) {
       const amount = amountCents === null ? {} : { amount: reaisOf(amountCents) };
       const copyPaste = buildStaticBrCode({ ...code, description, pixKey, ...amount });
       return { outcome: 'accepted', report: { copyPaste } };
-    },
-
-    async queryCharge(txid, requestedAt) {
-      const reply = await exchange({ method: 'GET', path: chargePath(txid) });
-      if (reply.kind === 'answer') {
-        if (isSuccess(reply.status)) {
-          const report = readCharge(reply.body, { at: clock.now(), createdAt: requestedAt }, { log, form });
-          if (report?.txid === txid) return { outcome: 'found', report: zone.ofKnown(report, requestedAt) };
-        } else if (saysNotFound(reply.status, reply.body)) {
-          return { outcome: 'notFound' };
-        }
-      }
-      return unreadAnswer(reply, clock, 'charge', txid);
-    },
-
-    async listCharges(window, requestedAts) {
-      const listed = await readList(exchange, clock, {
-        kind: 'charge',
-        path: ({ page }) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
-        items: (body) => listIn(body, 'cobs'),
-        read: (item) => {
-          const report = readCharge(item, { at: clock.now(), createdAt: undefined }, { log, form });
-          return report && zone.ofKnown(report, requestedAts?.get(report.txid));
-        },
-        pageSize,
-        maxPages,
-        wholeOnly: window.wholeOnly,
-      });
-      if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
-      return listed;
-    },
-
-    async cancelCharge({ txid, amountCents, createdAt, traceparent }) {
-      const reply = await exchange({
-        method: 'PATCH',
-        path: `${prefix}/cob/${txid}`,
-        // By itself: with any other change the specification refuses it.
-        body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
-        timeoutMs: sendTimeoutMs,
-        ...traceOf({ traceparent }),
-      });
-      if (reply.kind === 'answer' && saysNotFound(reply.status, reply.body))
-        return { outcome: 'refused', reason: 'provider_refused', detail: 'not found', ...wordsIn(reply) };
-      return outcomeOfSend(reply, clock, {
-        refusals: cancelRefusals,
-        duplicates: noDuplicates,
-        read(body) {
-          const report = readCharge(body, { at: clock.now(), createdAt }, { log, form });
-          if (report?.txid !== txid || report.amountCents !== amountCents) return null;
-          return zone.ofKnown(report, createdAt);
-        },
-      });
     },
 
     async sendRefund({ endToEnd, providerId, amountCents, description, traceparent }) {
@@ -302,6 +333,63 @@ function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
   };
 }
 
+/**
+ * `CobVSolicitada`. Here `devedor` is demanded, with a document. An amount and a percentage have the same form: two places behind the point.
+ * Dates and percentages go out as they were asked for: what they come to on a day is for the provider to say.
+ */
+function dueBody({ amountCents, terms, payer, description }: DueInstruction, pixKey: string): unknown {
+  const text = cut(description, 200);
+  const { fine, rebate, interest, discounts } = terms;
+  return {
+    calendario: { dataDeVencimento: terms.dueDate, validadeAposVencimento: terms.validAfterDue },
+    devedor: debtorOf(payer),
+    valor: {
+      original: reaisOf(amountCents),
+      ...(fine && { multa: rateOf(fine) }),
+      ...(interest && {
+        juros: {
+          modalidade: interestModes[interest.days][interest.type],
+          valorPerc: reaisOf(interest.value),
+        },
+      }),
+      ...(rebate && { abatimento: rateOf(rebate) }),
+      ...(discounts.length > 0 && {
+        desconto: {
+          modalidade: modeOf(discounts[0] as Part),
+          descontoDataFixa: discounts.map(({ until, value }) => ({ data: until, valorPerc: reaisOf(value) })),
+        },
+      }),
+    },
+    chave: pixKey,
+    ...(text === ''
+      ? {}
+      : {
+          solicitacaoPagador: cut(text, 140),
+          infoAdicionais: [{ nome: 'Descrição', valor: text }],
+        }),
+  };
+}
+
+const modeOf = ({ type }: Part): number => (type === 'fixed' ? 1 : 2);
+const rateOf = (part: Part) => ({ modalidade: modeOf(part), valorPerc: reaisOf(part.value) });
+
+const interestModes = {
+  calendar: { fixed_day: 1, percent_day: 2, percent_month: 3 },
+  working: { fixed_day: 5, percent_day: 6, percent_month: 7 },
+} as const;
+
+const debtorOf = ({ name, document, email, address }: DueInstruction['payer']) => ({
+  ...(document.length === 11 ? { cpf: document } : { cnpj: document }),
+  nome: cut(name, 200),
+  ...(email !== undefined && { email }),
+  ...(address && {
+    logradouro: cut(address.street, 200),
+    cidade: cut(address.city, 200),
+    uf: address.state,
+    cep: address.postalCode,
+  }),
+});
+
 const refundPath = (endToEnd: string, providerId: string): string =>
   `/pix/${encodeURIComponent(endToEnd)}/devolucao/${providerId}`;
 
@@ -365,7 +453,12 @@ function readCharge(
     txid?: unknown;
     status?: unknown;
     valor?: { original?: unknown } | null;
-    calendario?: { criacao?: unknown; expiracao?: unknown } | null;
+    calendario?: {
+      criacao?: unknown;
+      expiracao?: unknown;
+      dataDeVencimento?: unknown;
+      validadeAposVencimento?: unknown;
+    } | null;
     location?: unknown;
     loc?: { location?: unknown } | null;
     pix?: unknown;
@@ -397,7 +490,9 @@ function readCharge(
     amountCents,
     status: statusOf(cob.status),
     createdAt: beganAt ?? known.at,
-    expiresAt: beganAt === undefined || lifeSeconds === undefined ? null : beganAt + lifeSeconds * 1000,
+    expiresAt:
+      lastMomentOf(cob.calendario) ??
+      (beganAt === undefined || lifeSeconds === undefined ? null : beganAt + lifeSeconds * 1000),
     copyPaste: copyPasteOf(cob, amountCents, { log, form }),
     // No charge is paid before it is made: the clocks of a provider's machines differ by moments.
     received: received.map((pix) => ({ ...pix, paidAt: Math.max(pix.paidAt, beganAt ?? 0) })),
@@ -408,6 +503,33 @@ function readCharge(
 function lifeOf(value: unknown): number | undefined {
   const seconds = typeof value === 'string' && value !== '' ? Number(value) : value;
   return Number.isSafeInteger(seconds) && (seconds as number) > 0 ? (seconds as number) : undefined;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Days of Brasília begin at three in the morning of UTC, without summer time since 2019. */
+const brasiliaMs = 3 * 3_600_000;
+/** A local holiday before the last day and one on it: which of them the payer's town keeps no one here knows. */
+const localHolidays = 2;
+
+/**
+ * When a charge with a due date can certainly not be paid any more; null: it has none. A due date and a last day without work move to the next day with, at the
+ * payer's place, so this is rather too late: a charge that counts as over and is paid all the same would be worse than one that waits.
+ */
+function lastMomentOf(
+  calendar: { dataDeVencimento?: unknown; validadeAposVencimento?: unknown } | null | undefined,
+): number | null {
+  const { dataDeVencimento: due, validadeAposVencimento: valid } = calendar ?? {};
+  const at = typeof due === 'string' && /^\d{4}-\d\d-\d\d$/.test(due) ? Date.parse(due) : Number.NaN;
+  if (Number.isNaN(at)) return null;
+  const days = valid === undefined ? 30 : Number(valid);
+  if (!Number.isSafeInteger(days) || days < 0) return null;
+  return afterWeekend(afterWeekend(at) + days * dayMs) + (1 + localHolidays) * dayMs + brasiliaMs;
+}
+
+/** The day itself, or Monday where it is of a weekend. */
+function afterWeekend(at: number): number {
+  const weekday = new Date(at).getUTCDay();
+  return at + (weekday === 6 ? 2 : weekday === 0 ? 1 : 0) * dayMs;
 }
 
 /** A status that is not known leaves the charge as it is: nothing is paid, nothing has ended. */
@@ -502,6 +624,24 @@ export function readReceived(item: unknown, at: number): ReceivedPix | null {
     paidAt,
     txid: nameOf(memberOf(item, 'txid')),
     returns,
+    ...partsIn(memberOf(item, 'componentesValor')),
+  };
+}
+
+/** `componentesValor`: that of an ordinary charge has the original amount alone, and says nothing. One that cannot be read says nothing either. */
+function partsIn(value: unknown): { parts?: PaidParts } {
+  const centsIn = (name: string): number | null => {
+    const part = memberOf(value, name);
+    return part === undefined || part === null ? 0 : centsOf(memberOf(part, 'valor') ?? part);
+  };
+  const original = centsIn('original');
+  const [fine, interest, discount, rebate] = ['multa', 'juros', 'desconto', 'abatimento'].map(centsIn);
+  if (!original || fine == null || interest == null || discount == null || rebate == null) return {};
+  return {
+    parts: {
+      ...{ originalCents: original, fineCents: fine, interestCents: interest },
+      ...{ discountCents: discount, rebateCents: rebate },
+    },
   };
 }
 

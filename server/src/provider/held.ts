@@ -44,6 +44,9 @@ export const heldProvider = (provider: Provider): Provider => ({
   readDayReport: asksNothing,
   ...(provider.disputes && { disputes: { list: asksNothing, defend: sendsNothing } }),
   ...(provider.cards && { cards: { create: sendsNothing, query: asksNothing, expire: sendsNothing } }),
+  ...(provider.dueCharges && {
+    dueCharges: { create: sendsNothing, query: asksNothing, list: asksNothing, cancel: sendsNothing },
+  }),
   ...(provider.lookUpReceiver && { lookUpReceiver: asksNothing }),
   findPix: asksNothing,
 });

@@ -53,6 +53,14 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
         expire: timed('expire_checkout', provider.cards.expire),
       },
     }),
+    ...(provider.dueCharges && {
+      dueCharges: {
+        create: timed('create_due_charge', provider.dueCharges.create),
+        query: timed('query_due_charge', provider.dueCharges.query),
+        ...(provider.dueCharges.list && { list: timed('list_due_charges', provider.dueCharges.list) }),
+        cancel: timed('cancel_due_charge', provider.dueCharges.cancel),
+      },
+    }),
     sendPayout: timed('send_payout', provider.sendPayout),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),

@@ -1,5 +1,6 @@
 import type { CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
+import type { DueCharges, PaidParts } from './due-charges.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -87,6 +88,8 @@ export interface Provider {
   readonly withdrawals?: WithdrawalQuestion;
   /** Only where `capabilities.cards`. */
   readonly cards?: CardPages;
+  /** Only where `capabilities.dueCharges`. */
+  readonly dueCharges?: DueCharges;
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
@@ -108,6 +111,8 @@ export interface Capabilities {
   cancelsCharges: boolean;
   /** Payments by card (`cards`). */
   cards: boolean;
+  /** Charges with a due date (`dueCharges`). */
+  dueCharges: boolean;
   /** How `createStaticCode` makes static codes; null: there are none. */
   staticCodes: 'local' | 'provider' | null;
   /** One listing may answer for many charges. */
@@ -270,6 +275,8 @@ export interface ReceivedPix {
   txid: string | null;
   /** Money taken back or returned: MED, refunds. */
   returns: PixReturn[];
+  /** Of a charge with a due date, where the provider says it. */
+  parts?: PaidParts;
 }
 
 /** The provider's report of a payout. */

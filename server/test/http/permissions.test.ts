@@ -33,6 +33,7 @@ const matrix: Row[] = [
   { call: 'POST /pix/charges', needs: ['charges'], allowed: 400 },
   { call: 'POST /card/checkouts', needs: ['charges'], allowed: 400 },
   { call: 'POST /card/checkouts/{id}/expire', needs: ['charges'], allowed: 404 },
+  { call: 'POST /pix/due-charges', needs: ['charges'], allowed: 400 },
   { call: 'POST /pix/transfers', needs: ['transfers'], allowed: 400 },
   { call: 'POST /pix/transfers/{id}/confirm', needs: ['transfers'], allowed: 400 },
   // The test gives the edge nothing that could cancel a draft: behind it is an error.

@@ -720,6 +720,7 @@ describe('what is said of a payout', () => {
       sendTimeoutMs: callTimeoutMs,
       statement: { lists: true, dayReports: { utcOffsetMs: -3 * 3_600_000 } },
       cards: false,
+      dueCharges: true,
       staticCodes: 'local',
     });
     expect(providerWith({ limits: simulatorLimits }).capabilities.maxParallelSends).toBeNull();

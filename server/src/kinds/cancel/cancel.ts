@@ -2,6 +2,7 @@ import type { CardPayment } from '../../money/card.ts';
 import { type Payment, providerIdOf } from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { withoutCards } from '../../provider/cards.ts';
+import { withoutDueCharges } from '../../provider/due-charges.ts';
 import { findConnectionOf, paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitCancel, type CancelOrder, cancelReads } from './admission.ts';
@@ -50,10 +51,13 @@ export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
     const charge = found && isCancelOpen(found) ? await chargeOf(sql, found) : undefined;
     if (!found || !charge) return null;
     return {
-      query: async (provider) =>
-        charge.card === null
-          ? provider.queryCharge(providerIdOf(charge.id), charge.createdAt)
-          : (provider.cards?.query(pageOf(charge, charge.card)) ?? withoutCards),
+      query: async (provider) => {
+        const { id, card, due, createdAt } = charge;
+        if (card !== null) return provider.cards?.query(pageOf(charge, card)) ?? withoutCards;
+        const txid = providerIdOf(id);
+        if (due === null) return provider.queryCharge(txid, createdAt);
+        return provider.dueCharges?.query(txid, createdAt) ?? withoutDueCharges;
+      },
       observed: (connection, observation) => observedCancel(found, connection, observation),
     };
   },
@@ -86,5 +90,6 @@ async function prepareCancel(
       provider.cards?.expire(pageOf(charge, card)) ?? notSent('the connection has no card payments');
   const instruction = { txid: providerIdOf(id), amountCents, createdAt, traceparent };
   return async (provider) =>
-    provider.cancelCharge?.(instruction) ?? notSent('the connection cancels no charges');
+    (charge.due === null ? provider.cancelCharge?.(instruction) : provider.dueCharges?.cancel(instruction)) ??
+    notSent('the connection cancels no charges');
 }

@@ -44,6 +44,27 @@ export const chargeExamples = {
   failed: { ...charge, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
 };
 
+const dueCharge = {
+  ...charge,
+  amountCents: 10000,
+  expiresAt: '2027-01-14T03:00:00.000Z',
+  dueDate: '2026-12-10',
+  dueTerms: {
+    validAfterDue: 30,
+    payerDocument: '***.444.777-**',
+    fine: { type: 'percent', value: 200 },
+    interest: { type: 'percent_month', value: 100, days: 'calendar' },
+    discounts: [{ until: '2026-12-05', type: 'fixed', value: 500 }],
+    rebate: null,
+  },
+};
+
+export const dueChargeExamples = {
+  pending: { ...dueCharge, ...code },
+  unknown: { ...dueCharge, status: 'unknown', expiresAt: null },
+  failed: { ...dueCharge, status: 'failed', expiresAt: null, reasonCode: 'provider_refused' },
+};
+
 const checkout = {
   ...charge,
   amountCents: 12500,

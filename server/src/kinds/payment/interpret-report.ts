@@ -148,12 +148,15 @@ function eventsOfReport(
 }
 
 function eventsOfReceived(
-  { endToEnd, amountCents, paidAt }: ReceivedPix,
+  { endToEnd, amountCents, paidAt, parts }: ReceivedPix,
   { createdAt }: Pick<Payment, 'createdAt'>,
   returns: readonly KnownReturn[],
 ): PaymentEvent[] {
   return [
-    { type: 'chargePaid', endToEnd, amountCents, paidAt: notBefore(createdAt, paidAt) },
+    {
+      ...{ type: 'chargePaid', endToEnd, amountCents, paidAt: notBefore(createdAt, paidAt) },
+      ...(parts && { parts }),
+    },
     ...returns.map((back): PaymentEvent => ({ type: 'debited', back, endToEnd })),
   ];
 }

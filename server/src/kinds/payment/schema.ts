@@ -4,6 +4,13 @@ import { FiscalDocumentsShown } from '../../money/fiscal-documents.ts';
 import { MetadataShown } from '../../money/metadata.ts';
 import { paymentKinds, paymentStatuses, reasonCodes } from '../../money/payment.ts';
 import { type CardBrand, cardBrands } from '../../provider/cards.ts';
+import {
+  type Discount,
+  type Interest,
+  interestDays,
+  interestTypes,
+  type Part,
+} from '../../provider/due-charges.ts';
 
 interface ShownCard {
   status: 'processing' | 'paid' | 'refused';
@@ -29,6 +36,57 @@ const Card = Type.Unsafe<ShownCard | null>({
   required: ['status', 'brand', 'last4', 'installments', 'refusedReason', 'attemptsLeft'],
   additionalProperties: false,
 });
+
+const shownPart = (description: string) =>
+  Type.Unsafe<Part | null>({
+    type: ['object', 'null'],
+    description,
+    properties: { type: { type: 'string', enum: ['fixed', 'percent'] }, value: { type: 'integer' } },
+    required: ['type', 'value'],
+  });
+
+const DueTermsShown = Type.Object(
+  {
+    validAfterDue: Type.Integer({ description: 'Calendar days after the due date on which it can be paid' }),
+    payerDocument: Type.String({ description: "The payer's document, most of it masked" }),
+    fine: shownPart('Added once after the due date'),
+    interest: Type.Unsafe<Interest | null>({
+      type: ['object', 'null'],
+      description: 'Added for each day after the due date',
+      properties: {
+        type: { type: 'string', enum: [...interestTypes] },
+        value: { type: 'integer' },
+        days: { type: 'string', enum: [...interestDays] },
+      },
+      required: ['type', 'value', 'days'],
+    }),
+    discounts: Type.Unsafe<Discount[]>({
+      type: 'array',
+      description: 'Taken off until their days',
+      items: {
+        type: 'object',
+        properties: {
+          until: { type: 'string' },
+          type: { type: 'string', enum: ['fixed', 'percent'] },
+          value: { type: 'integer' },
+        },
+        required: ['until', 'type', 'value'],
+      },
+    }),
+    rebate: shownPart('Taken off whenever it is paid'),
+  },
+  { description: 'Terms of a charge with a due date, as they were asked for' },
+);
+
+const ComponentsShown = Type.Object(
+  {
+    fineCents: Cents('Fine', { minimum: 0 }),
+    interestCents: Cents('Interest', { minimum: 0 }),
+    discountCents: Cents('Discount', { minimum: 0 }),
+    rebateCents: Cents('Rebate', { minimum: 0 }),
+  },
+  { description: 'Parts of the received amount, where the provider reports them' },
+);
 
 /** As `GET /payments/{id}` shows a paid charge. */
 const paymentExample = {
@@ -103,6 +161,15 @@ export const PaymentSchema = Type.Object(
     staticCodeId: Type.Optional(Uuid('Static code that was paid')),
     paymentLinkId: Type.Optional(Uuid('Payment link that it was made by')),
     fiscalDocuments: Type.Optional(FiscalDocumentsShown),
+    dueDate: Type.Optional(Type.String({ description: 'Of a charge with a due date: the day, in Brasília' })),
+    dueTerms: Type.Optional(DueTermsShown),
+    originalAmountCents: Type.Optional(Cents('Of such a charge, once it is paid: the amount asked for')),
+    amountPaidCents: Type.Optional(
+      Cents('Of such a charge, once it is paid: the amount received, as the provider reports it', {
+        minimum: 1,
+      }),
+    ),
+    components: Type.Optional(ComponentsShown),
   },
   { title: 'Payment', examples: [paymentExample] },
 );

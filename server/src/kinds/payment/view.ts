@@ -2,8 +2,10 @@ import type { Static } from 'typebox';
 import type { Language } from '../../ground/errors.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
 import { attemptsMost, type CardPayment } from '../../money/card.ts';
+import type { DueCharge } from '../../money/due.ts';
 import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
 import type { CardRefusal } from '../../provider/cards.ts';
+import type { PaidParts } from '../../provider/due-charges.ts';
 import { qrPngDataUrl } from '../../provider/qr.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import type { PaymentSchema } from './schema.ts';
@@ -111,6 +113,7 @@ export type ShownPayment = Pick<
   | 'staticCodeId'
   | 'paymentLinkId'
   | 'card'
+  | 'due'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -141,6 +144,7 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
   if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
   if (payment.card !== null) Object.assign(view, cardView(payment, payment.card, language));
+  if (payment.due !== null) Object.assign(view, dueView(payment.amountCents, payment.due));
   if (payment.metadata !== null) view.metadata = payment.metadata;
   if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
   if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
@@ -172,6 +176,24 @@ function cardView(
           },
   };
 }
+
+/** The members that only a charge with a due date has. What a payer owes on a day is for the payer's bank to show. */
+function dueView(
+  originalAmountCents: number,
+  due: DueCharge,
+): Pick<PaymentView, 'dueDate' | 'dueTerms' | 'originalAmountCents' | 'amountPaidCents' | 'components'> {
+  const { dueDate, validAfterDue, document, fine, interest, discounts, rebate, paid } = due;
+  return {
+    dueDate,
+    dueTerms: { validAfterDue, payerDocument: document, fine, interest, discounts: [...discounts], rebate },
+    ...(paid && { originalAmountCents, amountPaidCents: paid.amountCents }),
+    ...(paid?.parts && { components: partsOf(paid.parts) }),
+  };
+}
+
+const partsOf = ({ fineCents, interestCents, discountCents, rebateCents }: PaidParts) => ({
+  ...{ fineCents, interestCents, discountCents, rebateCents },
+});
 
 const cardRefusals: Record<CardRefusal, Record<Language, string>> = {
   insufficient_funds: {

@@ -2,6 +2,7 @@ import type { SentKind } from '../../money/intent.ts';
 import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
 import { checkout } from '../checkout/checkout.ts';
+import { dueCharge } from '../due-charge/due-charge.ts';
 import type { AnyKind } from '../kind.ts';
 import { refund } from '../refund/refund.ts';
 import { transfer } from '../transfer/transfer.ts';
@@ -9,6 +10,7 @@ import { transfer } from '../transfer/transfer.ts';
 /** Every kind of what is sent to a provider: one line each. */
 const kinds: Readonly<Record<SentKind, AnyKind>> = {
   deposit: charge,
+  due_charge: dueCharge,
   transfer,
   refund,
   cancel,

@@ -1,5 +1,6 @@
 import type { PixClaims } from '../../kinds/refund/pix-claims.ts';
 import { isHeld } from '../../money/card.ts';
+import { feeOfReceived, paidDue } from '../../money/due.ts';
 import type { Intent } from '../../money/intent.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Cause, Payment, PaymentStatus } from '../../money/payment.ts';
@@ -149,7 +150,8 @@ function creditReceived(one: Case): Ending {
   if (incident.kind === 'amount_mismatch' && own && isPayable) return paidAs(one, payment, own, cents, at);
   // It was charged once or never, but where this is the payment that made the charge `paid`.
   const settles = incident.kind === 'deleted_operation' && payment?.endToEnd === facts.reference;
-  const feeCents = settles && payment?.kind === 'deposit' ? Math.min(payment.feeCents, cents) : 0;
+  const feeCents =
+    settles && payment?.kind === 'deposit' ? Math.min(feeOfReceived(payment, cents), cents) : 0;
   return posted(facts, [post(one, target, { kind: 'creditBesidePayment', amountCents: cents, feeCents })]);
 }
 
@@ -191,13 +193,14 @@ function returnToPayer(one: Case): Ending {
 function paidAs(one: Case, charge: Payment, own: ChainKey, leftCents: number, paidAt: number): Ending {
   const { facts } = one;
   const cents = facts.suspended?.cents ?? leftCents;
-  const feeCents = Math.min(charge.feeCents, leftCents);
+  const feeCents = Math.min(feeOfReceived(charge, cents), leftCents);
   const payment = entered(charge, 'paid', facts, {
     endToEnd: facts.reference,
     paidAt,
     settledAt: facts.now,
     providerFeeCents: feeCents,
     netAmountCents: cents - feeCents,
+    ...paidDue(charge, { amountCents: cents }),
   });
   const postings = [post(one, own, { kind: 'creditFromSuspense', amountCents: cents, feeCents })];
   if (leftCents < cents)

@@ -6,6 +6,7 @@ import type { Secrets } from '../../ground/secrets.ts';
 import { paymentIdOf } from '../../money/payment.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
+import { queryAnyCharge } from '../../provider/due-charges.ts';
 import type { Provider, QueryOutcome, UnreadKind } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
 import { audits, installationId } from '../../store/rows/audit.sql.ts';
@@ -114,7 +115,9 @@ async function queryOwner(
   const asked: Promise<QueryOutcome<unknown>> =
     owner.kind === 'deposit'
       ? provider.queryCharge(providerId, owner.createdAt)
-      : provider.queryPayout(providerId);
+      : owner.kind === 'due_charge'
+        ? queryAnyCharge(provider, providerId)
+        : provider.queryPayout(providerId);
   const { outcome } = await asked.finally(() => slot.free());
   await confirm(cell, provider, [owner]);
   return outcome === 'found' ? 'open' : 'unread';

@@ -7,6 +7,7 @@ import {
   type StoredDayClose,
 } from '../../money/day-closes.ts';
 import { accounts as lineAccounts, type Movement } from '../../money/decide.ts';
+import { type DueCharge, feeOfReceived, isPaymentOf } from '../../money/due.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journal.ts';
 import { homeCell } from '../../store/database/cells.ts';
 
@@ -162,6 +163,8 @@ export interface StoredPayment {
   linkIsOurs: boolean;
   /** Of a card payment; null: it is none. */
   card: StoredCard | null;
+  /** Of a charge with a due date; null: it has none. */
+  due: DueCharge | null;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
   operationDeleted: boolean;
@@ -716,8 +719,13 @@ export const invariants: readonly Invariant[] = [
       return first(
         reserve === undefined ? null : differs('the amount', payment.amountCents, reserve.reserved),
         complete === undefined ? null : differs('the fee', payment.feeCents, complete.feeRevenue),
-        credit === undefined ? null : differs('the amount', payment.amountCents, -credit.clearing),
-        credit === undefined ? null : differs('the fee', payment.feeCents, credit.feeRevenue),
+        // A charge with a due date is paid with another amount (72).
+        credit === undefined || payment.due
+          ? null
+          : first(
+              differs('the amount', payment.amountCents, -credit.clearing),
+              differs('the fee', payment.feeCents, credit.feeRevenue),
+            ),
         [reserve, complete, credit].every((one) => one === undefined || one.chainId === payment.operationId)
           ? null
           : 'posted to another operation',
@@ -1244,7 +1252,37 @@ export const invariants: readonly Invariant[] = [
     name: 'what an acquirer took of a card payment by its own word is posted once, and so is what of it came back',
     payment: (payment) => faultOfTakings(payment),
   },
+  {
+    number: 73,
+    name: 'a due-date charge is credited with what the provider reports, whose parts add up to it from the amount asked for, less the fee of what was received',
+    payment: (payment) => faultOfDue(payment),
+  },
 ];
+
+function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journals }: StoredPayment): Fault {
+  if (due === null) return null;
+  const { paid } = due;
+  const credit = journals.find(({ event }) => event === eventKinds.credit);
+  const received = (netAmountCents ?? 0) + (providerFeeCents ?? 0);
+  if (paid === null)
+    return received === 0 && credit === undefined ? null : 'is credited, and what was received is not kept';
+  const { parts } = paid;
+  return first(
+    differs('what was received', received, paid.amountCents),
+    credit === undefined ? null : differs('what was credited', -credit.clearing, paid.amountCents),
+    credit === undefined ? null : differs('the fee', credit.feeRevenue, providerFeeCents ?? 0),
+    credit === undefined
+      ? null
+      : differs(
+          'the fee of what was received',
+          credit.feeRevenue,
+          feeOfReceived({ due, feeCents: 0 }, paid.amountCents),
+        ),
+    parts && !isPaymentOf({ amountCents, due }, { amountCents: paid.amountCents, parts })
+      ? 'its parts do not add up to what was received'
+      : null,
+  );
+}
 
 function faultOfCard(payment: StoredPayment): Fault {
   const { card, status, amountCents, feeCents } = payment;

@@ -286,7 +286,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
-    p.refunded_cents AS "refundedCents", p.history, p.command, p.card, p.static_code_id AS "staticCodeId",
+    p.refunded_cents AS "refundedCents", p.history, p.command, p.card, p.due, p.static_code_id AS "staticCodeId",
     EXISTS (SELECT FROM static_code s WHERE s.account_id = p.account_id AND s.id = p.static_code_id
       AND s.operation_id = p.operation_id AND s.connection = p.connection) AS "codeIsOurs",
     p.payment_link_id IS NULL OR EXISTS (SELECT FROM payment_link l WHERE l.account_id = p.account_id AND l.id = p.payment_link_id

@@ -45,6 +45,8 @@ export interface ApiPixOptions {
   limits?: { pageSize?: number; maxPages?: number };
 }
 
+const dueScopes: readonly string[] = ['cobv.read', 'cobv.write'];
+
 const callTimeoutMs = 5_000;
 /** Banks answer slower than providers that live from their API. */
 const sendTimeoutMs = 10_000;
@@ -80,6 +82,11 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     queryPayoutByOwnId: false,
     cancelsCharges: true,
     cards: false,
+    // Banks without named permissions say with the token what they have granted, or do not say it.
+    get dueCharges() {
+      const given = granted ?? (options.token.scope === undefined ? dueScopes : needed);
+      return dueScopes.every((scope) => given.includes(scope));
+    },
     staticCodes: 'local',
     canListCharges: options.listsCharges ?? true,
     canListPayouts: false,

@@ -35,10 +35,15 @@ const needed = scopes.map(({ scope }) => scope);
  */
 const defenceScope = 'gn.infractions.write';
 
+/** Nor these: an application that was made before due-date charges were used lacks them, and none is offered there. */
+const dueScopes = ['cobv.read', 'cobv.write'] as const;
+
 export interface EfiAccess extends Pick<Provider, 'diagnose'> {
   exchange: Exchange;
   /** False where it is certain that the permission for defences is not granted. */
   mayDefend(): boolean;
+  /** The same of due-date charges. */
+  takesDueCharges(): boolean;
 }
 
 export function efiAccess(options: {
@@ -90,6 +95,7 @@ export function efiAccess(options: {
   return {
     exchange,
     mayDefend: () => granted === null || granted.includes(defenceScope),
+    takesDueCharges: () => dueScopes.every((scope) => granted === null || granted.includes(scope)),
 
     async diagnose({ webhookUrl }) {
       const path = `/v2/webhook/${encodeURIComponent(pixKey)}`;

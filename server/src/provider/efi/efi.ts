@@ -6,7 +6,7 @@ import { balanceOf, dayReports, statementOf } from '../api-pix/efi-account.ts';
 import { bacenCharges, plainForm } from '../bacen.ts';
 import { identityOf } from '../identity.ts';
 import type { Capabilities, Provider, WebhookContent, WebhookDelivery } from '../provider.ts';
-import { efiAccess } from './efi-access.ts';
+import { type EfiAccess, efiAccess } from './efi-access.ts';
 import { defenceTextMost, efiDisputes } from './efi-disputes.ts';
 import { efiPayouts, type PayoutCalls, payoutReader } from './efi-payouts.ts';
 import { efiWebhooks, type WebhookTrust } from './efi-webhooks.ts';
@@ -140,7 +140,10 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     maxPages: 10,
     ...options.limits,
   };
-  const { exchange, mayDefend, diagnose } = efiAccess({ ...options, callTimeoutMs: limits.callTimeoutMs });
+  const { exchange, mayDefend, takesDueCharges, diagnose } = efiAccess({
+    ...options,
+    callTimeoutMs: limits.callTimeoutMs,
+  });
   const deps = { exchange, clock, log, pixKey, ...limits };
   const payoutOf = payoutReader({ connection, pixKey, clock, log });
   const { listReceived, queryReceived, ...charges } = bacenCharges({
@@ -157,7 +160,7 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     connection,
     // Efí has no call that names the account.
     identity: identityOf(options.simulated ? null : options.baseUrl, [pixKey]),
-    capabilities: capabilitiesOf(options, limits, mayDefend),
+    capabilities: capabilitiesOf(options, limits, { mayDefend, takesDueCharges }),
     ...charges,
     ...payouts,
     ...efiWebhooks({ ...deps, connection, trust: options.webhook, payoutOf }),
@@ -173,7 +176,7 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
 function capabilitiesOf(
   { test, webhook }: EfiOptions,
   { callTimeoutMs, sendTimeoutMs, maxParallelSends }: EfiLimits,
-  mayDefend: () => boolean,
+  { mayDefend, takesDueCharges }: Pick<EfiAccess, 'mayDefend' | 'takesDueCharges'>,
 ): Capabilities {
   return {
     // An idEnvio or txid that was used gets 409, whatever became of it.
@@ -186,6 +189,9 @@ function capabilitiesOf(
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
+    get dueCharges() {
+      return takesDueCharges();
+    },
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: true,

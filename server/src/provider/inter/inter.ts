@@ -62,6 +62,8 @@ export interface InterOptions {
   pixKey: string;
   /** Digits of the account, where the application serves several. */
   accountNumber?: string;
+  /** The application has the permissions of due-date charges. */
+  dueCharges?: boolean;
   certificate?: ClientCertificate;
   /** `mtls`: a proxy of ours verifies Inter's certificate. */
   trust: 'path' | 'mtls';
@@ -89,6 +91,9 @@ export const interScopes = [
   'pagamento-pix.write',
   'extrato.read',
 ] as const;
+
+/** Asked for only where the application has them: one that is not granted would cost the whole token. */
+const dueScopes = ['cobv.read', 'cobv.write'] as const;
 
 const callTimeoutMs = 5_000;
 const sendTimeoutMs = 15_000;
@@ -120,6 +125,11 @@ export const interAdapter: Adapter = {
       secret: false,
       about: 'digits of the account, where the application serves several',
     },
+    dueCharges: {
+      required: false,
+      secret: false,
+      about: 'yes, where the application has the permissions cobv.read and cobv.write',
+    },
     webhookTrust: { required: false, secret: false, about: 'path (default) or mtls' },
   },
   certificate: 'required',
@@ -132,10 +142,13 @@ export const interAdapter: Adapter = {
       clientSecret = '',
       pixKey = '',
       accountNumber,
+      dueCharges,
       webhookTrust = 'path',
     } = credentials;
     if (webhookTrust !== 'path' && webhookTrust !== 'mtls')
       throw new CredentialFault('webhookTrust: must be path or mtls');
+    if (dueCharges !== undefined && dueCharges !== 'yes')
+      throw new CredentialFault('dueCharges: must be yes, or left out');
     if (accountNumber !== undefined && !/^[1-9]\d*$/.test(accountNumber))
       throw new CredentialFault(
         'accountNumber: takes digits alone, with the check digit and without zeros before them',
@@ -150,6 +163,7 @@ export const interAdapter: Adapter = {
       clientSecret,
       pixKey,
       ...(accountNumber === undefined ? {} : { accountNumber }),
+      dueCharges: dueCharges === 'yes',
       ...(certificate === null ? {} : { certificate }),
       trust: webhookTrust,
       ...(simulated ? { limits: { maxParallelSends: null, failureStandsMs: 0 } } : {}),
@@ -166,7 +180,18 @@ interface Deps {
 }
 
 export function createInterProvider(options: InterOptions): Provider {
-  const { connection, pixKey, accountNumber, trust, net, clock, log, limits = {} } = options;
+  const {
+    connection,
+    pixKey,
+    accountNumber,
+    dueCharges = false,
+    trust,
+    net,
+    clock,
+    log,
+    limits = {},
+  } = options;
+  const scopes = [...interScopes, ...(dueCharges ? dueScopes : [])];
   // Connections made for receipts alone were given the address of API Pix.
   const baseUrl = options.baseUrl.replace(/\/{1,9}$/, '').replace(/\/pix\/v2$/, '');
   let granted: readonly string[] | null = null;
@@ -177,7 +202,7 @@ export function createInterProvider(options: InterOptions): Provider {
       clientId: options.clientId,
       clientSecret: options.clientSecret,
       tokenUrl: `${baseUrl}/oauth/v2/token`,
-      form: { body: 'form', client: 'body', scope: interScopes.join(' ') },
+      form: { body: 'form', client: 'body', scope: scopes.join(' ') },
       onScopes: (scopes) => {
         granted = scopes;
       },
@@ -202,7 +227,7 @@ export function createInterProvider(options: InterOptions): Provider {
     log,
     trust,
     limits,
-    scopes: () => ({ needed: interScopes, granted }),
+    scopes: () => ({ needed: scopes, granted }),
   });
   const capabilities: Capabilities = {
     movesMoney: !options.test,
@@ -211,6 +236,7 @@ export function createInterProvider(options: InterOptions): Provider {
     queryPayoutByOwnId: false,
     cancelsCharges: true,
     cards: false,
+    dueCharges,
     staticCodes: 'local',
     canListCharges: true,
     canListPayouts: false,

@@ -170,6 +170,7 @@ export function createStripeProvider(options: StripeOptions): Provider {
     queryPayoutByOwnId: false,
     cancelsCharges: true,
     cards: true,
+    dueCharges: false,
     staticCodes: null,
     canListCharges: false,
     canListPayouts: false,

@@ -217,6 +217,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
+    dueCharges: false,
     staticCodes: 'provider',
     canListCharges: true,
     canListPayouts: true,

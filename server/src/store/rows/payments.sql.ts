@@ -60,6 +60,8 @@ export const payments = defineTable<Payment>({
     staticCodeId: uuid.orNull,
     paymentLinkId: uuid.orNull,
     card: jsonb.orNull.changes,
+    due: jsonb.orNull.changes,
+    payer: sealed.orNull,
   },
 });
 
@@ -74,7 +76,7 @@ export const paymentColumns = payments.columns;
 const owners: Statement = {
   name: 'payment_owners',
   text: `SELECT p.account_id AS "accountId", p.id, p.operation_id AS "operationId",
-      CASE WHEN p.card IS NULL THEN p.kind ELSE 'checkout' END AS kind, p.created_at AS "createdAt",
+      CASE WHEN p.card IS NOT NULL THEN 'checkout' WHEN p.due IS NOT NULL THEN 'due_charge' ELSE p.kind END AS kind, p.created_at AS "createdAt",
       p.end_to_end AS "endToEnd", i.payment_id IS NOT NULL AS followed
     FROM (SELECT a.id AS account_id, n.id, coalesce(a.first_connection, a.connection) AS connection
         FROM unnest($1::bigint[], $2::uuid[]) AS n (number, id) JOIN account a USING (number) OFFSET 0) k

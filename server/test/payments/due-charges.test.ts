@@ -1,0 +1,198 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
+import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+
+/** Charges with a due date: what pays one may be another amount than asked for, and the provider says which. */
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(async () => {
+  expect(await violations(service)).toEqual([]);
+  await service.close();
+});
+
+const dayMs = 24 * 3_600_000;
+/** A day of Brasília, so many days from now. */
+const inDays = (days: number): string =>
+  new Date(Date.now() - 3 * 3_600_000 + days * dayMs).toISOString().slice(0, 10);
+/** A Tuesday in a week without holidays of banks, whenever this runs. */
+const tuesday = (() => {
+  for (let days = 40; ; days++) {
+    const day = inDays(days);
+    const month = day.slice(5, 7);
+    // July and August have none.
+    if (new Date(day).getUTCDay() === 2 && (month === '07' || month === '08') && day.slice(8) < '20')
+      return day;
+  }
+})();
+const after = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
+
+const payer = {
+  name: 'Maria Silva',
+  document: '111.444.777-35',
+  address: { street: 'Rua A, 1', city: 'Recife', state: 'PE', postalCode: '50030000' },
+};
+const terms = {
+  dueDate: tuesday,
+  fine: { type: 'percent', value: 200 },
+  interest: { type: 'percent_month', value: 300, days: 'calendar' },
+  discounts: [{ until: after(tuesday, -5), type: 'fixed', value: 500 }],
+};
+
+const ask = (merchant: Merchant, fields: object = {}) =>
+  merchant.call('POST', '/pix/due-charges', {
+    ...{ amountCents: 10_000, payer, description: 'Mensalidade', requestKey: crypto.randomUUID() },
+    ...terms,
+    ...fields,
+  });
+const charged = async (merchant: Merchant, fields?: object): Promise<string> => {
+  const { status, body } = await ask(merchant, fields);
+  expect([status, body.status]).toEqual([201, 'pending']);
+  return body.id;
+};
+const pay = (id: string, body: object) =>
+  service.simulator.control('POST', `/control/charges/${providerIdOf(id)}/pay`, body);
+const paid = async (merchant: Merchant, id: string, body: object) => {
+  expect((await pay(id, body)).status).toBe(200);
+  await until(async () => (await statusOf(service, id)) === 'paid');
+  return (await merchant.call('GET', `/payments/${id}`)).body;
+};
+const incidentsOf = (merchant: Merchant) =>
+  service.database.admin<{ kind: string; amount_cents: string }>(
+    'SELECT kind, amount_cents FROM incident WHERE account_id = $1 ORDER BY opened_at',
+    [merchant.ownerId],
+  );
+
+describe('A due-date charge', () => {
+  test('goes to the provider with its terms and its payer, and shows them with the document masked', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await ask(merchant, { rebate: { type: 'fixed', value: 100 }, validAfterDue: 10 });
+    expect(body).toMatchObject({
+      ...{ kind: 'deposit', status: 'pending', amountCents: 10_000, dueDate: tuesday },
+      dueTerms: {
+        ...{ validAfterDue: 10, payerDocument: '***.444.777-**', fine: terms.fine, interest: terms.interest },
+        ...{ discounts: terms.discounts, rebate: { type: 'fixed', value: 100 } },
+      },
+    });
+    expect(body.copyPaste).toMatch(/^000201/);
+    // Weekends, and two days for holidays of the payer's town: not before the last day is certainly over.
+    expect(Date.parse(body.expiresAt)).toBeGreaterThan(Date.parse(after(tuesday, 11)));
+    expect(Date.parse(body.expiresAt)).toBeLessThan(Date.parse(after(tuesday, 16)));
+    expect(JSON.stringify(body)).not.toContain('11144477735');
+    const [row] = await service.database.admin<{ due: object; payer: Buffer }>(
+      'SELECT due, payer FROM payment WHERE id = $1',
+      [body.id],
+    );
+    expect(JSON.stringify(row?.due)).not.toContain('11144477735');
+    expect(row?.payer.includes('11144477735')).toBe(false);
+  });
+
+  test.each([
+    ['five days early takes its discount off', -5, 9_500, { discountCents: 500 }],
+    ['on its day is paid as asked', 0, 10_000, {}],
+    ['ten days late brings fine and interest', 10, 10_300, { fineCents: 200, interestCents: 100 }],
+  ])('%s, by the provider’s word with its parts', async (_name, days, amountCents, part) => {
+    const merchant = await service.newMerchant();
+    await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, {
+      ...{ depositFeeCents: 10, depositFeeBps: 100 },
+    });
+    await service.simulator.behave({ components: 'sent' });
+    const id = await charged(merchant);
+    const body = await paid(merchant, id, { on: after(tuesday, days) });
+    const feeCents = 10 + amountCents / 100;
+    const none = { fineCents: 0, interestCents: 0, discountCents: 0, rebateCents: 0 };
+    expect(body).toMatchObject({
+      ...{ amountCents: 10_000, originalAmountCents: 10_000, amountPaidCents: amountCents },
+      ...{ feeCents: 110, providerFeeCents: feeCents, netAmountCents: amountCents - feeCents },
+      components: { ...none, ...part },
+    });
+    expect(await merchant.balanceCents()).toBe(amountCents - feeCents);
+    expect(await incidentsOf(merchant)).toEqual([]);
+    await service.simulator.behave({});
+  });
+
+  test('is paid by its amount alone where the provider reports no parts, and gives back all of it', async () => {
+    const merchant = await service.newMerchant();
+    const id = await charged(merchant);
+    const body = await paid(merchant, id, { on: after(tuesday, 10) });
+    expect(body).toMatchObject({ amountPaidCents: 10_300, netAmountCents: 10_300 });
+    expect(body).not.toHaveProperty('components');
+    const refund = (amountCents: number) =>
+      merchant.call('POST', `/payments/${id}/refunds`, { amountCents, requestKey: crypto.randomUUID() });
+    expect((await refund(10_301)).body.code).toBe('refund_exceeds');
+    expect((await refund(10_300)).status).toBe(201);
+    await until(async () => (await merchant.balanceCents()) === 0);
+  });
+
+  test('that is paid with what its terms never lead to, or whose parts do not add up, stops for a person', async () => {
+    const merchant = await service.newMerchant();
+    const [tooMuch, unfit] = [await charged(merchant), await charged(merchant)];
+    await pay(tooMuch, { amountCents: 99_999 });
+    await service.simulator.behave({ components: 'sent' });
+    // The parts of its day, and one cent beside them.
+    await pay(unfit, { on: after(tuesday, 10), amountCents: 10_301 });
+    await service.simulator.behave({});
+    await until(async () => (await incidentsOf(merchant)).length === 2);
+    expect(await incidentsOf(merchant)).toEqual([
+      { kind: 'amount_mismatch', amount_cents: '99999' },
+      { kind: 'amount_mismatch', amount_cents: '10301' },
+    ]);
+    expect(await merchant.balanceCents()).toBe(0);
+  });
+
+  test('is found by its own call when its delivery is lost, and is over only when its last day is', async () => {
+    const merchant = await service.newMerchant();
+    await service.simulator.behave({ webhook: 'drop' });
+    const [seen, over] = [await charged(merchant), await charged(merchant)];
+    await pay(seen, { on: after(tuesday, 2) });
+    await service.simulator.control('POST', `/control/charges/${providerIdOf(over)}/expire`);
+    await service.simulator.behave({});
+    await service.database.admin('UPDATE intent SET due_at = $2 WHERE payment_id = ANY ($1::uuid[])', [
+      [seen, over],
+      new Date(Date.now() - 1_000).toISOString(),
+    ]);
+    await until(async () => (await statusOf(service, seen)) === 'paid');
+    await until(async () => (await statusOf(service, over)) === 'expired');
+  });
+
+  test('is cancelled at the provider, and a repeat of its key is the same charge', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const first = await ask(merchant, { requestKey });
+    const again = await ask(merchant, { requestKey, payer: { ...payer, document: '11144477735' } });
+    expect([again.status, again.body.id]).toEqual([201, first.body.id]);
+    const other = await ask(merchant, { requestKey, dueDate: after(tuesday, 1) });
+    expect(other.body.code).toBe('idempotency_conflict');
+    const cancelled = await merchant.call('POST', `/payments/${first.body.id}/cancel`);
+    expect(cancelled.body).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_merchant' });
+    expect((await pay(first.body.id, {})).status).toBe(409);
+  });
+
+  test.each([
+    ['a due date that is over', { dueDate: inDays(-1) }, 'due_date_out_of_range'],
+    ['a day that no month has', { dueDate: '2027-02-30' }, 'due_date_out_of_range'],
+    [
+      'a discount behind the due date',
+      { discounts: [{ until: after(tuesday, 1), type: 'fixed', value: 1 }] },
+      'due_terms_invalid',
+    ],
+    ['a rebate of everything', { rebate: { type: 'percent', value: 10_000 } }, 'due_terms_invalid'],
+    [
+      'a document with wrong check digits',
+      { payer: { ...payer, document: '11144477734' } },
+      'validation_failed',
+    ],
+    ['a payer without a document', { payer: { name: 'Maria' } }, 'validation_failed'],
+    ['a part of no type', { fine: { type: 'daily', value: 1 } }, 'validation_failed'],
+  ])('with %s is refused and nothing is recorded', async (_name, fields, code) => {
+    const merchant = await service.newMerchant();
+    const { status, body } = await ask(merchant, fields);
+    expect([status, body.code]).toEqual([400, code]);
+    expect((await merchant.call('GET', '/payments')).body.payments).toEqual([]);
+  });
+});
