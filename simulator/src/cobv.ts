@@ -18,7 +18,7 @@ export type DueTerms = {
 
 type Rate = { mode: number; value: string };
 
-/** What a payment is made of, in cents. */
+/** The parts of a payment, in cents. */
 export type Parts = {
   originalCents: number;
   fineCents: number;
@@ -183,7 +183,7 @@ export const sumOf = ({
 }: Parts): number => originalCents + fineCents + interestCents - discountCents - rebateCents;
 
 /**
- * What a payer owes on a day; undefined: it can no longer be paid. A due date without work moves to the next day with, and what counts from it moves along. Fine and
+ * The amount that a payer owes on a day; undefined: it can no longer be paid. A due date without work moves to the next day with, and what counts from it moves along. Fine and
  * interest are of the original less the rebate.
  */
 export function owedOn(amountCents: number, terms: DueTerms, day: string): Parts | undefined {

@@ -1,5 +1,5 @@
 import { type FeeRule, feeOf } from '../ground/money.ts';
-import type { DueTerms, PaidParts, Part } from '../provider/due-charges.ts';
+import type { DueTerms, PaidParts, Part } from '../provider/due-terms.ts';
 
 /**
  * A charge with a due date, as it is stored with its payment. What comes for it may lawfully be another amount than asked for, and the provider computes
@@ -10,7 +10,7 @@ export interface DueCharge extends DueTerms {
   document: string;
   /** The account's rule at creation: the fee is of what was received. */
   fee: FeeRule;
-  /** What was received as its payment; null: nothing was. */
+  /** The Pix that was its payment; null: there was none. */
   paid: PaidDue | null;
 }
 

@@ -1,4 +1,4 @@
-import type { PaidParts } from '../provider/due-charges.ts';
+import type { PaidParts } from '../provider/due-terms.ts';
 import type { Movement } from './decide.ts';
 import { feeOfReceived, isPaymentOf, paidDue, sameParts } from './due.ts';
 import { type EventKind, eventKinds } from './journal.ts';

@@ -152,7 +152,7 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
   const { language, path } = frame;
   const say = words[language];
   const state = chargeStateOf(payment);
-  const price = priceOf(payment.amountCents);
+  const price = priceOf(payment.status === 'paid' ? payment.receivedCents : payment.amountCents);
   const [title, text] = payment.byCard && state === 'pending' ? say.byCard : say.states[state];
   const renews = to.link !== null && mayRenew(payment, frame.now);
   const showsCode = state === 'pending' && payment.copyPaste !== null && !renews;
@@ -267,11 +267,13 @@ function markOf(state: ReturnType<typeof chargeStateOf>): Mark {
 
 function codePart(payment: PublicPayment, code: string, { language, now }: PageFrame): string {
   const say = words[language];
-  const { expiresAt, description } = payment;
+  const { expiresAt, description, dueDate, validAfterDue } = payment;
   const until =
-    expiresAt === null
-      ? ''
-      : `<p class="until">${say.until} <time datetime="${new Date(expiresAt).toISOString()}">${momentOf(expiresAt, language)}</time><span id="left" data-label="${say.left}" data-ms="${Math.max(0, expiresAt - now)}"></span></p>`;
+    dueDate !== null
+      ? `<p class="until">${say.until} <time datetime="${dueDate}">${dueDate.split('-').reverse().join('/')}</time>. ${say.afterDue(validAfterDue ?? 0)}</p><p class="hint">${say.amountOfDay}</p>`
+      : expiresAt === null
+        ? ''
+        : `<p class="until">${say.until} <time datetime="${new Date(expiresAt).toISOString()}">${momentOf(expiresAt, language)}</time><span id="left" data-label="${say.left}" data-ms="${Math.max(0, expiresAt - now)}"></span></p>`;
   return `<h1 class="amount"><span class="unseen">${say.pay}: </span>${priceOf(payment.amountCents)}</h1>
 ${description === '' ? '' : `<p class="about"><bdi>${escaped(description)}</bdi></p>`}
 ${until}
@@ -335,7 +337,7 @@ export const receiptProofPage = (payment: PublicPayment, frame: PageFrame): stri
       cents:
         payment.kind === 'transfer'
           ? (payment.netAmountCents ?? payment.amountCents - (payment.feeCents ?? 0))
-          : payment.amountCents,
+          : payment.receivedCents,
       backCents: payment.kind === 'transfer' ? payment.returnedCents : payment.refundedCents,
       at: payment.paidAt ?? payment.settledAt,
       endToEnd: payment.endToEnd,

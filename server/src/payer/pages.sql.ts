@@ -34,6 +34,11 @@ export interface PublicPayment extends ShownSeller {
   returnedCents: number;
   /** A dispute of its Pix is under way. */
   contested: boolean;
+  /** The amount of its Pix, where it is paid: of a charge with a due date not always what was asked for. */
+  receivedCents: number;
+  /** `2026-12-10`; null: it has none. */
+  dueDate: string | null;
+  validAfterDue: number | null;
   byCard: boolean;
   /** The acquirer's page; null: there is none, or it is no payment by card. */
   cardUrl: string | null;
@@ -52,7 +57,8 @@ const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_am
       p.fee_cents AS "feeCents", p.description, p.copy_paste AS "copyPaste", p.expires_at AS "expiresAt", p.paid_at AS "paidAt",
       p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
       p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents", p.payment_link_id AS "paymentLinkId",
-      p.card IS NOT NULL AS "byCard", p.card ->> 'url' AS "cardUrl"`;
+      coalesce(p.net_amount_cents + p.provider_fee_cents, p.amount_cents) AS "receivedCents", p.due ->> 'dueDate' AS "dueDate",
+      (p.due ->> 'validAfterDue')::int AS "validAfterDue", p.card IS NOT NULL AS "byCard", p.card ->> 'url' AS "cardUrl"`;
 
 const ofPayment: Statement = {
   name: 'page_payment',

@@ -49,7 +49,7 @@ export function payerReceipt(
     documentTitle: `${say.title} ${payment.id}`,
     title: say.title,
     what: say.what,
-    amount: priceOf(payment.amountCents),
+    amount: priceOf(payment.receivedCents),
     rows: rows.flatMap(([label, value, code]) => (value === null ? [] : [[label, value, code] as const])),
     remark: say.remark,
     warning: payment.test ? words[language].test : null,

@@ -27,9 +27,9 @@ export function chargeStateOf(payment: PublicPayment): ChargeState {
   return status === 'cancelled' ? 'cancelled' : 'creating';
 }
 
-function paidStateOf({ contested, notice, amountCents, refundedCents }: PublicPayment): ChargeState {
+function paidStateOf({ contested, notice, receivedCents, refundedCents }: PublicPayment): ChargeState {
   if (contested) return 'contested';
-  if (refundedCents >= amountCents) return 'refunded';
+  if (refundedCents >= receivedCents) return 'refunded';
   if (notice === 'debited') return 'takenBack';
   if (refundedCents > 0) return 'refundedPartly';
   return notice === 'paid_again' ? 'paidTwice' : 'paid';

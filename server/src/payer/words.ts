@@ -11,6 +11,9 @@ interface Words {
   copied: string;
   steps: readonly string[];
   until: string;
+  /** Of a charge with a due date; 0: it cannot be paid after it. */
+  afterDue(days: number): string;
+  amountOfDay: string;
   left: string;
   wait: string;
   receipt: string;
@@ -66,6 +69,11 @@ export const words: Readonly<Record<Language, Words>> = {
       'Confira o nome e o valor e confirme. Esta página avisa quando o pagamento chegar.',
     ],
     until: 'Pague até',
+    afterDue: (days) =>
+      days === 0
+        ? 'Depois desse dia não pode mais ser paga.'
+        : `Depois do vencimento, ainda pode ser paga por ${days} ${days === 1 ? 'dia' : 'dias'}.`,
+    amountOfDay: 'O app do seu banco mostra o valor de hoje, com desconto, multa ou juros, se houver.',
     left: 'Tempo restante:',
     wait: 'Aguardando o pagamento…',
     receipt: 'Baixar comprovante (PDF)',
@@ -171,6 +179,12 @@ export const words: Readonly<Record<Language, Words>> = {
       'Check name and amount, and confirm. This page says when the payment has arrived.',
     ],
     until: 'Pay until',
+    afterDue: (days) =>
+      days === 0
+        ? 'It cannot be paid after that day.'
+        : `It can still be paid for ${days} ${days === 1 ? 'day' : 'days'} after that.`,
+    amountOfDay:
+      "Your bank's app shows the amount of today, with a discount, a fine or interest where there is one.",
     left: 'Time left:',
     wait: 'Waiting for the payment…',
     receipt: 'Download the receipt (PDF)',

@@ -2,7 +2,7 @@ import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { buildBrCode, buildStaticBrCode } from './br-code.ts';
-import type { DueCharges, DueInstruction, PaidParts, Part } from './due-charges.ts';
+import type { PaidParts, Part } from './due-terms.ts';
 import {
   type Exchange,
   errorNameOf,
@@ -20,6 +20,8 @@ import type {
   CancelInstruction,
   ChargeInstruction,
   ChargeReport,
+  DueCharges,
+  DueInstruction,
   ListOutcome,
   ListWindow,
   PixReturn,

@@ -1,6 +1,6 @@
 import type { CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
-import type { DueCharges, PaidParts } from './due-charges.ts';
+import type { DuePayer, DueTerms, PaidParts } from './due-terms.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -193,6 +193,29 @@ export interface AskedPayout {
   providerRef: string;
   amountCents: number;
   pixKey: string | null;
+}
+
+/** Charges with a due date (`cobv` of API Pix). What a payer owes on a day is computed by the provider, and never here. */
+export interface DueCharges {
+  create(instruction: DueInstruction): Promise<SendOutcome<ChargeReport>>;
+  /** As `Provider.queryCharge`. */
+  query(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>>;
+  /** Those created in the window; only where the provider lists them. */
+  list?(window: ListWindow): Promise<ListOutcome<ChargeReport>>;
+  /** As `Provider.cancelCharge`. */
+  cancel(instruction: CancelInstruction): Promise<SendOutcome<ChargeReport>>;
+}
+
+export interface DueInstruction {
+  /** The payment id without hyphens. */
+  txid: string;
+  amountCents: number;
+  terms: DueTerms;
+  payer: DuePayer;
+  /** May be empty. */
+  description: string;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
 }
 
 export interface StaticCodeInstruction {

@@ -80,6 +80,10 @@ describe('A due-date charge', () => {
       },
     });
     expect(body.copyPaste).toMatch(/^000201/);
+    const page = await (await fetch(`${service.url}${new URL(body.payerUrl).pathname}?lang=en`)).text();
+    expect(page).toContain(tuesday.split('-').reverse().join('/'));
+    expect(page).toContain('It can still be paid for 10 days after that.');
+    expect(page).not.toContain('id="left"');
     // Weekends, and two days for holidays of the payer's town: not before the last day is certainly over.
     expect(Date.parse(body.expiresAt)).toBeGreaterThan(Date.parse(after(tuesday, 11)));
     expect(Date.parse(body.expiresAt)).toBeLessThan(Date.parse(after(tuesday, 16)));
@@ -122,6 +126,8 @@ describe('A due-date charge', () => {
     const body = await paid(merchant, id, { on: after(tuesday, 10) });
     expect(body).toMatchObject({ amountPaidCents: 10_300, netAmountCents: 10_300 });
     expect(body).not.toHaveProperty('components');
+    const receipt = await fetch(`${service.url}${new URL(body.payerUrl).pathname}?lang=en`);
+    expect(await receipt.text()).toContain('R$ 103,00');
     const refund = (amountCents: number) =>
       merchant.call('POST', `/payments/${id}/refunds`, { amountCents, requestKey: crypto.randomUUID() });
     expect((await refund(10_301)).body.code).toBe('refund_exceeds');

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Body, Cents, OneOf, Text, Uuid } from '../../ground/schema.ts';
 import { FiscalDocumentsBody } from '../../money/fiscal-documents.ts';
 import { MetadataBody } from '../../money/metadata.ts';
-import { interestDays, interestTypes } from '../../provider/due-charges.ts';
+import { interestDays, interestTypes } from '../../provider/due-terms.ts';
 
 const Day = (description: string) => Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description });
 

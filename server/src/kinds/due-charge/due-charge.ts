@@ -1,6 +1,7 @@
 import type { DueCharge } from '../../money/due.ts';
 import { type Payment, providerIdOf } from '../../money/payment.ts';
-import { type DuePayer, type DueTerms, withoutDueCharges } from '../../provider/due-charges.ts';
+import { withoutDueCharges } from '../../provider/due-charges.ts';
+import type { DuePayer, DueTerms } from '../../provider/due-terms.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
 import type { View } from '../../store/till.ts';

@@ -1,7 +1,7 @@
 import { isValidCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf';
 import { cnpjOf } from '../../ground/cnpj.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { DueTerms, Part } from '../../provider/due-charges.ts';
+import type { DueTerms, Part } from '../../provider/due-terms.ts';
 
 /** A CPF of 11 digits or a CNPJ of 14 characters, as people write it; null: it is neither. */
 export function documentOf(text: string): string | null {
@@ -29,7 +29,7 @@ const isDay = (text: string): boolean =>
 const dayAt = (ms: number): string => new Date(ms - brasiliaMs).toISOString().slice(0, 10);
 
 /**
- * What every provider of such charges refuses, refused before anything is recorded: a due date that is over, and what takes the whole amount off (the violations
+ * Refused before anything is recorded, since every provider of such charges refuses it: a due date that is over, and what takes the whole amount off (the violations
  * of `CobVOperacaoInvalida`).
  * @throws ApiError `due_date_out_of_range`, `due_terms_invalid`
  */

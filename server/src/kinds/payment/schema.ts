@@ -10,7 +10,7 @@ import {
   interestDays,
   interestTypes,
   type Part,
-} from '../../provider/due-charges.ts';
+} from '../../provider/due-terms.ts';
 
 interface ShownCard {
   status: 'processing' | 'paid' | 'refused';

@@ -5,7 +5,7 @@ import { attemptsMost, type CardPayment } from '../../money/card.ts';
 import type { DueCharge } from '../../money/due.ts';
 import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
 import type { CardRefusal } from '../../provider/cards.ts';
-import type { PaidParts } from '../../provider/due-charges.ts';
+import type { PaidParts } from '../../provider/due-terms.ts';
 import { qrPngDataUrl } from '../../provider/qr.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import type { PaymentSchema } from './schema.ts';

@@ -397,10 +397,16 @@ const recordFile = (kind: 'deposit' | 'transfer' | undefined): FileKind =>
   kind === undefined ? 'payments' : kind === 'deposit' ? 'charges' : 'transfers';
 
 /** Neither for what ended without money: no fee was taken and nothing was sent or received. */
-function feeAndNet({ status, feeCents, netAmountCents }: ReturnType<typeof viewOfRecord>): [Cell, Cell] {
+function feeAndNet({
+  status,
+  feeCents,
+  providerFeeCents,
+  netAmountCents,
+}: ReturnType<typeof viewOfRecord>): [Cell, Cell] {
   if (endedWithoutMoney(status)) return [null, null];
+  const taken = providerFeeCents ?? feeCents;
   return [
-    feeCents === null ? null : { cents: feeCents },
+    taken === null ? null : { cents: taken },
     netAmountCents === undefined ? null : { cents: netAmountCents },
   ];
 }

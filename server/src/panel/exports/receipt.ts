@@ -4,7 +4,7 @@ import { priceOf } from '../../ground/money.ts';
 import { proofScans } from '../../ground/paper/proof-text.ts';
 import type { Sheet, SheetRow } from '../../ground/paper/sheet.ts';
 import type { Payment } from '../../money/payment.ts';
-import type { Refund } from '../../money/refund.ts';
+import { type Refund, receivedCents } from '../../money/refund.ts';
 import { pixKeyText } from '../views/receivers.ts';
 
 /** The content of a receipt besides the payment itself. */
@@ -76,7 +76,7 @@ export const hasReceipt = (payment: Payment): boolean =>
 export const receiptCents = (payment: Payment): number =>
   payment.kind === 'transfer'
     ? (payment.netAmountCents ?? payment.amountCents - (payment.feeCents ?? 0))
-    : payment.amountCents;
+    : receivedCents(payment) || payment.amountCents;
 
 const clock = new Intl.DateTimeFormat('pt-BR', {
   timeZone: 'America/Sao_Paulo',

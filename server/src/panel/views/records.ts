@@ -12,6 +12,7 @@ import {
   paymentKinds,
   paymentStatuses,
 } from '../../money/payment.ts';
+import { receivedCents } from '../../money/refund.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
@@ -269,13 +270,15 @@ export async function marksOf(
           records.map(({ id }) => id),
         );
   const byId = new Map(found.map((one) => [one.id, one]));
-  return ({ id, amountCents, refundedCents }) => {
+  return (payment) => {
+    const { id, refundedCents } = payment;
+    const received = receivedCents(payment) || payment.amountCents;
     const { open = false, odd = false, debitedCents = 0, returnedCents = 0 } = byId.get(id) ?? {};
     const list: [Mark, boolean][] = [
       ['disputed', open],
       ['dispute_lost', debitedCents > 0],
-      ['refunded', refundedCents > 0 && refundedCents >= amountCents],
-      ['partly_refunded', refundedCents > 0 && refundedCents < amountCents],
+      ['refunded', refundedCents > 0 && refundedCents >= received],
+      ['partly_refunded', refundedCents > 0 && refundedCents < received],
       ['odd', odd],
       ['returned', returnedCents > 0],
     ];
