@@ -177,6 +177,7 @@ export function createMirror(db: Database): Mirror {
           linkIsOurs: true,
           // Nor payments by card.
           card: null,
+          due: null,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
