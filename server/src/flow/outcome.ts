@@ -114,7 +114,10 @@ function followedOn(intent: Intent, { kind, input, row, heard }: Case, now: numb
 }
 
 /** As what it was sent: news of a cancel may speak of its charge as of any charge. */
-const followedAs = ({ kind }: Pick<Intent, 'kind'>, { status, createdAt, expiresAt = null, card = null }: Sent) => ({
+const followedAs = (
+  { kind }: Pick<Intent, 'kind'>,
+  { status, createdAt, expiresAt = null, card = null }: Sent,
+) => ({
   kind,
   status,
   createdAt,
