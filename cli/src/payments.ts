@@ -1,4 +1,4 @@
-import type { Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
+import type { NewDueCharge, Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
 import { VintemError } from '@vintem/sdk';
 import {
   type Command,
@@ -35,6 +35,8 @@ const shown = (payment: Payment & { requestKey?: string }): string =>
     fee: reais(payment.feeCents),
     net: reais(payment.netAmountCents ?? payment.expectedNetAmountCents),
     created: payment.createdAt,
+    due: payment.dueDate,
+    paid: reais(payment.amountPaidCents),
     expires: payment.expiresAt ?? undefined,
     checkout: payment.checkoutUrl,
     card: payment.card
@@ -88,6 +90,42 @@ function qrOf({ copyPaste }: Payment): string {
   return `${drawQr(copyPaste, process.stdout.isTTY)}\n`;
 }
 
+const partTypes = ['fixed', 'percent'] as const;
+const interestTypes = ['fixed_day', 'percent_day', 'percent_month'] as const;
+
+/** `percent:200` */
+function partOf<Type extends string>(
+  name: string,
+  given: string,
+  types: readonly Type[],
+): { type: Type; value: number } {
+  const [type, value = ''] = given.split(':');
+  return { type: oneOf(type, `--${name}`, types), value: integer({ [name]: value }, name) };
+}
+
+function dueChargeOf(values: Context['values']): NewDueCharge {
+  const [fine, interest, discount, rebate] = ['fine', 'interest', 'discount', 'rebate'].map((name) =>
+    text(values, name),
+  );
+  const [until = '', ...ofDiscount] = discount?.split(':') ?? [];
+  return {
+    amountCents: integer(values, 'amount-cents'),
+    payer: { name: required(values, 'payer'), document: required(values, 'document') },
+    dueDate: required(values, 'due-date'),
+    description: text(values, 'description') ?? '',
+    requestKey: text(values, 'request-key'),
+    ...(values['valid-after-due'] !== undefined && { validAfterDue: integer(values, 'valid-after-due') }),
+    ...(fine !== undefined && { fine: partOf('fine', fine, partTypes) }),
+    ...(interest !== undefined && {
+      interest: { ...partOf('interest', interest, interestTypes), days: 'calendar' as const },
+    }),
+    ...(discount !== undefined && {
+      discounts: [{ until, ...partOf('discount', ofDiscount.join(':'), partTypes) }],
+    }),
+    ...(rebate !== undefined && { rebate: partOf('rebate', rebate, partTypes) }),
+  };
+}
+
 export const paymentCommands: Command[] = [
   {
     name: 'charges create',
@@ -113,6 +151,38 @@ export const paymentCommands: Command[] = [
       return create(
         context,
         () => vintem.charges.create(charge, { signal: ending }),
+        (made) => (draws ? qrOf(made) : ''),
+      );
+    },
+  },
+  {
+    name: 'due-charges create',
+    usage:
+      '--amount-cents N --payer NAME --document CPF|CNPJ --due-date DAY [--valid-after-due N] [--fine fixed:N|percent:N] [--interest TYPE:N] [--discount DAY:TYPE:N] [--rebate TYPE:N] [--description D] [--request-key UUID] [--qr] [--wait]',
+    about:
+      'a Pix charge with a due date, as 2026-12-10; N is cents for fixed and fixed_day, and hundredths of a percent for percent, percent_day and percent_month',
+    options: {
+      'amount-cents': { type: 'string' },
+      payer: { type: 'string' },
+      document: { type: 'string' },
+      'due-date': { type: 'string' },
+      'valid-after-due': { type: 'string' },
+      fine: { type: 'string' },
+      interest: { type: 'string' },
+      discount: { type: 'string' },
+      rebate: { type: 'string' },
+      description: { type: 'string' },
+      'request-key': { type: 'string' },
+      qr: { type: 'boolean' },
+      wait: { type: 'boolean' },
+    },
+    run: (context) => {
+      const { vintem, values, ending, out } = context;
+      const charge = dueChargeOf(values);
+      const draws = values.qr === true && !out.json;
+      return create(
+        context,
+        () => vintem.dueCharges.create(charge, { signal: ending }),
         (made) => (draws ? qrOf(made) : ''),
       );
     },

@@ -290,6 +290,19 @@ test('a command exists for each call of the SDK', async () => {
   expect(calls.filter((call) => !asked.has(call))).toEqual([]);
 });
 
+test('a charge with a due date is made with its terms', async () => {
+  const dueDate = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
+  const who = ['--amount-cents', '10000', '--payer', 'Maria', '--document', '111.444.777-35'];
+  const terms = ['--due-date', dueDate, '--fine', 'percent:200', '--interest', 'percent_month:100'];
+  const made = await run(['due-charges', 'create', ...who, ...terms, '--json']);
+  expect([made.code, made.json.dueDate, made.json.dueTerms.fine]).toEqual([
+    ...[0, dueDate],
+    { type: 'percent', value: 200 },
+  ]);
+  const wrong = await run(['due-charges', 'create', ...who, '--due-date', dueDate, '--fine', 'daily:1']);
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--fine takes one of')]);
+});
+
 test('lists, amounts and files of the other calls are shown as people read them', async () => {
   const made = await run(['charges', 'create', '--amount-cents', '5000', '--payer', 'Rosa', '--json']);
   await pay(made.json.id);

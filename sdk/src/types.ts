@@ -26,6 +26,8 @@ interface Keyed {
 
 /** The body of `cardCheckouts.create`. */
 export type NewCardCheckout = Omit<Schemas['PostCardCheckoutsBody'], 'requestKey'> & Keyed;
+/** The body of `dueCharges.create`. */
+export type NewDueCharge = Omit<Schemas['PostPixDuechargesBody'], 'requestKey'> & Keyed;
 export type NewCharge = Omit<Schemas['PostPixChargesBody'], 'requestKey'> & Keyed;
 export type NewTransfer = Omit<Schemas['PostPixTransfersBody'], 'requestKey' | 'description'> &
   Keyed & {

@@ -23,6 +23,7 @@ import type {
   NewCharge,
   NewDefence,
   NewDisputeFile,
+  NewDueCharge,
   NewEndpoint,
   NewOperation,
   NewPaymentLink,
@@ -60,6 +61,7 @@ export interface KeyedCall {
   call:
     | 'charges.create'
     | 'cardCheckouts.create'
+    | 'dueCharges.create'
     | 'transfers.create'
     | 'operations.create'
     | 'webhooks.create'
@@ -108,6 +110,7 @@ export interface VintemOptions {
 export class Vintem {
   readonly charges: Charges;
   readonly cardCheckouts: CardCheckouts;
+  readonly dueCharges: DueCharges;
   readonly transfers: Transfers;
   readonly payments: Payments;
   readonly refunds: Refunds;
@@ -157,6 +160,7 @@ export class Vintem {
     };
     this.charges = new Charges(transport, keyed);
     this.cardCheckouts = new CardCheckouts(transport, keyed);
+    this.dueCharges = new DueCharges(keyed);
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
@@ -229,6 +233,44 @@ class Charges {
     const path = `/payments/${segment(id)}/cancel`;
     const call = { method: 'POST', path, body: {}, repeatable: true } as const;
     return this.#transport.request({ ...call, fits: isCalled(id), ...options });
+  }
+}
+
+class DueCharges {
+  #keyed: Keyed;
+  constructor(keyed: Keyed) {
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Creates a Pix charge with a due date. Needs the permission `charges`, and a provider that has such charges.
+   *
+   * `amountCents` is 200 to 200,000, before fine, interest, discounts and rebate; `dueDate` a day of Brasília. `value` is cents for `fixed` and hundredths of
+   * a percent for `percent`. What is owed on a day is shown by the payer's bank; once the charge is `paid`, `amountPaidCents` says what was received.
+   * Cancel it with `charges.cancel`.
+   *
+   * @throws VintemError `not_offered_by_provider`, `due_date_out_of_range`, `due_terms_invalid`, `validation_failed` (`payer.document`),
+   * `amount_out_of_limits`, `provider_unavailable`; when it is `retryable`, repeat with its `requestKey`
+   *
+   * @example
+   * const dueDate = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
+   * const charge = await vintem.dueCharges.create({
+   *   amountCents: 10000,
+   *   payer: { name: 'Maria Silva', document: '111.444.777-35' },
+   *   dueDate,
+   *   fine: { type: 'percent', value: 200 },
+   *   interest: { type: 'percent_month', value: 100, days: 'calendar' },
+   * });
+   * console.log(charge.copyPaste, charge.dueDate);
+   */
+  create(dueCharge: NewDueCharge, options: CallOptions = {}): Promise<CreatedPayment> {
+    return this.#keyed(
+      'dueCharges.create',
+      '/pix/due-charges',
+      dueCharge,
+      options,
+      isOf('deposit', dueCharge.amountCents),
+    );
   }
 }
 
