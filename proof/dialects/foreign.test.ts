@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import type { DueTerms } from '../../server/src/provider/due-terms.ts';
 import { createEfiProvider } from '../../server/src/provider/efi/efi.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { installedClients } from './clients.ts';
@@ -103,6 +104,9 @@ const efiSchemas: readonly { call: RegExp; body?: string; answer?: string }[] = 
   { call: /^PUT \/v2\/cob\/\w+$/, body: 'PixCreateChargeBody', answer: 'PixCreateChargeResponse' },
   { call: /^GET \/v2\/cob\/\w+$/, answer: 'PixDetailChargeResponse' },
   { call: /^GET \/v2\/cob\?/, answer: 'PixListChargesResponse' },
+  { call: /^PUT \/v2\/cobv\/\w+$/, body: 'PixCreateDueChargeBody', answer: 'PixCreateDueChargeResponse' },
+  { call: /^GET \/v2\/cobv\/\w+$/, answer: 'PixDetailDueChargeResponse' },
+  { call: /^GET \/v2\/cobv\?/, answer: 'PixListDueChargesResponse' },
   { call: /^GET \/v2\/pix\?/, answer: 'PixListReceivedResponse' },
   { call: /^GET \/v2\/pix\/\w+$/, answer: 'PixDetailReceivedResponse' },
   {
@@ -215,10 +219,31 @@ async function dayAtEfi(provider: Provider): Promise<void> {
     expect(await list(window())).toMatchObject({ outcome: 'listed', complete: true, unread: [] });
   for (const pix of [endToEnd, back.outcome === 'found' ? (back.report.endToEnd ?? '') : ''])
     expect(await provider.findPix(pix)).toMatchObject({ outcome: 'found' });
+  await dueChargeAtEfi(provider);
   await provider.balance();
   await provider.diagnose({ webhookUrl: `${simulator.url}/nowhere` });
   const yesterday = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
   expect(await provider.requestDayReport(yesterday)).toMatchObject({ outcome: 'requested' });
+}
+
+async function dueChargeAtEfi({ dueCharges }: Provider): Promise<void> {
+  const [txid, day] = [idOf('d'), (days: number) => new Date(Date.now() + days * 86_400_000)];
+  const dayText = (days: number) => day(days).toISOString().slice(0, 10);
+  const address = { street: 'Rua A, 1', city: 'Recife', state: 'PE', postalCode: '50030000' };
+  const terms: DueTerms = {
+    dueDate: dayText(10),
+    validAfterDue: 30,
+    rebate: { type: 'fixed', value: 100 },
+    fine: { type: 'percent', value: 200 },
+    discounts: [{ until: dayText(8), type: 'fixed', value: 50 }],
+    interest: { type: 'percent_month', value: 100, days: 'calendar' },
+  };
+  const payer = { name: 'Maria', document: '11144477735', email: 'maria@example.com', address };
+  const asked = { txid, amountCents: 10_000, terms, payer, description: 'Mensalidade' };
+  expect(await dueCharges?.create(asked)).toMatchObject({ outcome: 'accepted' });
+  await control(`/control/charges/${txid}/pay`, { on: dayText(20) });
+  expect(await dueCharges?.query(txid)).toMatchObject({ report: { status: 'paid' } });
+  expect(await dueCharges?.list?.(window())).toMatchObject({ outcome: 'listed', complete: true, unread: [] });
 }
 
 describe('Efí', () => {

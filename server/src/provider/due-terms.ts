@@ -1,6 +1,6 @@
 /** The terms of a charge with a due date, its payer, and the parts of what paid it. */
 
-/** What makes the amount another one than asked for. */
+/** The terms that make the amount another one than asked for. */
 export interface DueTerms {
   /** A day of Brasília, `2026-12-01`. The payer's bank moves one without work to the next one with. */
   dueDate: string;
