@@ -428,14 +428,14 @@ export const bugs: Bug[] = [
   {
     name: "the webhook's amount is trusted",
     file: state,
-    line: 'if (payable && amountCents === payment.amountCents) {',
+    line: 'if (payable && isPaymentOf(payment, event)) {',
     with: 'if (payable) {',
     rig: 'simulation',
   },
   {
     name: 'a Pix that was credited is credited again',
     file: state,
-    line: 'if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;',
+    line: '  if (facts.posted(eventKinds.suspense, event.endToEnd)) return null;\n  if (payment.endToEnd === event.endToEnd) return paidAgain(payment, event, facts);\n',
     with: '',
     rig: 'search',
   },
@@ -580,8 +580,8 @@ export const bugs: Bug[] = [
   {
     name: 'a delivery that comes again is money again',
     file: state,
-    line: 'payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)',
-    with: 'facts.posted(eventKinds.suspense, event.endToEnd)',
+    line: '  if (payment.endToEnd === event.endToEnd) return paidAgain(payment, event, facts);\n',
+    with: '',
     rig: 'properties',
   },
   {
@@ -1840,8 +1840,8 @@ export const bugs: Bug[] = [
   {
     name: 'a first send of the lost time is asked for nowhere else',
     file: 'server/src/flow/ask-first.ts',
-    line: "if (kind === 'deposit') return restoredAt === null ? [] :",
-    with: "if (kind === 'deposit') return (true as boolean) ? [] :",
+    line: 'if (isPixCharge(kind)) return restoredAt === null ? [] :',
+    with: 'if (isPixCharge(kind)) return (true as boolean) ? [] :',
     rig: 'suite',
     test: 'server/test/settlement/lost-time.test.ts',
   },
