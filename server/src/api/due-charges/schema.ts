@@ -4,7 +4,8 @@ import { FiscalDocumentsBody } from '../../money/fiscal-documents.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 import { interestDays, interestTypes } from '../../provider/due-terms.ts';
 
-const Day = (description: string) => Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description });
+const Day = (description: string) =>
+  Type.String({ pattern: '^[0-9]{4}[-][0-9]{2}[-][0-9]{2}$', description });
 
 const partType = OneOf(
   ['fixed', 'percent'],
@@ -35,7 +36,7 @@ const payer = Type.Object(
     email: Type.Optional(
       Type.String({
         maxLength: 200,
-        pattern: '^[^@\\s]{1,64}@[^@\\s]{1,135}$',
+        pattern: '^[^\\x00-\\x20\\x40]+@[^\\x00-\\x20\\x40]+$',
         description: 'The provider may show it',
       }),
     ),
