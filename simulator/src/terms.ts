@@ -45,6 +45,7 @@ const stark: Terms = {
   received: (cents) => Math.min(cents, 50),
   sent: () => 200,
   beyondBalance: 'cancel',
+  saysParts: false,
 };
 
 /** R$ 0.99 of what comes in, R$ 2.00 of what goes out: prices of its site without a plan; each account has its own. */

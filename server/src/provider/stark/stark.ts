@@ -170,6 +170,7 @@ export function createStarkProvider(options: StarkOptions): Provider {
     queryPayoutByOwnId: true,
     cancelsCharges: false,
     cards: false,
+    dueCharges: false,
     staticCodes: null,
     canListCharges: true,
     canListPayouts: true,
