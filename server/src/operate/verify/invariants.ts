@@ -719,7 +719,7 @@ export const invariants: readonly Invariant[] = [
       return first(
         reserve === undefined ? null : differs('the amount', payment.amountCents, reserve.reserved),
         complete === undefined ? null : differs('the fee', payment.feeCents, complete.feeRevenue),
-        // A charge with a due date is paid with another amount (72).
+        // A charge with a due date is paid with another amount (73).
         credit === undefined || payment.due
           ? null
           : first(
