@@ -53,6 +53,7 @@ const asaas: Terms = {
   received: (cents) => Math.min(cents, 99),
   sent: () => 200,
   beyondBalance: 'refuse',
+  saysParts: false,
 };
 
 /** A bank that says nothing of its costs by API Pix. */

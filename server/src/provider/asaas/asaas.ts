@@ -167,6 +167,7 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
+    dueCharges: false,
     // Its static codes carry a name of Asaas, and are made anew by every call.
     staticCodes: null,
     canListCharges: true,
