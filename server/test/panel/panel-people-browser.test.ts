@@ -83,9 +83,11 @@ describe('by keyboard alone', () => {
       await page.getByLabel('Valor').getAttribute('id'),
     );
     await page.keyboard.type('1000');
+    // The choice what the amount means stands beside it, and is one stop.
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.type('Farinha');
-    await page.getByText('R$ 9,75').waitFor();
+    await page.getByText('R$ 10,25').waitFor();
     await page.keyboard.press('Enter');
     await heading('Confirme com o código').waitFor();
     // The first field of the code has the focus already.
