@@ -60,8 +60,16 @@ export const bugs: Bug[] = [
   {
     name: 'a due-date charge without parts is paid by any amount above the least',
     file: 'server/src/money/due.ts',
-    line: 'if (amountCents < least || amountCents > most) return false;',
-    with: 'if (amountCents < least) return false;',
+    line: 'return amountCents >= least && amountCents <= most;',
+    with: 'return amountCents >= least;',
+    rig: 'suite',
+    test: 'server/src/money/due.test.ts',
+  },
+  {
+    name: 'parts of a due-date charge that contradict what was received reach no person',
+    file: state,
+    line: 'if (payment.due && !partsFit({ ...payment, due: payment.due }, event))',
+    with: 'if (payment.due && Number.isNaN(amountCents))',
     rig: 'suite',
     test: 'server/src/money/due.test.ts',
   },
@@ -428,7 +436,7 @@ export const bugs: Bug[] = [
   {
     name: "the webhook's amount is trusted",
     file: state,
-    line: 'if (payable && isPaymentOf(payment, event)) {',
+    line: 'if (payable && isPaymentOf(payment, amountCents)) {',
     with: 'if (payable) {',
     rig: 'simulation',
   },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaidParts } from '../provider/due-terms.ts';
-import { boundsOf, type DueCharge, feeOfReceived, isPaymentOf } from './due.ts';
+import { boundsOf, type DueCharge, feeOfReceived, isPaymentOf, partsFit } from './due.ts';
 import { newPayment, type Payment } from './payment.ts';
 import { factsOfDecision, next, type PaymentEvent } from './state.ts';
 
@@ -57,17 +57,23 @@ const paidWith = (amountCents: number, of?: PaidParts): PaymentEvent => ({
 
 describe('A Pix for a due-date charge', () => {
   it.each<[string, number, PaidParts | undefined, boolean]>([
-    ['of what was asked, without parts', 10_000, undefined, true],
-    ['of what its terms can lead to, without parts', 10_300, undefined, true],
-    ['less than its terms can lead to', 9_499, undefined, false],
-    ['more than its terms can lead to', 11_000, undefined, false],
+    ['without parts', 10_300, undefined, true],
     ['whose parts add up', 10_300, parts({ fineCents: 200, interestCents: 100 }), true],
     ['whose parts do not add up', 10_301, parts({ fineCents: 200, interestCents: 100 }), false],
     ['whose original is another one', 10_000, parts({ originalCents: 9_900, fineCents: 100 }), false],
     ['with a rebate that was not asked for', 9_900, parts({ rebateCents: 100 }), false],
     ['with its discount', 9_500, parts({ discountCents: 500 }), true],
-  ])('%s: is it the payment?', (_name, amountCents, of, expected) => {
-    expect(isPaymentOf(asked, { amountCents, ...(of && { parts: of }) })).toBe(expected);
+  ])('%s: do its parts fit?', (_name, amountCents, of, expected) => {
+    expect(partsFit(asked, { amountCents, ...(of && { parts: of }) })).toBe(expected);
+  });
+
+  it.each<[string, number, boolean]>([
+    ['of what was asked', 10_000, true],
+    ['of what its terms can lead to', 10_300, true],
+    ['of less than its terms can lead to', 9_499, false],
+    ['of more than its terms can lead to', 11_000, false],
+  ])('%s: is it the payment?', (_name, amountCents, expected) => {
+    expect(isPaymentOf(asked, amountCents)).toBe(expected);
   });
 
   it('is bounded by its terms alone, and never below a cent', () => {
@@ -124,6 +130,20 @@ describe('News of a due-date charge', () => {
         expect(endOf(reports)).toEqual({
           ...{ status: 'paid', netAmountCents: 10_187, credits: 1, incidents: 0 },
           paid: { amountCents: 10_300, parts: of },
+        });
+      }),
+    );
+  });
+
+  it('has the same end in every order when one report names parts that do not fit: credited once, the fitting parts kept, a person looks', () => {
+    const fit = parts({ fineCents: 200, interestCents: 100 });
+    const unfit = parts({ fineCents: 300, interestCents: 100 });
+    const news = [paidWith(10_300), paidWith(10_300, fit), paidWith(10_300, unfit)];
+    fc.assert(
+      fc.property(fc.shuffledSubarray(news, { minLength: news.length }), (reports) => {
+        expect(endOf(reports)).toEqual({
+          ...{ status: 'paid', netAmountCents: 10_187, credits: 1, incidents: 1 },
+          paid: { amountCents: 10_300, parts: fit },
         });
       }),
     );

@@ -32,18 +32,24 @@ interface Asked {
 }
 
 /**
- * Whether a Pix is the payment that was asked for. Without a due date its amount is the one asked for. With one the parts that the provider reports add up to
- * it, their original is the amount asked for, and no part is there whose terms are not. Where the provider reports no parts (Efí) its amount alone is its
- * word, and the terms must be able to lead to it on some day.
+ * Whether a Pix is the payment that was asked for. Without a due date its amount is the one asked for. With one the terms must be able to lead to its amount
+ * on some day. Its parts do not decide: a report without them may come first, and the end may not depend on that.
  */
-export function isPaymentOf({ amountCents: asked, due }: Asked, { amountCents, parts }: Reported): boolean {
+export function isPaymentOf({ amountCents: asked, due }: Asked, amountCents: number): boolean {
   if (due === null) return amountCents === asked;
   const { least, most } = boundsOf(asked, due);
-  if (amountCents < least || amountCents > most) return false;
-  return parts === undefined || isSumOf(amountCents, asked, due, parts);
+  return amountCents >= least && amountCents <= most;
 }
 
-function isSumOf(amountCents: number, asked: number, due: DueCharge, parts: PaidParts): boolean {
+/**
+ * Whether the parts that a provider reports agree with the received amount and the terms: they add up, their original is the amount asked for, and no part
+ * is there whose terms are not. Efí reports none.
+ */
+export function partsFit(
+  { amountCents: asked, due }: { amountCents: number; due: DueCharge },
+  { amountCents, parts }: Reported,
+): boolean {
+  if (parts === undefined) return true;
   const { originalCents, fineCents, interestCents, discountCents, rebateCents } = parts;
   return (
     originalCents === asked &&
@@ -92,12 +98,14 @@ export const feeOfReceived = (
   receivedCents: number,
 ): number => (due === null ? feeCents : Math.min(receivedCents, feeOf(receivedCents, due.fee)));
 
-/** Its stored part, paid with so much; of a charge without a due date nothing. */
-export const paidDue = (
-  { due }: { due: DueCharge | null },
-  { amountCents, parts }: Reported,
-): { due?: DueCharge } =>
-  due === null ? {} : { due: { ...due, paid: { amountCents, parts: parts ?? null } } };
+/** Its stored part, paid with so much; of a charge without a due date nothing. Parts that do not fit are not kept. */
+export function paidDue(asked: Asked, reported: Reported): { due?: DueCharge } {
+  const { due } = asked;
+  if (due === null) return {};
+  const { amountCents, parts = null } = reported;
+  const fit = partsFit({ ...asked, due }, reported);
+  return { due: { ...due, paid: { amountCents, parts: fit ? parts : null } } };
+}
 
 export const sameParts = (one: PaidParts, other: PaidParts): boolean =>
   (Object.keys(one) as (keyof PaidParts)[]).every((name) => one[name] === other[name]);

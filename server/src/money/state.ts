@@ -1,6 +1,6 @@
 import type { PaidParts } from '../provider/due-terms.ts';
 import type { Movement } from './decide.ts';
-import { feeOfReceived, isPaymentOf, paidDue, sameParts } from './due.ts';
+import { feeOfReceived, isPaymentOf, paidDue, partsFit, sameParts } from './due.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Cause, Notice, Payment, PaymentReason, PaymentStatus } from './payment.ts';
 import type { KnownReturn } from './returns.ts';
@@ -269,7 +269,7 @@ function chargePaid(
       : quiet(payment);
     return suspendPix(step, 'deleted_operation', endToEnd, amountCents, paidAt);
   }
-  if (payable && isPaymentOf(payment, event)) {
+  if (payable && isPaymentOf(payment, amountCents)) {
     const feeCents = feeOfReceived(payment, amountCents);
     const step = enter(
       payment,
@@ -292,6 +292,8 @@ function chargePaid(
       effectiveAt: paidAt,
       pix: endToEnd,
     });
+    if (payment.due && !partsFit({ ...payment, due: payment.due }, event))
+      step.incidents.push(otherWord(payment, event));
     return step;
   }
   const kind = payable
@@ -318,21 +320,28 @@ function paidAgain(
   const { amountCents, parts } = due.paid;
   const isSame =
     event.amountCents === amountCents &&
-    (!event.parts || (parts ? sameParts(parts, event.parts) : isPaymentOf(payment, event)));
+    partsFit({ ...payment, due }, event) &&
+    (!event.parts || !parts || sameParts(parts, event.parts));
   if (!isSame) {
     const step = quiet(payment);
-    step.incidents.push({
-      kind: 'report_mismatch',
-      reference: `mismatch:${payment.id}:parts:${event.endToEnd}`,
-      amountCents: event.amountCents,
-      freezes: false,
-    });
+    step.incidents.push(otherWord(payment, event));
     return step;
   }
   return parts || !event.parts
     ? null
     : quiet({ ...payment, ...paidDue(payment, event), updatedAt: touched(payment, facts) });
 }
+
+/** One reference for all reports of a Pix that contradict: in every order of them there is one incident. */
+const otherWord = (
+  { id }: Payment,
+  { endToEnd, amountCents }: Extract<PaymentEvent, { type: 'chargePaid' }>,
+): Step['incidents'][number] => ({
+  kind: 'report_mismatch',
+  reference: `mismatch:${id}:parts:${endToEnd}`,
+  amountCents,
+  freezes: false,
+});
 
 /**
  * One Pix, one booking: what the provider reports of a Pix that another payment has, whatever adapter or answer says so, moves nothing. A

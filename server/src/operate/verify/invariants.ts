@@ -7,7 +7,7 @@ import {
   type StoredDayClose,
 } from '../../money/day-closes.ts';
 import { accounts as lineAccounts, type Movement } from '../../money/decide.ts';
-import { type DueCharge, feeOfReceived, isPaymentOf } from '../../money/due.ts';
+import { type DueCharge, feeOfReceived, partsFit } from '../../money/due.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journal.ts';
 import { homeCell } from '../../store/database/cells.ts';
 
@@ -1278,7 +1278,7 @@ function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journa
           credit.feeRevenue,
           feeOfReceived({ due, feeCents: 0 }, paid.amountCents),
         ),
-    parts && !isPaymentOf({ amountCents, due }, { amountCents: paid.amountCents, parts })
+    parts && !partsFit({ amountCents, due }, { amountCents: paid.amountCents, parts })
       ? 'its parts do not add up to what was received'
       : null,
   );
