@@ -1286,6 +1286,14 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/dialects.test.ts',
   },
   {
+    name: 'a transfer without a key is approved when its provider asks',
+    file: 'server/src/flow/withdrawal-questions.ts',
+    line: 'if (asked === null || sealed === null) return false;',
+    with: 'if (asked === null) return true;\n  if (sealed === null) return false;',
+    rig: 'suite',
+    test: 'server/test/settlement/dialects.test.ts',
+  },
+  {
     name: 'the refusal of a transfer that was not approved ends the payment',
     file: 'server/src/kinds/payment/interpret-report.ts',
     line: "if (report.status === 'refused' && isOther(report, intent)) return [];",

@@ -111,16 +111,15 @@ export function buildApproval(input: ApprovalInput): Command<string | null> {
 }
 
 /**
- * Providers write keys their own way: a telephone without its country, a document with points. A question without a key is decided by id and amount. A key
- * that cannot be opened here cannot be compared, and nothing leaves.
+ * Providers write keys their own way: a telephone without its country, a document with points. A transfer without a key goes to an account that the books do not
+ * name. A key that cannot be opened here cannot be compared, and nothing leaves.
  */
 function isSameKey(
   asked: string | null,
   { id, pixKey: sealed }: Pick<Payment, 'id' | 'pixKey'>,
   { secrets }: Pick<ApprovalInput, 'secrets'>,
 ): boolean {
-  if (asked === null) return true;
-  if (sealed === null) return false;
+  if (asked === null || sealed === null) return false;
   try {
     const [one, other] = [asked, secrets.open(sealed, id).toString()].map(plainKey);
     return one === other;

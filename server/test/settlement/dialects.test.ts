@@ -169,6 +169,7 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       key = 'error-500@simulator.example',
     ) => ({
       ...{ id: providerRef, value, status: 'PENDING', externalReference: providerIdOf(id) },
+      ...{ type: 'BANK_ACCOUNT', operationType: 'PIX' },
       bankAccount: { pixAddressKey: key },
     });
 
@@ -179,6 +180,13 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect(await ask(transferOf(id, 'one'), 'x'.repeat(32))).toEqual([404, undefined]);
       expect(await ask(transferOf(id, 'one', 9.76))).toEqual([200, 'REFUSED']);
       expect(await ask(transferOf(id, 'one', 9.75, 'ladrao@example.com'))).toEqual([200, 'REFUSED']);
+      const ours = transferOf(id, 'one');
+      for (const elsewhere of [
+        { ...ours, bankAccount: { pixAddressKey: null } },
+        { ...ours, operationType: 'TED' },
+        { ...ours, type: 'ASAAS_ACCOUNT' },
+      ])
+        expect(await ask(elsewhere)).toEqual([200, 'REFUSED']);
       expect(await ask(transferOf(crypto.randomUUID(), 'one'))).toEqual([200, 'REFUSED']);
       expect(await ask({ id: 'one', value: 9.75, status: 'PENDING' })).toEqual([200, 'REFUSED']);
       const both = await Promise.all([ask(transferOf(id, 'one')), ask(transferOf(id, 'two'))]);

@@ -238,10 +238,14 @@ export function readAnyTransfer(value: unknown): AnyTransfer | null {
   };
 }
 
-/** The transfer in the question before it leaves; null: it cannot be read. */
+/**
+ * The transfer in the question before it leaves. Null: it cannot be read, or it goes otherwise than ours do: `ASAAS_ACCOUNT` is a transfer to a wallet, and
+ * `TED` and `INTERNAL` take no key.
+ */
 export function readAsked(value: unknown): AskedPayout | null {
   const transfer = readAnyTransfer(value);
-  if (transfer === null) return null;
+  const { type, operationType } = recordOf(value) ?? {};
+  if (transfer === null || type !== 'BANK_ACCOUNT' || operationType !== 'PIX') return null;
   const { providerId, providerRef = '', amountCents, pixKey } = transfer;
   return { providerId, providerRef, amountCents, pixKey };
 }
