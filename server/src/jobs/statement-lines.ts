@@ -19,7 +19,7 @@ import {
   removeLine,
   setLinesAside,
 } from '../store/rows/statement-lines.sql.ts';
-import { findUnknown, findUnnamed } from './statement.sql.ts';
+import { findLacking, findUnknown, findUnnamed } from './statement.sql.ts';
 
 /**
  * Lines of a statement that could not be answered, each with retries of its own.
@@ -71,6 +71,10 @@ export const lineOfUnnamed = ({ rtrId, amountCents, at }: UnnamedReturn): LineTo
   ...{ kind: 'reported', id: rtrId, rtrId, amountCents, at },
   ...{ endToEnd: null, providerId: null },
 });
+
+/** A provider that leaves returns out of its answer about a payout: nothing can be posted for one that its statement has, and a person compares it. */
+export const inStatementAlone =
+  'the statement alone names this return, and the answer about its payment does not: compare them at the provider';
 
 export const noPixNamed = 'the provider names no Pix: have it send the delivery of this return again';
 
@@ -132,8 +136,9 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
     const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
     const news = await findUnknown(cell.sql, provider.connection, [ours]);
-    if (news.length > 0) await confirm(cell, provider, [owner]);
-    return null;
+    if (news.length > 0) await confirm(cell, provider, [owner], line.providerRef);
+    if (line.kind !== 'returned' || news.length === 0) return null;
+    return (await findLacking(cell.sql, provider.connection, [ours])).length > 0 ? inStatementAlone : null;
   }
   const { amountCents } = line;
   const booked = reported === null ? line.kind : ownBackOf(reported);

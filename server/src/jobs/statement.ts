@@ -26,7 +26,7 @@ import {
   findLacking,
   findNews,
 } from './statement.sql.ts';
-import { lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
+import { inStatementAlone, lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
 
 /**
  * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that
@@ -277,8 +277,11 @@ async function answerInCell(
       // Only now: the line may name a return otherwise than its webhook did, or the webhook may have been under way. One that is
       // followed is queried again.
       const ofPayment = news.filter((line) => line.paymentId === paymentId);
-      if (!owner.followed && (await findLacking(deps.sql, connection, ofPayment)).length > 0)
+      if (owner.followed) continue;
+      for (const line of await findLacking(deps.sql, connection, ofPayment)) {
         deps.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
+        if (line.kind === 'returned') await setAside(deps, connection, line, inStatementAlone);
+      }
     } catch (error) {
       if (error instanceof NoQueryLeft) return false;
       const line = lineOf.get(paymentId);

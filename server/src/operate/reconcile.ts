@@ -21,8 +21,14 @@ import {
   unmatchedOf,
 } from '../flow/unmatched.ts';
 import { closedDays, linesOfReport } from '../jobs/day-reports.ts';
-import { findNews } from '../jobs/statement.sql.ts';
-import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../jobs/statement-lines.ts';
+import { findLacking, findNews } from '../jobs/statement.sql.ts';
+import {
+  inStatementAlone,
+  lineOfUnnamed,
+  noPixNamed,
+  setAside,
+  withoutName,
+} from '../jobs/statement-lines.ts';
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import { lowestIdAt } from '../ports/ids.ts';
@@ -608,6 +614,33 @@ async function compareLines(
     if (!owner) await takeStray(deps, provider, strayOfLine(line), result);
     await postEach(deps, provider.connection, [unmatchedLine(line)]);
   }
+  const compared = lines.filter(
+    ({ kind, providerId }) => kind === 'returned' && providerId !== null && there.has(providerId),
+  );
+  await setLackingAside(deps, provider, accountId, compared, result);
+}
+
+/** Returns of payments that were compared with the provider's answer about them, and that the books lack all the same. */
+async function setLackingAside(
+  deps: TrackingDeps,
+  provider: Provider,
+  accountId: string | null,
+  returns: readonly StatementLine[],
+  result: Reconciled,
+): Promise<void> {
+  const { connection } = provider;
+  const ids = returns.flatMap(({ providerId }) => providerId ?? []);
+  const owners = await ownersOf(deps, provider, ids);
+  const ours = returns.flatMap((line) => {
+    const owner = owners.get(line.providerId ?? '');
+    if (owner === undefined || (accountId !== null && owner.accountId !== accountId)) return [];
+    return [{ ...line, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) }];
+  });
+  for (const cell of await byCell(deps, ours))
+    for (const line of await findLacking(cell.deps.sql, connection, cell.items)) {
+      result.setAside++;
+      await setAside(deps, connection, line, inStatementAlone);
+    }
 }
 
 /**

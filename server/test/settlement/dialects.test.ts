@@ -1,8 +1,17 @@
 import { type Dialect, openService, questionToken, type Service, until } from '@vintem/testkit/service.ts';
-import { incidentsOf, journalsOf, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
+import {
+  fillQueryLimit,
+  incidentsOf,
+  journalsOf,
+  providerIdOf,
+  statusOf,
+} from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { stepStatement } from '../../src/jobs/statement.ts';
+import { dismissLine, listOpenLines, stepStatementLines } from '../../src/jobs/statement-lines.ts';
 import { storyOf } from '../../src/operate/look.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 
 /** A merchant's day in every protocol: the whole service, and only the adapter differs. */
 interface Protocol {
@@ -60,6 +69,8 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect(body.code).toBe('payment_not_refundable');
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
+  // Behind the invariants: money that nothing books is a difference.
+  if (dialect === 'asaas') aboutReturnsOfTheStatement();
 
   function aboutTransfers() {
     test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {
@@ -219,6 +230,49 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
         return state.payouts[0]?.status === 'refused';
       });
       expect(await statusOf(service, body.id)).toBe('completed');
+      expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
+    });
+  }
+
+  /** Its answer about a payout names no return: the list of Pix alone has it. */
+  function aboutReturnsOfTheStatement() {
+    test('A payout that its receiver gives back is a line for operators, and a comparison finds it again', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ amountCents: 1000 });
+      await becomes(body.id, 'completed');
+      const { runtime } = service;
+      const provider = runtime.providers.get('simulator');
+      if (!provider) throw new Error('no provider');
+      const open = async () =>
+        (await listOpenLines(runtime)).filter(({ providerId }) => providerId === providerIdOf(body.id));
+      await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/return`, {
+        amountCents: 300,
+      });
+      await runtime.sql.run({
+        name: 'read_again',
+        text: `WITH due AS (UPDATE job SET due_at = 'epoch' WHERE what = 'statement')
+          UPDATE connection SET statement_read_to = now() - interval '1 hour', statement_pass_at = NULL`,
+      });
+      await until(async () => {
+        await fillQueryLimit(service);
+        await stepStatement(runtime, provider);
+        return (await open()).length > 0;
+      });
+      const line = { kind: 'returned' as const, amountCents: 300 };
+      expect(await open()).toMatchObject([{ ...line, tries: 1 }]);
+      await runtime.sql.run({ name: 'lines_due', text: `UPDATE statement_line SET next_at = 'epoch'` });
+      await until(async () => {
+        await fillQueryLimit(service);
+        await stepStatementLines(runtime, provider);
+        return (await open())[0]?.tries !== 1;
+      });
+      const [kept] = await open();
+      expect(kept).toMatchObject({ ...line, tries: 2 });
+      const operator = { ...runtime, actor: 'tester' };
+      if (kept) await dismissLine(operator, 'simulator', kept, 'compared by hand');
+      await fillQueryLimit(service);
+      await reconcile(runtime, operator, { accountId: null, sinceMs: null });
+      expect(await open()).toMatchObject([line]);
       expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
     });
   }
