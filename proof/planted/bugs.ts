@@ -1110,6 +1110,14 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/costs.test.ts',
   },
   {
+    name: 'a payout that a person ended and that leaves after all is booked as the money of the company',
+    file: 'server/src/flow/nameless-payouts.ts',
+    line: '  if (decided)',
+    with: '  if (decided && isUncompared)',
+    rig: 'suite',
+    test: 'server/test/settlement/costs.test.ts',
+  },
+  {
     name: 'a payout of ours that the statement of Inter shows without our id is booked as the company’s own',
     file: 'server/src/flow/nameless-payouts.ts',
     line: 'if (line.endToEnd !== null && found.some(({ booked }) => booked)) continue;',

@@ -1,6 +1,9 @@
 import { outgoingPriorities } from '../money/intent.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
+/** A payout that a person ended is looked for among those that leave later, for so long. */
+const decidedDays = 40;
+
 /**
  * One statement, so that a payout which ends meanwhile is either under way here or booked here. By priority, which the index of due rows has.
  * An end-to-end id is looked for in each account's index: a list of own payouts is short, and an index for them would cost every transfer a write.
@@ -11,8 +14,15 @@ const select: Statement = {
       FROM (SELECT account_id, payment_id FROM intent
           WHERE connection = $1 AND priority IN (${outgoingPriorities.join(', ')}) AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $4) n
         LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
-        LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id)
+        LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id),
+    decided AS MATERIALIZED (SELECT CASE p.kind WHEN 'transfer' THEN p.amount_cents - p.fee_cents ELSE i.amount_cents END AS cents
+      FROM incident i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+      WHERE i.opened_at > now() - interval '${decidedDays} days' AND i.state = 'resolved'
+        AND i.kind IN ('undecided', 'report_mismatch', 'refund_undecided', 'refund_mismatch')
+        AND i.resolution ->> 'action' IN ('credit', 'debit', 'writeoff')
+        AND p.connection = $1 AND (p.kind = 'deposit' OR p.end_to_end IS NULL))
     SELECT (SELECT count(*) FROM open) = $4 OR EXISTS (SELECT FROM open WHERE cents = k.cents) AS "underWay",
+      EXISTS (SELECT FROM decided WHERE cents = k.cents) AS decided,
       EXISTS (SELECT FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = k.pix
         WHERE coalesce(p.connection, a.first_connection, a.connection) = $1)
       OR EXISTS (SELECT FROM journal j WHERE j.connection = $1 AND j.pix = k.pix)
@@ -28,6 +38,8 @@ const openMost = 10_000;
 export interface InBooks {
   /** A payout or refund of this amount was sent over the connection and has no end yet. */
   underWay: boolean;
+  /** A person ended a payout or refund of this amount without its Pix: it may have left after all. */
+  decided: boolean;
   /** The cell has the Pix, in either direction; the company's own money counts. */
   booked: boolean;
 }

@@ -8,7 +8,7 @@ import type { TrackingDeps } from './tracking-deps.ts';
  * description there, and no document says that it comes back whole: such a line may be a payout of ours.
  *
  * So the books decide. A line whose Pix they have is no news. While a payout of its amount is under way, the line waits until that has
- * ended and its Pix is known. Everything else the company sent itself. Rejected: to leave such lines out, which makes every own payout a difference of
+ * ended and its Pix is known; one of the amount of a payout that a person ended without its Pix waits for a person. Everything else the company sent itself. Rejected: to leave such lines out, which makes every own payout a difference of
  * the daily close; rejected as well: to believe a description that looks whole.
  */
 export interface Sorted<Line> {
@@ -50,6 +50,7 @@ export async function sortForeign<Line extends SentLine>(
       line,
       isUncompared,
       found.some(({ underWay }) => underWay),
+      found.some(({ decided }) => decided),
     );
     if (problem === null) sorted.foreign.push(line);
     else sorted.undecided.push({ line, problem });
@@ -57,10 +58,17 @@ export async function sortForeign<Line extends SentLine>(
   return sorted;
 }
 
-function problemOf({ endToEnd }: SentLine, isUncompared: boolean, underWay: boolean): string | null {
+function problemOf(
+  { endToEnd }: SentLine,
+  isUncompared: boolean,
+  underWay: boolean,
+  decided: boolean,
+): string | null {
   if (endToEnd === null) return 'a payout that names neither an id of ours nor its Pix';
   if (isUncompared)
     return 'a payout that names no id of ours may be of the lost time: look at it, then run `vintem provider compared`';
+  if (decided)
+    return 'a payout that names no id of ours has the amount of one that a person ended: look whether it left after all';
   return underWay
     ? 'a payout that names no id of ours has the amount of one that is under way: it waits until that has ended'
     : null;

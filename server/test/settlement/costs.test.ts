@@ -228,6 +228,25 @@ describe('a payout that the statement of Inter shows without our id', () => {
     await lookAgain();
     expect([await booked(), await lines()]).toEqual([[{ cents: '-1600' }, { cents: '-1500' }], []]);
   });
+
+  test('waits for a person where a person has ended a payout of its amount whose Pix the books do not know', async () => {
+    await service.simulator.behave({ payout: 'refuse' });
+    const { body } = await merchant.transfer({ amountCents: 2_025 });
+    await service.simulator.behave({});
+    await service.database.admin(
+      `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at, resolved_at, resolution)
+        SELECT account_id, gen_random_uuid(), 'undecided', id, operation_id, 2000, 'undecided:' || id, false, '{}', 'resolved', now(), now(),
+          '{"action": "credit", "reason": "it did not leave", "actor": "root", "command": "c"}'
+        FROM payment WHERE id = $1`,
+      [body.id],
+    );
+    await ownPayout(service, 'inter', 2_000);
+    await until(async () => (await balanceAt(service)) === 100_000 - 29_975 - 5_100);
+    await readStatement();
+    await lookAgain();
+    expect((await booked()).length).toBe(2);
+    expect(await lines()).toEqual([{ problem: expect.stringContaining('a person ended') }]);
+  });
 });
 
 describe('a cost', () => {
