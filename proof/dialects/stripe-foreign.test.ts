@@ -193,7 +193,10 @@ describe('Stripe’s own client', () => {
     if (sent.outcome !== 'accepted') throw new Error(JSON.stringify(sent));
     expect(await provider().sendRefund({ ...ours, description: '', repeatOf: createdAt })).toEqual(sent);
     expect(
-      await provider().sendRefund({ ...ours, description: '', repeatOf: Date.now() - 23.5 * 3_600_000 }),
+      await provider().sendRefund({
+        ...{ ...ours, providerId: 'd'.repeat(32), description: '' },
+        repeatOf: Date.now() - 23.5 * 3_600_000,
+      }),
     ).toMatchObject({ outcome: 'unclear' });
     expect(await stripe.refunds.retrieve(sent.report.rtrId)).toMatchObject({
       ...{ amount: 2_500, status: 'succeeded', payment_intent: intent },
@@ -230,6 +233,22 @@ describe('Stripe’s own client', () => {
     ).toMatchObject({
       outcome: 'refused',
     });
+  });
+
+  test('makes a refund whose key Stripe has forgotten: our adapter finds it by our id and sends no second one', async () => {
+    const { providerId } = order();
+    const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });
+    await act(providerId, 'approve');
+    const { payment_intent: intent } = await stripe.checkout.sessions.retrieve(session.id);
+    const ours = { endToEnd: intent, providerId: 'e'.repeat(32), chargeId: providerId, amountCents: 2_500 };
+    const made = await stripe.refunds.create({
+      ...{ payment_intent: intent, amount: 2_500, metadata: { vintem_refund: ours.providerId } },
+    });
+    expect(await provider().sendRefund({ ...ours, description: '' })).toMatchObject({
+      ...{ outcome: 'accepted', report: { rtrId: made.id, status: 'completed', amountCents: 2_500 } },
+    });
+    const { data } = await stripe.refunds.list({ payment_intent: intent });
+    expect(data.map(({ id }: { id: string }) => id)).toEqual([made.id]);
   });
 
   test('reads a dispute, what it took and what it gave back, and its events name the payment for our adapter', async () => {

@@ -28,7 +28,7 @@ const asked = (): Payment =>
 
 const facts = (now: number, more: Partial<CardFacts> = {}): CardFacts => ({
   ...{ now, cause: { by: 'query', id: 'q' }, operationDeleted: false, account: 'acct' },
-  isOurs: (name) => name === refundId,
+  refundNamed: (name) => (name === refundId ? { rtrId: null } : undefined),
   ...more,
 });
 
@@ -205,6 +205,18 @@ describe('A card payment', () => {
     const all = told([paid, odd, odd]);
     expect(templates(all)).toEqual(['cardApprove']);
     expect(new Set(all.incidents.map(({ reference }) => reference)).size).toBe(1);
+  });
+
+  it('loses a second refund under the id of one that is known by another line, and one whose record was lost', () => {
+    const before = told([paid]).payment;
+    const second = { ...refundLine, reference: 're_2' };
+    const heard = { ...paid, approval: { ...approval, refunds: [refundLine, second] } };
+    const takenWith = (refund: { rtrId: string } | undefined) =>
+      nextCheckout(before, { type: 'reported', report: heard }, facts(9_000, { refundNamed: () => refund }))
+        ?.payment.card?.taken;
+    expect(takenWith({ rtrId: 're_1' })).toMatchObject({ re_2: { outCents: 3_000 } });
+    // Under our own id, by which it is not begun again.
+    expect(Object.keys(takenWith(undefined) ?? {})).toEqual([refundId]);
   });
 
   it('of a deleted operation is taken out of suspense, with an incident', () => {

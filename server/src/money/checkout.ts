@@ -3,6 +3,7 @@ import { type CardPayment, heldCents, type Taking } from './card.ts';
 import type { Movement } from './decide.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Payment, PaymentReason } from './payment.ts';
+import type { Refund } from './refund.ts';
 import { enter, type Facts, type OpenedIncident, type PaymentEventType, quiet, touched } from './state.ts';
 
 /**
@@ -28,8 +29,8 @@ export interface CardStep {
 export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'> & {
   /** The account at the acquirer that the page was asked of; null: that is not known any more. */
   account: string | null;
-  /** A refund that was asked for here, by its id at the acquirer: its own machine follows it. */
-  isOurs(providerId: string): boolean;
+  /** A refund that was asked for here, by its id at the acquirer: its own machine follows the one line that it is known by. */
+  refundNamed(providerId: string): Pick<Refund, 'rtrId'> | undefined;
 };
 
 export type CardEvent =
@@ -162,20 +163,29 @@ interface Reported extends Omit<Taking, 'heldCents'> {
   at: number;
 }
 
-/** Takings of the acquirer by its own word. A refund that lost its record here (a restore) is one of these, under the id that it was sent with. */
+/**
+ * Takings of the acquirer by its own word. A refund that lost its record here (a restore) is one of these, under the id that it was sent with, so that it is not begun
+ * again. A second line under the id of a refund that is known by another line stands under the acquirer's own name.
+ */
 function takingsOf({ refunds, chargebacks }: CardApproval, facts: CardFacts): Reported[] {
-  const foreign = refunds.filter(({ providerId }) => providerId === null || !facts.isOurs(providerId));
   return [
-    ...foreign.map(({ reference, providerId, status, at, ...refund }) => ({
-      ...{ reference: providerId ?? reference, at, outCents: refund.amountCents },
-      ...{ backCents: status === 'failed' ? refund.amountCents : 0, costCents: 0, costBackCents: 0 },
-    })),
+    ...refunds.flatMap(({ reference, providerId, status, at, amountCents }) => {
+      const ours = providerId === null ? undefined : facts.refundNamed(providerId);
+      if (ours !== undefined && isLineOf(ours, reference)) return [];
+      const name = ours === undefined ? (providerId ?? reference) : reference;
+      const backCents = status === 'failed' ? amountCents : 0;
+      return [{ reference: name, at, outCents: amountCents, backCents, costCents: 0, costBackCents: 0 }];
+    }),
     ...chargebacks.map(({ report, ...cents }) => ({
       ...{ reference: report.providerId, at: report.openedAt },
       ...cents,
     })),
   ];
 }
+
+/** Whether a line of the acquirer under the id of a refund is that refund: the acquirer has named no other one as it. */
+export const isLineOf = ({ rtrId }: Pick<Refund, 'rtrId'>, reference: string): boolean =>
+  rtrId === null || rtrId === reference;
 
 const nothing: Taking = { outCents: 0, backCents: 0, costCents: 0, costBackCents: 0, heldCents: 0 };
 

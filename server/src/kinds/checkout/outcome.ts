@@ -1,5 +1,5 @@
 import { isHeld } from '../../money/card.ts';
-import { type CardEvent, type CardStep, nextCheckout } from '../../money/checkout.ts';
+import { type CardEvent, type CardStep, isLineOf, nextCheckout } from '../../money/checkout.ts';
 import { type Intent, nextQueryAt, priorityOf } from '../../money/intent.ts';
 import { type Cause, isTerminal, type Payment, providerIdOf } from '../../money/payment.ts';
 import { isRefundOpen, type Refund } from '../../money/refund.ts';
@@ -42,8 +42,8 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       const cause = causeOf(observation);
       const operationDeleted = isDeleted(view, chain);
       const refunds = lines.length > 0 ? (view.get(refundsOfPayment, key)?.refunds ?? []) : [];
-      const isOurs = (name: string): boolean => refunds.some(({ id }) => providerIdOf(id) === name);
-      const facts = { now, cause, operationDeleted, account, isOurs };
+      const refundNamed = (name: string) => refunds.find(({ id }) => providerIdOf(id) === name);
+      const facts = { now, cause, operationDeleted, account, refundNamed };
       const steps = stepsOf(payment, reading.events, facts);
       let from = payment.status;
       const writes = steps.flatMap((step) => {
@@ -110,7 +110,12 @@ const refundsTold = (
 ): Observed[] =>
   lines.flatMap(({ providerId: id, reference: rtrId, amountCents, status, at }) => {
     const refund = refunds.find((one) => providerIdOf(one.id) === id && one.endToEnd === card?.approval);
-    if (refund === undefined || (!isRefundOpen(refund) && refund.status === endOf[status])) return [];
+    if (
+      refund === undefined ||
+      !isLineOf(refund, rtrId) ||
+      (!isRefundOpen(refund) && refund.status === endOf[status])
+    )
+      return [];
     return observedRefund(refund, connection, {
       ...{ from: 'charge', cause },
       line: { id, rtrId, amountCents, status, at },

@@ -78,7 +78,9 @@ export interface StripeOptions {
 }
 
 const callTimeoutMs = 10_000;
-const sendTimeoutMs = 20_000;
+const postTimeoutMs = 20_000;
+/** A refund is looked for before it is sent. */
+const sendTimeoutMs = callTimeoutMs + postTimeoutMs;
 /** https://docs.stripe.com/webhooks#replay-prevention */
 const toleranceMs = 300_000;
 /** A page lives for at least half an hour and at most a day (`expires_at`). */
@@ -279,7 +281,7 @@ async function createSession(
     form: sessionOf(instruction),
     ...traced,
     headers: { ...traced.headers, 'idempotency-key': providerId },
-    timeoutMs: sendTimeoutMs,
+    timeoutMs: postTimeoutMs,
   });
   const unsent = notProcessed(reply);
   if (unsent) return unsent;
@@ -300,7 +302,7 @@ async function expireSession(
 ): Promise<SendOutcome<CheckoutReport>> {
   if (providerRef === null) return { outcome: 'notSent', detail: 'the page has no name yet' };
   const path = `${sessions}/${encodeURIComponent(providerRef)}/expire`;
-  const reply = await exchange({ method: 'POST', path, form: form({}), timeoutMs: sendTimeoutMs });
+  const reply = await exchange({ method: 'POST', path, form: form({}), timeoutMs: postTimeoutMs });
   const unsent = notProcessed(reply);
   if (unsent) return unsent;
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
@@ -405,11 +407,19 @@ async function listed<One>(
 /** Stripe forgets an idempotency key after a day: a repeat that is sent later could be a second refund. */
 const keyLastsMs = 23 * 3_600_000;
 
-/** https://docs.stripe.com/api/refunds/create */
+/**
+ * https://docs.stripe.com/api/refunds/create. It is looked for first, a first attempt too: a restore loses the record of a refund and when it went out, and
+ * a key of more than a day keeps no second one back.
+ */
 async function sendRefund(
-  { exchange, clock }: Deps,
+  deps: Deps,
   { endToEnd, providerId, chargeId, amountCents, repeatOf }: RefundInstruction,
 ): Promise<SendOutcome<RefundReport>> {
+  const { exchange, clock } = deps;
+  const earlier = await queryRefund(deps, endToEnd, providerId);
+  if (earlier.outcome === 'found') return { outcome: 'accepted', report: earlier.report };
+  if (earlier.outcome === 'unclear')
+    return { outcome: 'notSent', detail: 'the refunds of its payment cannot be read' };
   if (repeatOf !== undefined && clock.now() - repeatOf > keyLastsMs)
     return {
       ...{ outcome: 'unclear', cause: 'unknownRefusal', retryAfterMs: null },
@@ -425,7 +435,7 @@ async function sendRefund(
       ...(chargeId !== undefined && { [`metadata[${metadataName}]`]: chargeId }),
     }),
     headers: { 'idempotency-key': providerId },
-    timeoutMs: sendTimeoutMs,
+    timeoutMs: postTimeoutMs,
   });
   const unsent = notProcessed(reply);
   if (unsent) return unsent;
