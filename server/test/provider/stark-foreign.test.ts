@@ -125,6 +125,15 @@ describe('a payout', () => {
     expect(calls.every(({ method }) => method === 'GET')).toBe(true);
   });
 
+  test('A look-up that was answered and cannot be read says of one payout, and not that the provider is down', async () => {
+    answers = [changed('key-answer', ({ key }) => delete key.ispb)];
+    expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'notSent', answered: true });
+    answers = [json(500, { errors: [{ code: 'internalServerError', message: 'Houston' }] })];
+    expect(await provider().sendPayout(instruction)).not.toHaveProperty('answered');
+    answers = [json(429, {})];
+    expect(await provider().sendPayout(instruction)).not.toHaveProperty('answered');
+  });
+
   test('An externalId that was used is a duplicate whatever the code of its error, once the transfer is found', async () => {
     for (const name of ['transfer-duplicate', 'transfer-refused']) {
       answers = [saying('key-answer'), saying(name), listed()];

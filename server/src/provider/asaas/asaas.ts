@@ -262,9 +262,11 @@ const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null =>
 };
 
 /** Of the look before a creation: that one sends nothing, so an answer that says nothing leaves everything unsent. */
-const unsent = (looked: Unclear): { outcome: 'notSent'; detail: string } => ({
+const unsent = ({ cause, detail }: Unclear): { outcome: 'notSent'; detail: string; answered?: true } => ({
   outcome: 'notSent',
-  detail: `what is there could not be looked at: ${looked.detail}`,
+  detail: `what is there could not be looked at: ${detail}`,
+  // A list that cannot be read is of one payment: Asaas is up.
+  ...(cause === 'unreadable' && { answered: true as const }),
 });
 
 // --------------------------------------------------------------------------------------------- charges

@@ -276,8 +276,11 @@ const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null =>
 const refusedCodes = (reply: Reply): string[] =>
   reply.kind === 'answer' && reply.status === 400 ? codesOf(reply.body) : [];
 
-/** For a question before a send: as long as it is not answered, nothing has gone out. */
-const beforeSending = ({ detail }: { detail: string }) => ({ outcome: 'notSent' as const, detail });
+/** For a question before a send: whatever comes of it, nothing has gone out. An answer that cannot be used says nothing of other payments. */
+const beforeSending = ({ detail, cause }: Unclear) => ({
+  ...{ outcome: 'notSent' as const, detail },
+  ...((cause === 'unreadable' || cause === 'unknownRefusal') && { answered: true as const }),
+});
 
 // --------------------------------------------------------------------------------------------- charges
 
