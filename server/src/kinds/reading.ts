@@ -7,7 +7,7 @@ import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provid
  * functions.
  *
  * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
- * was the only attempt ever started: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
+ * was the only attempt ever started, and the provider has not shown that it has the payment: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
  * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
  * refusal final. "Not found" never does.
  */
@@ -49,7 +49,7 @@ export function readSend<Report, Event extends { type: string }>(
       return { ...believed(eventsOf(outcome.report), standing, counts), ending: { type: 'answered' } };
     }
     case 'refused':
-      return intent.attempt === 1
+      return intent.attempt === 1 && !intent.known
         ? { events: [{ type: 'refused', reason: outcome.reason }], ending: null, undecided: false }
         : nothingOf({ type: 'refused' });
     case 'duplicate':

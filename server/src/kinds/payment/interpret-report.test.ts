@@ -180,6 +180,11 @@ describe('a refusal', () => {
     expect(second).toMatchObject({ status: 'unknown', postings: [] });
   });
 
+  it('in the answer to a send that the provider has shown to know releases nothing', () => {
+    const known = told(answered(refusal), open, { ...sending, known: true });
+    expect(known).toMatchObject({ status: 'unknown', postings: [] });
+  });
+
   it('to an owner that was overtaken judges nothing; what was accepted counts all the same', () => {
     expect(read(answered(refusal, 'late'), open, sending)).toBeNull();
     const late = answered({ outcome: 'accepted', report: payout() }, 'late');
