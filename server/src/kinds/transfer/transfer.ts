@@ -120,9 +120,11 @@ export function requireWithinLimits(account: Conditions, amountCents: number): v
 async function prepareTransfer(
   deps: PrepareDeps,
   payment: Payment,
-  { repeat, traceparent }: Sending,
+  { can, repeat, traceparent }: Sending,
 ): Promise<Prepared<PayoutReport>> {
   const { id, amountCents, feeCents, description, createdAt, pixKey: sealed, pixKeyType } = payment;
+  // It was accepted before that, and waits: the connection may pay out again.
+  if (!can.payouts) return { outcome: 'notSent', detail: 'the connection pays nothing out' };
   if (sealed === null || pixKeyType === null) throw new Error('a transfer without a key');
   const pixKey = await openOrReport(deps, sealed, id, unreadableKeyOf(payment, 'send'));
   // Certainly not sent, and not the provider's fault: it is tried again when the key can be opened.
