@@ -148,6 +148,24 @@ describe('a payout at Asaas', () => {
     });
   });
 
+  test('that could not be looked for, by an answer that cannot be read, says not that Asaas is down', async () => {
+    const others = saying('transfer-list');
+    answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
+    expect(await create().sendPayout(payout)).toMatchObject({ outcome: 'notSent', answered: true });
+    answers = [{ status: 503, headers: {}, text: '' }];
+    expect(await create().sendPayout(payout)).not.toHaveProperty('answered');
+  });
+
+  test('with two completed transfers under its reference is not known, and a person sees both', async () => {
+    const done = foreign('asaas/transfer-done').body as object;
+    const both = { ...JSON.parse(empty().text), totalCount: 2, data: [done, { ...done, id: 'another' }] };
+    answers = [{ ...empty(), text: JSON.stringify(both) }];
+    expect(await create().queryPayout(id)).toMatchObject({
+      ...{ outcome: 'unclear', cause: 'unreadable' },
+      unread: { kind: 'payout', name: id, providerId: id },
+    });
+  });
+
   test('is not offered without the token of its question', () => {
     const { withdrawalToken: _, ...rest } = credentials;
     const { capabilities, withdrawals } = create(rest);

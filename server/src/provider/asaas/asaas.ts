@@ -529,6 +529,13 @@ async function queryPayout(
   }
   const there = await listUnder(deps, 'transfers', providerId, transfers);
   if (!('items' in there)) return there;
+  const completed = there.items.filter(({ status }) => status === 'completed');
+  if (completed.length > 1)
+    return {
+      ...{ outcome: 'unclear', cause: 'unreadable', retryAfterMs: null },
+      detail: 'more than one transfer of it has left',
+      unread: { kind: 'payout', name: providerId, providerId, endToEnd: null, body: completed },
+    };
   const report = decisiveOf(there.items);
   return report === undefined ? { outcome: 'notFound' } : { outcome: 'found', report };
 }
