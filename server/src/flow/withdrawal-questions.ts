@@ -1,5 +1,6 @@
 import { isElsewhere } from '../money/intent.ts';
 import { type Payment, paymentIdOf } from '../money/payment.ts';
+import { isSamePixKey } from '../money/same-pix-key.ts';
 import type { AskedPayout, Provider } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
 import { intents } from '../store/rows/intents.sql.ts';
@@ -111,27 +112,19 @@ export function buildApproval(input: ApprovalInput): Command<string | null> {
 }
 
 /**
- * Providers write keys their own way: a telephone without its country, a document with points. A transfer without a key goes to an account that the books do not
+ * A transfer without a key goes to an account that the books do not
  * name. A key that cannot be opened here cannot be compared, and nothing leaves.
  */
 function isSameKey(
   asked: string | null,
-  { id, pixKey: sealed }: Pick<Payment, 'id' | 'pixKey'>,
+  { id, pixKey: sealed, pixKeyType }: Pick<Payment, 'id' | 'pixKey' | 'pixKeyType'>,
   { secrets }: Pick<ApprovalInput, 'secrets'>,
 ): boolean {
   if (asked === null || sealed === null) return false;
+  if (pixKeyType === null) return false;
   try {
-    const [one, other] = [asked, secrets.open(sealed, id).toString()].map(plainKey);
-    return one === other;
+    return isSamePixKey(pixKeyType, secrets.open(sealed, id).toString(), asked);
   } catch {
     return false;
   }
 }
-
-const plainKey = (key: string): string =>
-  key.includes('@')
-    ? key.trim().toLowerCase()
-    : key
-        .replace(/[^0-9A-Za-z]/g, '')
-        .toLowerCase()
-        .replace(/^55(?=\d{10,11}$)/, '');

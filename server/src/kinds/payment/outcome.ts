@@ -2,6 +2,7 @@ import { isHolding } from '../../money/dispute.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Cause, Payment } from '../../money/payment.ts';
 import type { KnownReturn } from '../../money/returns.ts';
+import { isSamePixKey } from '../../money/same-pix-key.ts';
 import type { Facts, OpenedIncident, Step } from '../../money/state.ts';
 import { openIncidents } from '../../store/rows/incidents.sql.ts';
 import { lateAfterMs, lateQueries } from '../../store/rows/late-queries.sql.ts';
@@ -179,9 +180,10 @@ function stepsOf(
       disputesIn(view, accountId, paymentId).some((one) => one.endToEnd === endToEnd && isHolding(one)),
     knowsReturn: (reference) => returns.some((one) => one.reference === reference),
     isPixKey: (reported) => {
-      if (payment.pixKey === null) return false;
+      if (payment.pixKey === null || payment.pixKeyType === null) return false;
       try {
-        return stored.secrets.open(payment.pixKey, paymentId).toString() === reported;
+        const key = stored.secrets.open(payment.pixKey, paymentId).toString();
+        return isSamePixKey(payment.pixKeyType, key, reported);
       } catch {
         unreadable = true;
         return null;
