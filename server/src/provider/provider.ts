@@ -28,7 +28,10 @@ export interface Provider {
    * a provider that labels local time as UTC.
    */
   queryCharge(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>>;
-  /** Charges created in the window, oldest first; `requestedAts`, by txid, correct deadlines as above. */
+  /**
+   * Charges created in the window, oldest first; `requestedAts`, by txid, correct deadlines as above. Where it is given only its charges are asked for, and
+   * others may be left out.
+   */
   listCharges(
     window: ListWindow,
     requestedAts?: ReadonlyMap<string, number>,

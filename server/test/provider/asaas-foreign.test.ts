@@ -105,6 +105,17 @@ describe('a charge at Asaas', () => {
   });
 });
 
+test('A listing looks up the Pix of those charges alone that are asked for', async () => {
+  const window = { fromMs: now - 60_000, toMs: now };
+  answers = [saying('payment-list')];
+  expect(await create().listCharges(window, new Map([['f'.repeat(32), now]]))).toMatchObject({ reports: [] });
+  expect(calls).toHaveLength(1);
+  answers = [saying('payment-list'), saying('pix-transaction')];
+  expect(await create().listCharges(window, new Map([[id, now]]))).toMatchObject({
+    reports: [{ txid: id, status: 'paid' }],
+  });
+});
+
 describe('a payout at Asaas', () => {
   test('goes out under our id, after a look that did not find it', async () => {
     answers = [empty(), saying('transfer-answer')];

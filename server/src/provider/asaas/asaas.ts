@@ -194,7 +194,7 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
     askAccount: () => askAccount(deps, options.simulated ? null : baseUrl),
     createCharge: (instruction) => createCharge(deps, customer, instruction),
     queryCharge: (txid) => queryCharge(deps, txid),
-    listCharges: (window) => listCharges(deps, window),
+    listCharges: (window, asked) => listCharges(deps, window, asked),
     cancelCharge: (instruction) => cancelCharge(deps, instruction),
     sendRefund: (instruction) => sendRefund(deps, instruction),
     queryRefund: (endToEnd, providerId) => queryRefund(deps, endToEnd, providerId),
@@ -395,7 +395,11 @@ function reportOf(charge: AsaasPayment, all: readonly AsaasPayment[]): ChargeRep
   };
 }
 
-async function listCharges(deps: AsaasDeps, window: ListWindow): Promise<ListOutcome<ChargeReport>> {
+async function listCharges(
+  deps: AsaasDeps,
+  window: ListWindow,
+  asked?: ReadonlyMap<string, number>,
+): Promise<ListOutcome<ChargeReport>> {
   const days = `dateCreated[ge]=${dayAt(window.fromMs)}&dateCreated[le]=${dayAt(window.toMs)}`;
   const listed = await readList(deps.exchange, deps.clock, {
     ...pages(deps, 'charge', () => `/v3/payments?billingType=PIX&${days}`),
@@ -407,9 +411,11 @@ async function listCharges(deps: AsaasDeps, window: ListWindow): Promise<ListOut
     wholeOnly: window.wholeOnly,
   });
   if (listed.outcome !== 'listed') return listed;
-  const received = await pixOfPayments(deps, listed.reports);
+  // The Pix of each paid charge costs a call, and the list has whole days of them.
+  const wanted = listed.reports.filter(({ reference }) => asked?.has(reference ?? '') ?? true);
+  const received = await pixOfPayments(deps, wanted);
   if ('outcome' in received) return received;
-  const reports = [...Map.groupBy(listed.reports, ({ reference }) => reference)].flatMap(([txid, all]) => {
+  const reports = [...Map.groupBy(wanted, ({ reference }) => reference)].flatMap(([txid, all]) => {
     const charge = chargeIn(all);
     const pix = received.pix.filter((one) => one.txid === txid);
     return charge === undefined ? [] : [{ ...reportOf(charge, all), received: pix }];
