@@ -248,6 +248,31 @@ describe('what came in', () => {
   });
 });
 
+describe('a list of charges', () => {
+  const window = { fromMs: 0, toMs: now };
+  const unnamed = () =>
+    changed('deposit-list', ({ deposits }) =>
+      Object.assign(deposits[0], { tags: [`vintem/${providerId}`], created: '2026-11-20T12:00:00+00:00' }),
+    );
+
+  test('A charge with a deposit that cannot be read is not listed as open', async () => {
+    answers = [saying('code-list'), unnamed()];
+    expect(await provider().listCharges(window)).toMatchObject({
+      ...{ complete: true, reports: [] },
+      unread: [{ kind: 'charge', providerId }],
+    });
+  });
+
+  test('A charge without a deposit is open only where all deposits were seen', async () => {
+    answers = [saying('code-list'), nothing('deposits')];
+    expect(await provider().listCharges(window)).toMatchObject({ reports: [{ txid: providerId }] });
+    answers = [saying('code-list'), json(200, { cursor: 'next', deposits: [] })];
+    expect(await provider().listCharges({ ...window, wholeOnly: true })).toMatchObject({
+      ...{ complete: false, reports: [] },
+    });
+  });
+});
+
 describe('a delivery', () => {
   const stark = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
   const keys = () => {

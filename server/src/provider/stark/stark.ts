@@ -405,16 +405,17 @@ async function listCharges(deps: StarkDeps, window: ListWindow): Promise<ListOut
   if (moved.outcome !== 'listed') return moved;
   const pix = await receivedFor(deps, moved.reports);
   if ('outcome' in pix) return pix;
-  const odd = new Set(pix.unread.map(({ txid }) => txid));
-  const byCode = Map.groupBy(pix.received, ({ txid }) => txid);
-  const reports = firstOfEach(listed.reports)
-    .filter(({ txid }) => !odd.has(txid))
-    .map((code) => withReceived(code, byCode.get(code.txid) ?? []));
-  const unread = [
-    ...listed.unread,
+  // Of these it is not known what came in: their charges are queried one by one.
+  const unseen = [
     ...moved.unread,
     ...pix.unread.map(({ txid, endToEnd }) => unreadItem('received', { txid, endToEnd })),
-  ];
+  ].map((item) => (item.providerId === null ? item : { ...item, kind: 'charge', name: item.providerId } as const));
+  const odd = new Set(unseen.map(({ providerId }) => providerId));
+  const byCode = Map.groupBy(pix.received, ({ txid }) => txid);
+  const reports = firstOfEach(listed.reports)
+    .filter(({ txid }) => !odd.has(txid) && (moved.complete || byCode.has(txid)))
+    .map((code) => withReceived(code, byCode.get(code.txid) ?? []));
+  const unread = [...listed.unread, ...unseen];
   if (listed.complete && moved.complete) return { outcome: 'listed', reports, unread, complete: true };
   const parts = Math.max(listed.complete ? 0 : listed.parts, moved.complete ? 0 : moved.parts);
   return { outcome: 'listed', reports, unread, complete: false, parts };
