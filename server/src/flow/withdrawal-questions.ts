@@ -35,7 +35,12 @@ export function createQuestions(deps: TrackingDeps): Questions {
       if (!provider?.withdrawals) throw new Error(`no questions come over ${connection}`);
       const asked = provider.withdrawals.read(rawBody);
       const refusal = asked === null ? 'it is no transfer of ours' : await refusalOf(deps, provider, asked);
-      const about = { connection, transfer: asked?.providerRef, reference: asked?.providerId };
+      const reference = asked?.providerId ?? '';
+      const about = {
+        ...{ connection, transfer: asked?.providerRef },
+        // Of another holder of the API key it is a text of any kind.
+        ...(paymentIdOf(reference) !== null && { reference }),
+      };
       if (refusal === null) deps.log.info(about, 'a payout was approved at the provider');
       else
         deps.log.error(
@@ -112,8 +117,7 @@ export function buildApproval(input: ApprovalInput): Command<string | null> {
 }
 
 /**
- * A transfer without a key goes to an account that the books do not
- * name. A key that cannot be opened here cannot be compared, and nothing leaves.
+ * A transfer without a key goes to an account that the books do not name. A key that cannot be opened here cannot be compared, and nothing leaves.
  */
 function isSameKey(
   asked: string | null,

@@ -206,6 +206,15 @@ describe('a payout at Asaas', () => {
   });
 });
 
+test('A list of Pix without a word about its end is not taken as whole', async () => {
+  const without = (data: unknown[]) => ({ ...empty(), text: JSON.stringify({ object: 'list', data }) });
+  const window = { fromMs: now - 60_000, toMs: now };
+  answers = [without([foreign('asaas/pix-transaction').body]), without([])];
+  expect(await create().statement(window)).toMatchObject({ outcome: 'unclear' });
+  answers = [empty(), empty()];
+  expect(await create().statement(window)).toMatchObject({ outcome: 'listed', reports: [], complete: true });
+});
+
 test('a refund is known by the id at the end of its description', async () => {
   const pixes = { ...JSON.parse(empty().text), totalCount: 1, data: [foreign('asaas/pix-transaction').body] };
   answers = [{ ...empty(), text: JSON.stringify(pixes) }, saying('refund-list')];

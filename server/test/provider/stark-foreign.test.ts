@@ -192,6 +192,13 @@ describe('a payout', () => {
     expect(await provider().queryPayout(providerId)).toMatchObject({ report: { status: 'pending' } });
   });
 
+  test('A transfer that names its entries in the ledger in another form cannot be read', async () => {
+    answers = [listed((one) => Object.assign(one, { transactionIds: ['6', 'x7'] }))];
+    expect(await provider().queryPayout(providerId)).toMatchObject({ outcome: 'unclear' });
+    answers = [listed((one) => Object.assign(one, { transactionIds: ['6', 'invalidTransactionId'] }))];
+    expect(await provider().queryPayout(providerId)).toMatchObject({ outcome: 'found' });
+  });
+
   test('A transfer whose externalId is not that of its tag cannot be read', async () => {
     answers = [listed((one) => Object.assign(one, { externalId: 'another' }))];
     expect(await provider().queryPayout(providerId)).toMatchObject({
@@ -217,6 +224,10 @@ describe('what came in', () => {
           },
         ],
       },
+    });
+    answers = [deposits()];
+    expect(await provider().findPix('E20018183202408281923XG35F29FXUZ')).toMatchObject({
+      report: { direction: 'received', providerId },
     });
     answers = [code(), deposits((one) => Object.assign(one, { transactionIds: [] }))];
     expect(await provider().queryCharge(providerId)).toMatchObject({ report: { status: 'open' } });

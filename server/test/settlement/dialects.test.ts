@@ -200,6 +200,11 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
         expect(await ask(elsewhere)).toEqual([200, 'REFUSED']);
       expect(await ask(transferOf(crypto.randomUUID(), 'one'))).toEqual([200, 'REFUSED']);
       expect(await ask({ id: 'one', value: 9.75, status: 'PENDING' })).toEqual([200, 'REFUSED']);
+      const logged = vi.spyOn(service.runtime.log, 'error');
+      expect(await ask({ ...ours, externalReference: 'maria@loja.example' })).toEqual([200, 'REFUSED']);
+      expect(logged).toHaveBeenCalledOnce();
+      expect(JSON.stringify(logged.mock.calls)).not.toContain('maria@loja.example');
+      logged.mockRestore();
       const both = await Promise.all([ask(transferOf(id, 'one')), ask(transferOf(id, 'two'))]);
       expect(both.map(([, status]) => status).toSorted()).toEqual(['APPROVED', 'REFUSED']);
       const [first, second] = both[0]?.[1] === 'APPROVED' ? ['one', 'two'] : ['two', 'one'];

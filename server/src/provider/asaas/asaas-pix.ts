@@ -151,11 +151,14 @@ async function movedIn({ exchange, clock, limits }: AsaasDeps, { fromMs, toMs }:
       if (one.kind !== 'sent' && one.at >= fromMs && one.at <= toMs) pix.set(one.id, one);
     }
     skip += items.length;
-    const isWhole = (reply.body as { hasMore?: unknown }).hasMore !== true;
+    const { hasMore, totalCount } = reply.body as { hasMore?: unknown; totalCount?: unknown };
+    const isWhole =
+      hasMore === false || (hasMore !== true && typeof totalCount === 'number' && skip >= totalCount);
     // That the newest stands first is not documented: only a page that falls in time ends the reading.
     const falls = times.length > 0 && (times[0] as number) >= (times.at(-1) as number);
-    if (isWhole || items.length === 0 || (falls && Math.max(...times) < fromMs - heldMostMs))
+    if (isWhole || (falls && Math.max(...times) < fromMs - heldMostMs))
       return { outcome: 'read', pix: [...pix.values()], unread };
+    if (items.length === 0) return unclear(reply, clock);
   }
   const detail = 'the list of Pix does not reach back to this time';
   return { outcome: 'unclear', cause: 'unreadable', detail, retryAfterMs: null };

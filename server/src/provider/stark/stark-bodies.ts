@@ -57,8 +57,12 @@ const endToEndOf = (item: Wire): string | null => {
   return tag === undefined ? null : `E${tag.slice(1)}`;
 };
 
-/** Entries of Stark's ledger that belong to it. Old deliveries have a word in the place of one. */
-const ledgerIdsOf = (item: Wire): string[] => textsOf(item.transactionIds).filter((id) => /^\d+$/.test(id));
+/** Entries of Stark's ledger that belong to it. Old deliveries have a word in the place of one (`invalid…`). Null: one of them cannot be read. */
+function ledgerIdsOf({ transactionIds }: Wire): string[] | null {
+  const entries = Array.isArray(transactionIds) ? transactionIds : [];
+  const ids = entries.filter((id) => !(typeof id === 'string' && /^invalid[A-Za-z]+$/.test(id)));
+  return ids.every((id) => typeof id === 'string' && /^\d+$/.test(id)) ? ids : null;
+}
 
 // --------------------------------------------------------------------------------------------- payouts
 
@@ -98,6 +102,7 @@ export function readTransfer(value: unknown): Transfer | 'foreign' | null {
   const known = Object.hasOwn(statuses, wire) ? statuses[wire] : undefined;
   const status = known ?? 'pending';
   const ledgerIds = ledgerIdsOf(transfer);
+  if (ledgerIds === null) return null;
   return {
     report: {
       providerId: externalId ?? tag,
@@ -235,6 +240,7 @@ export function readDeposit(value: unknown): Deposit | 'foreign' | null {
   const deposit = recordOf(value);
   if (deposit === null) return null;
   const ledgerIds = ledgerIdsOf(deposit);
+  if (ledgerIds === null) return null;
   if (ledgerIds.length === 0 || (typeof deposit.type === 'string' && deposit.type !== 'pix'))
     return 'foreign';
   const id = textOf(deposit.id);

@@ -409,7 +409,9 @@ async function listCharges(deps: StarkDeps, window: ListWindow): Promise<ListOut
   const unseen = [
     ...moved.unread,
     ...pix.unread.map(({ txid, endToEnd }) => unreadItem('received', { txid, endToEnd })),
-  ].map((item) => (item.providerId === null ? item : { ...item, kind: 'charge', name: item.providerId } as const));
+  ].map((item) =>
+    item.providerId === null ? item : ({ ...item, kind: 'charge', name: item.providerId } as const),
+  );
   const odd = new Set(unseen.map(({ providerId }) => providerId));
   const byCode = Map.groupBy(pix.received, ({ txid }) => txid);
   const reports = firstOfEach(listed.reports)
@@ -581,7 +583,11 @@ async function findPix({ exchange, clock }: StarkDeps, endToEnd: string): Promis
   const items = reply.kind === 'answer' && isSuccess(reply.status) ? itemsOf('deposits')(reply.body) : null;
   if (items === null) return unclear(reply, clock);
   for (const deposit of items.map(readDeposit))
-    if (deposit !== null && deposit !== 'foreign' && deposit.endToEnd === endToEnd)
+    if (
+      deposit !== null &&
+      deposit !== 'foreign' &&
+      deposit.endToEnd.toLowerCase() === endToEnd.toLowerCase()
+    )
       return { outcome: 'found', report: { direction: 'received', providerId: deposit.txid } };
   return { outcome: 'notFound' };
 }
