@@ -227,7 +227,7 @@ async function dayAtEfi(provider: Provider): Promise<void> {
 }
 
 async function dueChargeAtEfi({ dueCharges }: Provider): Promise<void> {
-  const [txid, day] = [idOf('d'), (days: number) => new Date(Date.now() + days * 86_400_000)];
+  const [txid, day] = [idOf('f'), (days: number) => new Date(Date.now() + days * 86_400_000)];
   const dayText = (days: number) => day(days).toISOString().slice(0, 10);
   const address = { street: 'Rua A, 1', city: 'Recife', state: 'PE', postalCode: '50030000' };
   const terms: DueTerms = {
