@@ -384,6 +384,22 @@ describe('A refund of a card payment', () => {
     }
   });
 
+  test('of all that is held, with the fee kept, leaves its operation undeletable until the release takes the fee', async () => {
+    const merchant = await shop({ refundFees: 'kept' });
+    const id = await paidCard(merchant);
+    const { body } = await refund(merchant, id);
+    await refundIs(merchant, body.id, { status: 'completed' });
+    const branch = { name: 'Filial', requestKey: crypto.randomUUID() };
+    const other = await merchant.call('POST', '/operations', branch);
+    expect(other.status).toBe(201);
+    const remove = () => merchant.call('DELETE', `/operations/${merchant.operationId}`);
+    expect((await remove()).body.code).toBe('operation_has_unfinished_payments');
+    await move(id, 'release');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    expect((await account(merchant)).balanceCents).toBe(-438);
+    expect((await remove()).body.code).toBe('operation_has_balance');
+  });
+
   test('of a released one is paid out of the balance, which must have it', async () => {
     const merchant = await shop();
     const id = await paidCard(merchant, 'available');

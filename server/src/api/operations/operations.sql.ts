@@ -151,12 +151,13 @@ const selectObstacles: Statement = {
   name: 'operation_obstacles',
   text: `SELECT
       EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND status IN ('draft', 'unknown', 'pending'))
+        OR EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND card ->> 'settlement' = 'held')
         OR EXISTS (SELECT FROM incident WHERE account_id = $1 AND operation_id = $2 AND state = 'open') AS unfinished,
       EXISTS (SELECT FROM incident WHERE account_id = $1 AND kind = 'divergence' AND state = 'open') AS diverged`,
 };
 
 export interface Obstacles {
-  /** A payment that is not final, or an open incident. */
+  /** A payment that is not final, a card payment that is not released (its fee is still to come, also where all of it went back), or an open incident. */
   unfinished: boolean;
   /** `verify` found an invariant of the account broken, and the incident is still open. */
   diverged: boolean;
