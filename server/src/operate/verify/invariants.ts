@@ -1311,7 +1311,11 @@ function faultOfCard(payment: StoredPayment): Fault {
       ? null
       : first(
           differs('what was approved', approval.cardHeld, amountCents),
-          differs('the cost of the acquirer', -approval.providerCost, card.costCents),
+          differs(
+            'the cost of the acquirer',
+            -(approval.providerCost + (release?.providerCost ?? 0)),
+            card.costCents,
+          ),
         ),
     release === undefined ? null : differs('the fee', release.feeRevenue, feeTaken),
     [...approvals, ...releases].every((one) => one.chainId === payment.operationId)

@@ -95,20 +95,22 @@ function readApproval(intent: Body): CardApproval | null | undefined {
   const details = recordOf(recordOf(charge.payment_method_details)?.card);
   const plan = recordOf(recordOf(details?.installments)?.plan);
   const settled = recordOf(charge.balance_transaction);
+  // What Stripe keeps, and in which currency, is booked with the approval: one that does not say it yet is asked for again.
+  const costCents = integerOf(settled?.fee);
   const refunds = readRefunds(charge.refunds);
-  if (refunds === null) return undefined;
+  if (settled === null || costCents === null || refunds === null) return undefined;
   return {
     reference,
     amountCents,
     // The account counts in a currency of its own: another one than the payment's is not what was asked.
-    currency: (textOf(settled?.currency) ?? currency).toUpperCase(),
+    currency: (textOf(settled.currency) ?? currency).toUpperCase(),
     installments: plan === null ? 1 : (integerOf(plan.count) ?? 0),
     at,
     brand: brandOf(details?.brand),
     last4: last4Of(details?.last4),
-    costCents: integerOf(settled?.fee),
-    releaseAt: msOf(settled?.available_on),
-    released: settled?.status === 'available',
+    costCents,
+    releaseAt: msOf(settled.available_on),
+    released: settled.status === 'available',
     refunds,
     // They are not part of a charge: a query of their own reads them.
     chargebacks: [],
