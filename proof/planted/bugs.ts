@@ -547,7 +547,7 @@ export const bugs: Bug[] = [
   {
     name: 'a lost answer to COMMIT counts as committed',
     file: till,
-    line: 'return await sql.tx((tx) => flush.isCommitted(tx));',
+    line: 'return await flush.isCommitted(tx);',
     with: 'return true;',
     rig: 'simulation',
   },

@@ -317,14 +317,19 @@ export function createTill(deps: TillDeps): Till {
     for (const { since } of batch) measures.tillWait.observe((now - since) / 1000);
   }
 
-  /** Whether the transaction of `flush` is on disk, learnt under the locks that it held; false as well when no caller waits any more. */
+  /** Whether the transaction of `flush` is on disk, learnt without a commit, since an operator's transaction commits only what was shown, and under the locks that it held; false as well when no caller waits any more. */
   async function isOnDisk(flush: Flush): Promise<boolean> {
     let waitMs = 20;
     log.warn({ commands: flush.batch.length }, 'till: the answer to COMMIT was lost, looking for our tokens');
     for (;;) {
       if (withinDeadline(flush.batch).length === 0) return false;
       try {
-        return await sql.tx((tx) => flush.isCommitted(tx));
+        const tx = await sql.begin();
+        try {
+          return await flush.isCommitted(tx);
+        } finally {
+          await tx.rollback();
+        }
       } catch (error) {
         log.warn({ err: error }, 'till: cannot look yet');
         await clock.sleep(waitMs);

@@ -21,9 +21,10 @@ import { createLog } from '../../src/ground/log.ts';
 import { eventKinds } from '../../src/money/journal.ts';
 import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import type { Sql, Statement } from '../../src/ports/sql.ts';
+import { committed, type Sql, type Statement } from '../../src/ports/sql.ts';
 import { openPool } from '../../src/store/database/pool.ts';
 import type { Table } from '../../src/store/database/table.ts';
+import { OperatorRefused } from '../../src/store/operator.ts';
 import { paymentKey, payments } from '../../src/store/rows/payments.sql.ts';
 import {
   type ChainKey,
@@ -720,14 +721,38 @@ describe('a lost answer to COMMIT', () => {
       ...clock,
       sleep: async (ms, signal) => (signal ? clock.sleep(ms, signal) : void waits.push(ms)),
     };
-    let looks = 0;
+    let begun = 0;
     const away: Sql = {
       ...sql,
-      tx: (work) => (++looks <= 7 ? Promise.reject(new Error('not there')) : sql.tx(work)),
+      // The first is the flush's own.
+      begin: () => (++begun > 1 && begun <= 8 ? Promise.reject(new Error('not there')) : sql.begin()),
     };
     const till = createTill({ sql: away, clock: impatient, log: silent });
     expect(await till.submit(credit(shop, 5))).toBe('posted');
     expect(waits).toEqual([20, 40, 80, 160, 320, 500, 500]);
+  });
+
+  it('is looked for without a commit, which only the postings that were shown have', async () => {
+    const shop = await newOperation();
+    const { way } = await reached(true);
+    const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
+    onTestFinished(() => sql.close());
+    let commits = 0;
+    const once: Sql = {
+      ...sql,
+      begin: async () => {
+        const tx = await sql.begin();
+        const commit = async () => {
+          if (++commits > 1) throw new OperatorRefused('these are not the postings that were shown');
+          await tx.commit();
+        };
+        return { run: (...args) => tx.run(...args), rollback: () => tx.rollback(), commit };
+      },
+      tx: async (work) => committed(await once.begin(), work),
+    };
+    const till = createTill({ sql: once, clock, log: silent });
+    expect(await till.submit(credit(shop, 5))).toBe('posted');
+    expect([commits, await balanceOf(shop)]).toMatchObject([1, { available: 5, seq: 1 }]);
   });
 
   it('is looked for as long as a caller waits; the others are answered in their own time', async () => {
