@@ -7,11 +7,13 @@ export const withoutDueCharges = {
   retryAfterMs: null,
 } as const;
 
-/** Asks for a charge of which it is not known whether it has a due date: they share their ids, and not their calls. */
+/** Asks for a charge of which it is not known whether it has a due date: they share their ids, and not their calls. A connection may
+ * have no permission for due-date charges: there its refusal would say nothing. */
 export async function queryAnyCharge(
-  provider: Pick<Provider, 'queryCharge' | 'dueCharges'>,
+  provider: Pick<Provider, 'queryCharge' | 'dueCharges' | 'capabilities'>,
   txid: string,
 ): Promise<QueryOutcome<ChargeReport>> {
   const found = await provider.queryCharge(txid);
-  return found.outcome === 'notFound' && provider.dueCharges ? provider.dueCharges.query(txid) : found;
+  const mayHaveIt = found.outcome === 'notFound' && provider.capabilities.dueCharges;
+  return mayHaveIt && provider.dueCharges ? provider.dueCharges.query(txid) : found;
 }
