@@ -279,12 +279,21 @@ describe('Stripe’s own client', () => {
         backCents: 0,
       },
     ]);
+    const window = () => ({ fromMs: Date.now() - 60_000, toMs: Date.now() });
+    const debited = async () => {
+      const listed = await provider().disputes?.list(window());
+      return listed?.outcome === 'listed'
+        ? listed.reports.find((one) => one.endToEnd === intent)?.debitedCents
+        : listed;
+    };
+    expect(await debited()).toBe(12_500);
     await act(providerId, 'win');
+    expect(await debited()).toBe(0);
     expect(await stripe.disputes.retrieve(data[0].id)).toMatchObject({ status: 'won' });
     expect(await chargebackOf()).toMatchObject([
       { report: { status: 'rejected' }, outCents: 12_500, backCents: 12_500 },
     ]);
-    const listed = await provider().disputes?.list({ fromMs: Date.now() - 60_000, toMs: Date.now() });
+    const listed = await provider().disputes?.list(window());
     expect(listed).toMatchObject({ outcome: 'listed', complete: true });
     expect(await provider().findPix(intent)).toEqual({
       outcome: 'found',

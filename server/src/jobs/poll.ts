@@ -105,14 +105,19 @@ async function holdUnread(
   const { accountId, paymentId, cell } = owner;
   const [payment] = await payments.read(cell.sql, [paymentKey(accountId, paymentId)]);
   if (!payment) return false;
-  await apply(cell, provider, owner, { ...dispute, amountCents: payment.amountCents });
+  // Of a due-date charge its Pix may be more than was asked.
+  const amountCents = payment.due?.paid?.amountCents ?? payment.amountCents;
+  await apply(cell, provider, owner, { ...dispute, amountCents });
   return true;
 }
 
-const saysNothingNew = (known: Dispute, report: DisputeReport): boolean =>
+/** An acquirer may move the money of a dispute without a new status. */
+export const saysNothingNew = (known: Dispute, report: DisputeReport): boolean =>
   known.status === report.status &&
   known.amountCents === report.amountCents &&
-  known.deadlineAt === report.deadlineAt;
+  known.deadlineAt === report.deadlineAt &&
+  (report.debitedCents === undefined ||
+    known.debitedCents === Math.max(0, Math.min(known.amountCents, report.debitedCents)));
 
 type Owner = Pick<Dispute, 'accountId' | 'paymentId' | 'operationId'> & { cell: TrackingDeps };
 

@@ -13,4 +13,6 @@ export interface DisputeReport {
   openedAt: number;
   /** Until when a defence is taken; null when the provider does not say it. */
   deadlineAt: number | null;
+  /** Taken for it and not given back, without costs; absent: a list of this provider does not say it. */
+  debitedCents?: number;
 }

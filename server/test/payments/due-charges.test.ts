@@ -120,6 +120,23 @@ describe('A due-date charge', () => {
     await service.simulator.behave({});
   });
 
+  test('whose dispute cannot be read holds all that its Pix brought, interest included', async () => {
+    const merchant = await service.newMerchant();
+    const id = await charged(merchant);
+    await paid(merchant, id, { on: after(tuesday, 10) });
+    await service.simulator.behave({ lists: 'odd-items' });
+    const made = await service.simulator.control('POST', `/control/charges/${providerIdOf(id)}/dispute`, {
+      amountCents: 5_000,
+    });
+    expect(made.status).toBe(200);
+    await service.database.admin("UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'");
+    const disputes = async () => (await merchant.call('GET', '/disputes')).body.disputes;
+    await until(async () => (await disputes()).length > 0);
+    expect(await disputes()).toMatchObject([{ status: 'open', heldCents: 10_300 }]);
+    expect(await merchant.balanceCents()).toBe(0);
+    await service.simulator.behave({});
+  });
+
   test('is paid by its amount alone where the provider reports no parts, and gives back all of it', async () => {
     const merchant = await service.newMerchant();
     const id = await charged(merchant);

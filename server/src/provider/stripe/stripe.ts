@@ -471,7 +471,11 @@ async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<L
   const window = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
   const disputes = await listed(deps, `/v1/disputes?${window}`, readDispute);
   if (!Array.isArray(disputes)) return disputes;
-  return { outcome: 'listed', reports: disputes.map(({ report }) => report), unread: [], complete: true };
+  const reports = disputes.map(({ report, outCents, backCents }) => ({
+    ...report,
+    debitedCents: outCents - backCents,
+  }));
+  return { outcome: 'listed', reports, unread: [], complete: true };
 }
 
 /** Of which payment of ours an intent is: its metadata says it. */
