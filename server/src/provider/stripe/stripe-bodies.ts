@@ -95,7 +95,7 @@ function readApproval(intent: Body): CardApproval | null | undefined {
   const details = recordOf(recordOf(charge.payment_method_details)?.card);
   const plan = recordOf(recordOf(details?.installments)?.plan);
   const settled = recordOf(charge.balance_transaction);
-  // What Stripe keeps, and in which currency, is booked with the approval: one that does not say it yet is asked for again.
+  // The cost and its currency are booked with the approval: one that does not say them yet is asked for again.
   const costCents = integerOf(settled?.fee);
   const refunds = readRefunds(charge.refunds);
   if (settled === null || costCents === null || refunds === null) return undefined;
