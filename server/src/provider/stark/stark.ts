@@ -380,7 +380,8 @@ async function queryCharge(deps: StarkDeps, txid: string): Promise<QueryOutcome<
 const withReceived = (code: ChargeReport, received: ReceivedPix[]): ChargeReport => ({
   ...code,
   status: received.length > 0 ? 'paid' : 'open',
-  received: received.sort((a, b) => a.paidAt - b.paidAt),
+  // Lists begin with the newest: of two in one millisecond the later one stands first there.
+  received: received.toReversed().sort((a, b) => a.paidAt - b.paidAt),
 });
 
 async function receivedFor(
