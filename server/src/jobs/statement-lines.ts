@@ -137,7 +137,8 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
     const news = await findUnknown(cell.sql, provider.connection, [ours]);
     if (news.length > 0) await confirm(cell, provider, [owner], line.providerRef);
-    if (line.kind !== 'returned' || news.length === 0) return null;
+    const { returnsInStatementAlone = false } = provider.capabilities;
+    if (!returnsInStatementAlone || line.kind !== 'returned' || news.length === 0) return null;
     return (await findLacking(cell.sql, provider.connection, [ours])).length > 0 ? inStatementAlone : null;
   }
   const { amountCents } = line;

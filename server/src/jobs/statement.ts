@@ -280,7 +280,8 @@ async function answerInCell(
       if (owner.followed) continue;
       for (const line of await findLacking(deps.sql, connection, ofPayment)) {
         deps.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
-        if (line.kind === 'returned') await setAside(deps, connection, line, inStatementAlone);
+        if (provider.capabilities.returnsInStatementAlone && line.kind === 'returned')
+          await setAside(deps, connection, line, inStatementAlone);
       }
     } catch (error) {
       if (error instanceof NoQueryLeft) return false;

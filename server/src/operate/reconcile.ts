@@ -617,7 +617,8 @@ async function compareLines(
   const compared = lines.filter(
     ({ kind, providerId }) => kind === 'returned' && providerId !== null && there.has(providerId),
   );
-  await setLackingAside(deps, provider, accountId, compared, result);
+  if (provider.capabilities.returnsInStatementAlone)
+    await setLackingAside(deps, provider, accountId, compared, result);
 }
 
 /** Returns of payments that were compared with the provider's answer about them, and that the books lack all the same. */

@@ -110,6 +110,11 @@ export interface Capabilities {
   payouts: boolean;
   /** A payout is found under our own id. False: only under what the provider's first answer named it. */
   queryPayoutByOwnId: boolean;
+  /**
+   * No answer about a payout names that its receiver gave it back: only the statement has it. Elsewhere the two may name one return differently, and the
+   * statement is no evidence against the answer. Absent: false.
+   */
+  returnsInStatementAlone?: boolean;
   /** `cancelCharge`; where `cards`, `cards.expire`. */
   cancelsCharges: boolean;
   /** Payments by card (`cards`). */

@@ -1,5 +1,5 @@
 import { type Dialect, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -169,11 +169,13 @@ describe('a payout that the statement of Inter shows without our id', () => {
   const readStatement = async (): Promise<void> => {
     await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'statement'`);
     await service.database.admin(`UPDATE connection SET statement_read_to = now() - interval '1 hour'`);
+    await fillQueryLimit(service);
     await stepStatement(service.runtime, cutOff());
   };
 
   const lookAgain = async (): Promise<void> => {
     await service.database.admin(`UPDATE statement_line SET next_at = 'epoch'`);
+    await fillQueryLimit(service);
     await stepStatementLines(service.runtime, cutOff());
   };
 

@@ -175,6 +175,7 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
     canRefund: true,
     canDispute: false,
     defence: null,
+    returnsInStatementAlone: true,
     hasBalance: true,
     // See `repeatsWithinMs` and `withdrawals`; a refund is never made again.
     repeatIsSafe: true,
