@@ -334,7 +334,7 @@ describe('languages', () => {
     await heading('Home').waitFor();
     await page.reload();
     await heading('Home').waitFor();
-    await page.getByText('R$ 140,00').first().waitFor();
+    await page.getByText('R$ 139,75').first().waitFor();
     expect(await page.locator('html').getAttribute('lang')).toBe('en');
     await page.getByRole('button', { name: 'PT Português' }).click();
     await heading('Início').waitFor();
