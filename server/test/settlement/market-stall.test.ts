@@ -9,7 +9,7 @@ import { endsAt } from '../../src/operate/closes/day.ts';
 import { closeDays } from '../../src/operate/closes/step.ts';
 import { dayOf } from '../../src/operate/statement/period.ts';
 
-/** A day of a market stall: two printed codes, thirty links, a tired bank. At its end every cent is where the provider says that it is. */
+/** A day of a market stall: two printed codes, thirty links, twenty due-date charges, a tired bank. At its end every cent is where the provider says that it is. */
 
 let service: Service;
 let merchant: Merchant;
@@ -36,6 +36,23 @@ afterAll(() => service?.close());
 const feeOf = (cents: number): number => 10 + Math.round((cents * 99) / 10_000);
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 const providerIdOf = (id: string): string => id.replaceAll('-', '');
+
+/** A day so many days from another. */
+const after = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * 24 * hourMs).toISOString().slice(0, 10);
+/** A Tuesday of July or August, which have no holidays of banks. */
+const dueDate = (() => {
+  for (let day = inDays(40); ; day = after(day, 1))
+    if (new Date(day).getUTCDay() === 2 && ['07', '08'].includes(day.slice(5, 7)) && day.slice(8) < '20')
+      return day;
+})();
+/** Customers of the month: five early, ten on the day, five late; every fourth delivery is lost. Fine of 2 %, 3 % a month, R$ 1 off five days early. */
+const customers = Array.from({ length: 20 }, (_, at) => {
+  const askedCents = 3_000 + at * 100;
+  const days = at < 5 ? -5 : at < 15 ? 0 : 10;
+  const paidCents = days < 0 ? askedCents - 100 : days === 0 ? askedCents : askedCents * 1.03;
+  return { askedCents, paidCents: Math.round(paidCents), days, webhook: at % 4 === 3 ? 'drop' : 'send' };
+});
 
 test('A day of a market stall ends with books, daily close and provider equal to the cent', async () => {
   const { runtime } = service;
@@ -103,6 +120,34 @@ test('A day of a market stall ends with books, daily close and provider equal to
   const twice = (await merchant.call('GET', `/payment-links/${first.id}`)).body;
   expect(twice).toMatchObject({ status: 'completed', paidCount: 2, paidCents: 4_000 });
 
+  // The month's customers: charges with a due date, of which the bank names what is paid on which day.
+  const monthly = await Promise.all(
+    customers.map(async ({ askedCents }, at) => {
+      const { status, body } = await merchant.call('POST', '/pix/due-charges', {
+        ...{ amountCents: askedCents, dueDate, requestKey: crypto.randomUUID() },
+        payer: { name: `Freguesa ${at + 1}`, document: '111.444.777-35' },
+        fine: { type: 'percent', value: 200 },
+        interest: { type: 'percent_month', value: 300, days: 'calendar' },
+        discounts: [{ until: after(dueDate, -5), type: 'fixed', value: 100 }],
+      });
+      expect(status).toBe(201);
+      return body.id as string;
+    }),
+  );
+  const payMonthly = async (webhook: string): Promise<string[]> => {
+    await service.simulator.behave({ webhook, components: 'sent' });
+    const some = monthly.filter((_, at) => customers[at]?.webhook === webhook);
+    for (const id of some) {
+      const on = after(dueDate, customers[monthly.indexOf(id)]?.days ?? 0);
+      await service.simulator.control('POST', `/control/charges/${providerIdOf(id)}/pay`, { on });
+    }
+    return some;
+  };
+  for (const id of await payMonthly('send'))
+    await until(async () => (await statusOf(service, id)) === 'paid');
+  const lost = await payMonthly('drop');
+  await service.simulator.behave({});
+
   // The evening: the statement brings what no delivery brought, the second payer gets the money back, and the takings go home.
   await runtime.sql.run({ name: 'due', text: `UPDATE job SET due_at = 'epoch' WHERE what = 'statement'` });
   await fillQueryLimit(service);
@@ -110,6 +155,7 @@ test('A day of a market stall ends with books, daily close and provider equal to
   if (!simulator) throw new Error('no provider');
   await stepStatement(runtime, simulator);
   await until(async () => (await seen()) === 400);
+  for (const id of lost) await until(async () => (await statusOf(service, id)) === 'paid');
   const again = charges.at(-1)?.id ?? '';
   const refund = await merchant.call('POST', `/payments/${again}/refunds`, {
     requestKey: crypto.randomUUID(),
@@ -125,6 +171,7 @@ test('A day of a market stall ends with books, daily close and provider equal to
   const received = [
     ...pix.map(({ amountCents }) => amountCents),
     ...links.map((link) => link.amountCents),
+    ...customers.map(({ paidCents }) => paidCents),
     2_000,
   ];
   const inCents = sum(received);
