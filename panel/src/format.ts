@@ -113,6 +113,12 @@ export const dayOf = (date: Date): string =>
     .reverse()
     .join('-');
 
+export const dayMs = 86_400_000;
+
+/** A day so many days later, `2026-11-20` and 1: `2026-11-21`. */
+export const addDays = (day: string, count: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
+
 // São Paulo has had no summer time since 2019.
 
 /** `2026-11-20T17:43` of São Paulo, as a field for date and time has it; null: not a time. */

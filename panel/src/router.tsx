@@ -148,6 +148,10 @@ const routes = root.addChildren([
       '/cobrancas/nova',
       lazyRouteComponent(() => import('./pages/new-charge.tsx'), 'NewCharge'),
     ),
+    page(
+      '/cobrancas/vencimento',
+      lazyRouteComponent(() => import('./pages/new-due-charge.tsx'), 'NewDueCharge'),
+    ),
     createRoute({
       getParentRoute: () => inside,
       path: '/links',

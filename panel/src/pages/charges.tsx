@@ -12,9 +12,14 @@ export function Charges() {
   const filters = useSearch({ strict: false }) as Filters;
   const navigate = useNavigate();
   const create = may('charges') && (
-    <Button component={Link} to="/cobrancas/nova" leftSection={<Icon name="plus" size={18} />}>
-      {words.charges.new}
-    </Button>
+    <>
+      <Button component={Link} to="/cobrancas/vencimento" variant="default">
+        {words.due.button}
+      </Button>
+      <Button component={Link} to="/cobrancas/nova" leftSection={<Icon name="plus" size={18} />}>
+        {words.charges.new}
+      </Button>
+    </>
   );
   return (
     <>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { ask, type Dispute } from '../api/client.ts';
+import { dayMs } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
@@ -122,8 +123,6 @@ function DisputeRow({ dispute, operation }: { dispute: Dispute; operation: strin
     </tr>
   );
 }
-
-const dayMs = 86_400_000;
 
 export function Deadline({ at, ended }: { at: string | null; ended: boolean }) {
   const words = useWords();

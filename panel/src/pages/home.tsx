@@ -9,7 +9,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { PaymentName, partyOf } from '../ui/names.tsx';
+import { movedCents, PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 import { Deadline } from './disputes.tsx';
 
@@ -428,7 +428,7 @@ function Move({ record }: { record: RecordView }) {
             style={{ display: 'block', fontWeight: 600 }}
           >
             {out && !endedWithoutMoney(record.status) ? '−' : ''}
-            {money(record.amountCents)}
+            {money(movedCents(record))}
           </span>
           <Status status={record.status} kind={record.kind} />
         </span>

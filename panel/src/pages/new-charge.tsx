@@ -1,12 +1,11 @@
 import { Button, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { ask, type Payment } from '../api/client.ts';
-import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import { useAmountRange } from '../ui/amount-range.ts';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
@@ -76,16 +75,7 @@ function useChargeForm() {
   // One for this form, whatever happens on the way: a repeat finds the charge that was made.
   const [requestKey, setRequestKey] = useState(() => crypto.randomUUID());
   const [made, setMade] = useState<Payment | null>(null);
-  const { data: limits } = useQuery({
-    queryKey: [account.id, 'account'],
-    queryFn: () => ask(() => api.GET('/account')),
-    staleTime: 60_000,
-  });
-  const outside =
-    limits && cents > 0 && (cents < limits.minimumDepositCents || cents > limits.maximumDepositCents);
-  const range = limits
-    ? words.charges.amountHint(money(limits.minimumDepositCents), money(limits.maximumDepositCents))
-    : ' ';
+  const { outside, range } = useAmountRange(cents);
 
   const amount = useRef<HTMLInputElement>(null);
   const [sent, setSent] = useState(false);

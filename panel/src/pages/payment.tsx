@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment } from 'react';
 import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
 import { money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
@@ -9,10 +9,13 @@ import type { Words } from '../text/pt.ts';
 import { useWords } from '../text/text.tsx';
 import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
+import { DueFacts, DueMark } from '../ui/due.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { movedCents } from '../ui/names.tsx';
 import {
   Copy,
   endedWithoutMoney,
+  Fact,
   Money,
   moodOf,
   PageHead,
@@ -133,9 +136,10 @@ function PaymentCard({ data }: { data: Detail }) {
       <div className="marks">
         <Status status={record.status} kind={record.kind} />
         <Marks marks={data.marks} />
+        <DueMark record={record} />
       </div>
       <p className="big num" style={{ margin: '2px 0 14px' }}>
-        {money(record.amountCents)}
+        {money(movedCents(record))}
       </p>
       <NetEffect data={data} />
       {record.status === 'unknown' && record.kind !== 'deposit' && (
@@ -226,6 +230,7 @@ function Facts({ data }: { data: Detail }) {
           </span>
         </Fact>
       )}
+      <DueFacts payment={record} />
       {record.description && <Fact name={words.common.description}>{record.description}</Fact>}
       {record.fiscalDocuments?.map(({ kind, key }) => (
         <Fact key={kind + key} name={words.detail.fiscalDocuments}>
@@ -262,15 +267,6 @@ function Facts({ data }: { data: Detail }) {
         </Fact>
       )}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   );
 }
 

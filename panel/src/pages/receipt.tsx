@@ -5,6 +5,7 @@ import { useScope } from '../session.tsx';
 import { useText } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
+import { movedCents } from '../ui/names.tsx';
 import { PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { useRefunds } from '../ui/refunds.tsx';
 import { NotFound } from './not-found.tsx';
@@ -30,7 +31,7 @@ export function Receipt() {
   return (
     <Sheet
       what={words.receipt.of[record.kind]}
-      cents={transfer ? (record.netAmountCents ?? record.amountCents) : record.amountCents}
+      cents={transfer ? (record.netAmountCents ?? record.amountCents) : movedCents(record)}
       rows={[
         [words.receipt.when, when && dateTimeSeconds(when, language)],
         [words.receipt.from, record.payerName],

@@ -2,10 +2,11 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ask, type Payment } from '../api/client.ts';
-import { money } from '../format.ts';
+import { money, plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
+import { movedCents } from './names.tsx';
 import { Copy, Money, Rows, Status, Trouble, When } from './parts.tsx';
 import { Share } from './share.tsx';
 
@@ -75,7 +76,7 @@ function Paid({ charge }: { charge: Payment }) {
       </div>
       <h2 style={{ margin: 0 }}>{words.charges.paidTitle}</h2>
       <p className="big num" style={{ margin: '6px 0' }}>
-        {money(charge.amountCents)}
+        {money(movedCents(charge))}
       </p>
       {charge.paidAt && (
         <p className="soft" style={{ margin: 0 }}>
@@ -108,9 +109,14 @@ function AmountDue({ charge }: { charge: Payment }) {
       <p className="big" style={{ margin: '4px 0 0' }}>
         <Money cents={charge.amountCents} />
       </p>
-      {charge.expiresAt && (
+      {charge.expiresAt && charge.dueDate === undefined && (
         <p className="soft" style={{ margin: 0, fontSize: 14 }}>
           {words.charges.expires} <When at={charge.expiresAt} />
+        </p>
+      )}
+      {charge.dueDate !== undefined && (
+        <p className="soft" style={{ margin: 0, fontSize: 14 }}>
+          {words.due.bankShows(plainDay(charge.dueDate))}
         </p>
       )}
     </div>

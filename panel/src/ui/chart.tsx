@@ -1,10 +1,9 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Overview } from '../api/client.ts';
-import { dayOf, money, roughMoney, shortDay } from '../format.ts';
+import { addDays, dayOf, money, roughMoney, shortDay } from '../format.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { Money } from './parts.tsx';
-import { addDays } from './period.tsx';
 import { Segments } from './segments.tsx';
 
 type Day = Overview['days'][number];

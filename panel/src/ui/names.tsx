@@ -18,6 +18,15 @@ export const partyOf = ({ payerName, receiver, pixKey, pixKeyType }: Names): str
   // A Pix of a printed code has no name.
   payerName || [receiver?.name, pixKey && pixKeyText(pixKeyType, pixKey)].filter(Boolean).join(' · ') || null;
 
+/** The amount that a payment brought or takes: of a charge with a due date the received amount, once there is one. */
+export const movedCents = ({
+  amountCents,
+  amountPaidCents = amountCents,
+}: {
+  amountCents: number;
+  amountPaidCents?: number;
+}): number => amountPaidCents;
+
 /** A payment by its names, with a link to it. Nothing for what has no payment. */
 export function PaymentName({ id, names }: { id: string | null; names: Names | null }) {
   const words = useWords();

@@ -174,6 +174,16 @@ export function FormError({ error }: { error: unknown }) {
   );
 }
 
+/** A row of a description list. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
 /** Ids that programs need and people seldom: folded away. Takes the rows of a description list. */
 export function TechnicalIds({ children }: { children: ReactNode }) {
   const words = useWords();
@@ -203,21 +213,24 @@ export function Copy({ value, label }: { value: string; label?: string }) {
   );
 }
 
-/** Cents, typed as digits from the right: 1 2 3 4 is R$ 12,34, with no comma to find. */
+/** Cents, typed as digits from the right: 1 2 3 4 is R$ 12,34, with no comma to find. As `%` the same digits are a percentage with two places. */
 export function MoneyInput({
   cents,
   onCents,
+  unit = 'R$',
   ...rest
-}: { cents: number; onCents: (cents: number) => void; ref?: Ref<HTMLInputElement> } & Omit<
-  TextInputProps,
-  'value' | 'onChange'
->) {
+}: {
+  cents: number;
+  onCents: (cents: number) => void;
+  unit?: 'R$' | '%';
+  ref?: Ref<HTMLInputElement>;
+} & Omit<TextInputProps, 'value' | 'onChange'>) {
   return (
     <TextInput
       {...rest}
       inputMode="numeric"
       autoComplete="off"
-      leftSection={<span className="soft">R$</span>}
+      leftSection={<span className="soft">{unit}</span>}
       styles={{ input: { fontVariantNumeric: 'tabular-nums' } }}
       value={cents === 0 ? '' : plainMoney(cents)}
       placeholder="0,00"

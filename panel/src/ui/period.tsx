@@ -1,5 +1,5 @@
 import { TextInput } from '@mantine/core';
-import { dayOf } from '../format.ts';
+import { addDays, dayOf } from '../format.ts';
 import { useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
 
@@ -18,9 +18,6 @@ export interface Days {
   de: string | undefined;
   ate: string | undefined;
 }
-
-export const addDays = (day: string, count: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + count * 86_400_000).toISOString().slice(0, 10);
 
 function daysOfPreset(preset: Preset, today: string): Days {
   const first = `${today.slice(0, 8)}01`;

@@ -9,9 +9,10 @@ import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
+import { DueMark } from './due.tsx';
 import { Icon } from './icons.tsx';
 import { Listed, ListFoot } from './listed.tsx';
-import { partyOf } from './names.tsx';
+import { movedCents, partyOf } from './names.tsx';
 import { endedWithoutMoney, Status } from './parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from './period.tsx';
 import { Marks } from './story.tsx';
@@ -176,7 +177,7 @@ export function RecordList({
               {words.common.shownOf(
                 records.length,
                 pages.hasNextPage,
-                money(records.reduce((sum, one) => sum + one.amountCents, 0)),
+                money(records.reduce((sum, one) => sum + movedCents(one), 0)),
               )}
             </span>
           )}
@@ -285,12 +286,13 @@ export function RecordTable({
                 </Link>
               </td>
               <td className="right">
-                <strong className="num">{money(record.amountCents)}</strong>
+                <strong className="num">{money(movedCents(record))}</strong>
               </td>
               <td>
                 <span className="marks">
                   <Status status={record.status} kind={record.kind} />
                   <Marks marks={record.marks} />
+                  <DueMark record={record} />
                 </span>
               </td>
               <td className="right off num">

@@ -15,6 +15,8 @@ import { invite } from '../../src/panel/people/members.ts';
 
 /** Payment links and static codes as a shop owner uses them: in a real browser, without a command line. */
 
+const dayMs = 24 * 3_600_000;
+
 let service: Service;
 let browser: Browser;
 let window: Window;
@@ -172,6 +174,94 @@ describe('a static code', () => {
     await page.getByRole('navigation').getByRole('link', { name: 'QR fixos' }).click();
     await page.getByRole('link', { name: 'Balcão 1' }).waitFor();
     await inspectBoth('codes');
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+/** A Tuesday of July, a month without holidays of banks, at least two weeks ahead. */
+const dueDate = (() => {
+  for (let at = Date.now() + 14 * dayMs; ; at += dayMs) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    if (new Date(day).getUTCDay() === 2 && day.slice(5, 7) === '07') return day;
+  }
+})();
+const fromDue = (days: number): string =>
+  new Date(Date.parse(dueDate) + days * dayMs).toISOString().slice(0, 10);
+const shown = (day: string): string => day.split('-').reverse().join('/');
+
+describe('a charge with a due date', () => {
+  test('A charge with a due date is made by a form, is paid late with the parts that the bank names, and shows the document masked', async () => {
+    await page.goto(`${service.url}/cobrancas`);
+    await page.getByRole('link', { name: 'Com vencimento' }).click();
+    await page.getByRole('textbox', { name: 'Valor', exact: true }).pressSequentially('10000');
+    await page.getByLabel('Pagador', { exact: true }).fill('Maria das Dores');
+    await page.getByLabel('CPF ou CNPJ do pagador').fill('111.444.777-34');
+    await page.getByLabel('Vencimento', { exact: true }).fill(dueDate);
+    await page.getByText('Multa, juros e descontos').click();
+    await page.getByLabel('Multa', { exact: true }).selectOption('Percentual');
+    await page.getByLabel('Multa: valor').pressSequentially('200');
+    await page.getByLabel('Juros', { exact: true }).selectOption('Percentual ao mês');
+    await page.getByLabel('Juros: valor').pressSequentially('300');
+    await page.getByLabel('Desconto', { exact: true }).selectOption('Valor em reais');
+    await page.getByLabel('Desconto 1: até o dia').fill(fromDue(-5));
+    await page.getByLabel('Desconto 1: valor').pressSequentially('500');
+    const late = page.getByRole('row', { name: shown(fromDue(10)) });
+    await late.getByText('R$ 103,00').waitFor();
+    await inspectBoth('due-new');
+    await page.getByRole('button', { name: 'Criar cobrança' }).click();
+    await page.getByText('Confira o CPF ou CNPJ.').waitFor();
+    await page.getByLabel('CPF ou CNPJ do pagador').fill('111.444.777-35');
+    await page.getByRole('button', { name: 'Criar cobrança' }).click();
+    await page.getByText(`O app do banco mostra o valor do dia.`).waitFor();
+    await page.getByText('***.444.777-**').waitFor();
+    await page.getByText(`5,00 até ${shown(fromDue(-5))}`).waitFor();
+    await inspectBoth('due-open');
+
+    const { body } = await service.simulator.control('GET', '/control/state');
+    await service.simulator.behave({ components: 'sent' });
+    await service.simulator.control('POST', `/control/charges/${body.charges.at(-1).txid}/pay`, {
+      on: fromDue(10),
+    });
+    await page.getByText('Multa paga').waitFor();
+    await service.simulator.behave({});
+    await page.locator('.big', { hasText: 'R$ 103,00' }).waitFor();
+    expect(await page.content()).not.toContain('11144477735');
+    await inspectBoth('due-paid');
+    await page.getByRole('link', { name: 'Comprovante' }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.getByText('R$ 103,00').first().waitFor();
+  });
+
+  test('The list says when an open charge is due and when its day was, and a press cancels it', async () => {
+    await page.goto(`${service.url}/cobrancas/vencimento`);
+    await page.getByRole('textbox', { name: 'Valor', exact: true }).pressSequentially('2500');
+    await page.getByLabel('Pagador', { exact: true }).fill('José da Feira');
+    await page.getByLabel('CPF ou CNPJ do pagador').fill('11144477735');
+    await page.getByLabel('Vencimento', { exact: true }).fill(dueDate);
+    await page.getByRole('button', { name: 'Criar cobrança' }).click();
+    await page.getByText('O app do banco mostra o valor do dia.').waitFor();
+    await page.goto(`${service.url}/cobrancas`);
+    const row = page.getByRole('row', { name: /José da Feira/ });
+    await row.getByText(`vence em ${shown(dueDate)}`).waitFor();
+    await page
+      .getByRole('row', { name: /Maria das Dores/ })
+      .getByText('R$ 103,00')
+      .first()
+      .waitFor();
+    await service.database.admin(
+      `UPDATE payment SET due = jsonb_set(due, '{dueDate}', '"2026-01-15"') WHERE payer_name = 'José da Feira'`,
+    );
+    await page.reload();
+    await row.getByText('venceu em 15/01/2026').waitFor();
+    await inspectBoth('due-list');
+    await row.getByRole('link').click();
+    await page.getByRole('button', { name: 'Cancelar cobrança' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /cancelar/i })
+      .last()
+      .click();
+    await page.getByText('Falhou').first().waitFor();
     expect(window.complaints).toEqual([]);
   });
 });
