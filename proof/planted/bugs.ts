@@ -20,6 +20,30 @@ const till = 'server/src/store/till.ts';
  */
 export const bugs: Bug[] = [
   {
+    name: 'an audit row is chained to the beginning and not to the row before it',
+    file: 'server/src/store/rows/audit.sql.ts',
+    line: 'head = sha256(c.head || int8send(c.seq + 1)',
+    with: 'head = sha256(c.start || int8send(c.seq + 1)',
+    rig: 'suite',
+    test: 'server/test/ledger/verify.test.ts',
+  },
+  {
+    name: 'verify believes the hash of an audit row',
+    file: 'server/src/operate/verify/invariants.ts',
+    line: 'hashOfAudit(row, before.hash).equals(row.hash) ? null',
+    with: 'row.hash.length === 32 ? null',
+    rig: 'suite',
+    test: 'server/test/ledger/verify.test.ts',
+  },
+  {
+    name: 'verify reads the audit log and not its head',
+    file: 'server/src/operate/verify/invariants.ts',
+    line: 'last.seq === chain.seq ? null',
+    with: 'last.seq <= chain.seq ? null',
+    rig: 'suite',
+    test: 'server/test/ledger/verify.test.ts',
+  },
+  {
     name: 'release on "not found"',
     file: 'server/src/kinds/payment/interpret-report.ts',
     line: `const events = refusedForGood`,

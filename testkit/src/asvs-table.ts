@@ -902,7 +902,7 @@ export const asvsTable: readonly Requirement[] = [
     '16.4.2',
     2,
     'Logs cannot be changed',
-    'Standard error belongs to the operator; the tables of the audit can be changed by the database’s owner.',
+    'Standard error belongs to the operator. A change of the audit log by the database’s owner is found by `vintem verify`, not prevented.',
   ),
   not(
     '16.4.3',

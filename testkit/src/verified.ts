@@ -66,7 +66,7 @@ export const violationsOfBooks = async (
 export const violations = async (service: Service): Promise<Check[]> =>
   violationsOfBooks(service, { provider: await truthOf(service.simulator) });
 
-/** The rows of several cells as those of one. Days of connections are not in it: each cell examines its own share of them. */
+/** The rows of several cells as those of one. Neither days of connections nor the audit log are in it: each cell examines its own. */
 function together(cells: readonly Evidence[]): Evidence {
   const [first] = cells;
   if (!first) throw new Error('there is no cell');
@@ -92,6 +92,8 @@ function together(cells: readonly Evidence[]): Evidence {
     payments: first.payments && (() => each((cell) => cell.payments?.() ?? cell.openPayments())),
     openPayments: () => each((cell) => cell.openPayments()),
     paymentsById: (accountId, ids) => of(accountId).paymentsById(accountId, ids),
+    async *auditChains() {},
+    async *strayAudits() {},
     strayChains: () => each((cell) => cell.strayChains()),
   };
 }

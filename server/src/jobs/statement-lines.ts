@@ -6,7 +6,7 @@ import { bookUnmatched, unmatchedLine } from '../flow/unmatched.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import type { PixOwner, Provider, UnnamedReturn } from '../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
 import type { PaymentOwner } from '../store/rows/payments.sql.ts';
 import {
@@ -194,6 +194,6 @@ export async function dismissLine(
       reason,
       detail: { connection, kind: line.kind },
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
   });
 }

@@ -71,7 +71,8 @@ export const retention: Readonly<
   connection_movement: kept('money of the connection, posted once'),
   lost_payment: kept('what a restore lost, and what was decided'),
   lost_time: kept('when the database went back'),
-  audit: kept('what operators did'),
+  audit: kept('what operators, people of an account and rules did'),
+  audit_chain: bounded('one for each account with an entry'),
   intent: bounded('removed with the end of its payment'),
   draft: bounded('removed when it is confirmed, cancelled or expired'),
   late_query: bounded('removed with the answer of its charge, or after ten tries'),
@@ -150,7 +151,6 @@ export const retention: Readonly<
   panel_invitation: kept('who let whom in; one that is withdrawn is removed'),
   panel_new_email: bounded('one for each person'),
   panel_place: kept('a sign-in from elsewhere is notified as long as one place is known'),
-  panel_audit: kept('what people changed in an account'),
   panel_session: {
     after: 'its end',
     statement: 'panel_session_prune',

@@ -174,7 +174,7 @@ export const acts = {
     ['subject', 'detail'],
     ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
   ),
-  audit: reading(['administrator', 'auditor'], [], ['audit list', 'verify']),
+  audit: reading(['administrator', 'auditor'], [], ['audit list', 'audit export', 'verify']),
 } as const satisfies Record<string, Act>;
 
 export type ActName = keyof typeof acts;

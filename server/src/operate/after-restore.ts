@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../ports/sql.ts';
 import { unknownIdentity } from '../provider/identity.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit, writeAuditOfCopy } from '../store/rows/audit.sql.ts';
 import { noteLostTime } from './lost-time.sql.ts';
 import { pauseAfterRestore, pauseForLostTime } from './pause.ts';
 
@@ -138,7 +138,7 @@ export async function markRestored(
     reason: null,
     detail: copy,
   };
-  await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+  await writeAuditOfCopy(tx, audit);
   return {
     keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
     people: panel?.present ? await tx.run<InForceAgain['people'][number]>(peopleInForce) : [],
@@ -205,7 +205,7 @@ export async function markLostTime(
     await tx.run(refill, [at]);
     await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
     await noteLostTime(tx, { since, notedAt: now, notedBy: actor });
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
     return {
       keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
       people: await tx.run<InForceAgain['people'][number]>(peopleInForce),

@@ -1,6 +1,6 @@
 import { postMovements } from '../flow/connection-movements.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 import {
   findMovement,
   findMovementDays,
@@ -55,7 +55,7 @@ export async function bookMovement(operator: Operator, wanted: MovementToBook): 
       ...{ accountId: installationId, id: operator.ids.uuid(), at: now, actor: operator.actor },
       ...{ action: `connection.${kind}`, subject: connection, reason, detail },
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
     return true;
   });
   if (!isNew) {

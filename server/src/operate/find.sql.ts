@@ -295,6 +295,44 @@ const auditOf: Statement = {
   text: `SELECT ${auditColumns} FROM audit WHERE account_id = $1 ORDER BY id DESC LIMIT $2`,
 };
 
+/** A row with its place in the chain of its account. */
+export interface ExportedAudit extends AuditEntry {
+  cell: string;
+  /** Null, with the hash: it is from before the chain. */
+  seq: number | null;
+  /** By the database's clock, ms since 1970. */
+  chainedMs: number | null;
+  /** SHA-256, hex. */
+  hash: string | null;
+}
+
+const auditPage: Statement = {
+  name: 'find_audit_page',
+  text: `SELECT current_schema()::text AS cell, ${auditColumns}, seq, chained_ms AS "chainedMs", encode(hash, 'hex') AS hash FROM audit
+    WHERE (account_id, id) > ($1, $2) AND account_id <= $3 ORDER BY account_id, id LIMIT $4`,
+};
+
+const lowestId = '00000000-0000-0000-0000-000000000000';
+const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Of one account or of all, page by page in the order of accounts and ids. */
+export async function* auditPages(
+  sql: Queries,
+  accountId: string | null,
+  most: number,
+): AsyncGenerator<ExportedAudit[]> {
+  let after = { ownerId: accountId ?? lowestId, id: lowestId };
+  for (;;) {
+    const page = await sql.run<ExportedAudit>(auditPage, [
+      ...[after.ownerId, after.id, accountId ?? highestId, most],
+    ]);
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < most) return;
+    after = last;
+  }
+}
+
 /** The newest first. The installation has an account of its own. */
 export const findAudit = (sql: Queries, accountId: string | null, most: number): Promise<AuditEntry[]> =>
   accountId === null

@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../ports/sql.ts';
 import { FactsChanged } from '../store/as-shown.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 
 /**
  * The platform-wide block of withdrawals.
@@ -196,10 +196,7 @@ async function change(
       reason,
       detail: { before, after },
     };
-    await Promise.all([
-      write(tx, after),
-      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
-    ]);
+    await Promise.all([write(tx, after), writeAudit(tx, audit)]);
     return { paused: after.pausedAt !== null, reason: after.reason, pausedAt: after.pausedAt };
   });
 }

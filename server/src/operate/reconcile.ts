@@ -47,7 +47,7 @@ import type {
   UnreadItem,
 } from '../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
 import { type PaymentOwner, paymentKey, payments } from '../store/rows/payments.sql.ts';
 import type { LineToAnswer } from '../store/rows/statement-lines.sql.ts';
@@ -240,7 +240,7 @@ export async function reconcile(
     detail: { ...result, accepted },
   };
   await operator.sql.tx(async (tx) => {
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
   });
   return result;
 }

@@ -11,7 +11,7 @@ import {
 } from '../kinds/payment/subject.sql.ts';
 import { isTerminal } from '../money/payment.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
-import { audits } from '../store/rows/audit.sql.ts';
+import { writeAudit } from '../store/rows/audit.sql.ts';
 
 /**
  * The stored data about a person who paid or was paid: given out, or taken away when the time for which payments must be kept is over
@@ -58,7 +58,7 @@ export async function exportSubject(operator: SubjectOperator, subject: Subject)
       found.push({ ...payment, files: await withContents(operator, subject, payment.files) });
   }
   await operator.sql.tx((tx) =>
-    Promise.all(audited(tx, operator, subject, 'subject.export', null, { payments: found.length })),
+    audited(tx, operator, subject, 'subject.export', null, { payments: found.length }),
   );
   return found;
 }
@@ -128,7 +128,7 @@ export async function anonymiseSubject(
         // Before the defences: whether one is still to be sent is read from them.
         tx.run(anonymiseFiles, [subject.accountId, due.map(({ id }) => id)]),
         tx.run(anonymiseDefences, [subject.accountId, due.map(({ id }) => id)]),
-        ...audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
+        audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
       ]);
       return rows as unknown[];
     });
@@ -147,12 +147,9 @@ const audited = (
   reason: string | null,
   detail: object,
 ) =>
-  audits.write(tx, {
-    inserted: [
-      { accountId, id: ids.uuid(), at: clock.now(), actor, action, subject: accountId, reason, detail },
-    ],
-    updated: [],
-    deleted: [],
+  writeAudit(tx, {
+    ...{ accountId, id: ids.uuid(), at: clock.now(), actor },
+    ...{ action, subject: accountId, reason, detail },
   });
 
 /** The person's payments, page by page of all. */

@@ -1,6 +1,6 @@
 import type { Statement } from '../ports/sql.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
-import { audits, installationId } from '../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 
 /**
  * Changes the secret part of the address that a provider delivers to.
@@ -35,7 +35,7 @@ export async function changeWebhookAddress(
       reason: null,
       detail: {},
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
     return { connection };
   });
 }

@@ -3,6 +3,8 @@ import { truthOf } from '@vintem/testkit/truth.ts';
 import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { divergencesOf, recordDivergences } from '../../src/flow/divergences.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { placeHold } from '../../src/operate/accounts/holds.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { invariants } from '../../src/operate/verify/invariants.ts';
 import { findStoredBooks } from '../../src/operate/verify/verify.sql.ts';
@@ -27,7 +29,8 @@ const faults = ({ checks }: Verified): string[] =>
   checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
 
 test('every invariant has its number once, and is examined or says why not', async () => {
-  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 73 }, (_, index) => index + 1));
+  const numbers = invariants.map((one) => one.number);
+  expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
   for (const { notHere, name, number, ...functions } of invariants) {
     expect(name).not.toBe('');
     expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
@@ -246,6 +249,88 @@ test('an anchor shows a ledger that was written anew, which nothing else does', 
   expect(faults(await verified(true, { anchor: forged }))).toEqual([`4 journal ${chain.seq} is another one`]);
   const longer = { ...anchor, chains: [{ ...chain, seq: 1_000_000 }] };
   expect(faults(await verified(true, { anchor: longer }))).toEqual(['4 journal 1000000 is gone']);
+});
+
+test('A row of the audit log that is changed, removed or added is found, in full and among the last rows of an account', async () => {
+  const { admin } = service.database;
+  const { ownerId, operationId } = await service.newMerchant();
+  // A clock that is wrong does not date the chain.
+  const late: Operator = { ...operator(), clock: { ...service.runtime.clock, now: () => 0 } };
+  await setConditions(late, ownerId, { withdrawalFeeCents: 1 });
+  const hold = (reason: string) => placeHold(operator(), { operationId, amountCents: 100, reason });
+  await Promise.all([
+    ...['one', 'another'].map(hold),
+    setConditions(operator(), ownerId, { withdrawalFeeCents: 2 }),
+  ]);
+  await hold('a file says so');
+  const rows = await admin<{ seq: string; isNow: boolean }>(
+    `SELECT seq, abs(chained_ms - extract(epoch FROM clock_timestamp()) * 1000) < 3600000 AS "isNow"
+      FROM audit WHERE account_id = $1 ORDER BY seq`,
+    [ownerId],
+  );
+  expect(rows).toEqual(['1', '2', '3', '4', '5'].map((seq) => ({ seq, isNow: true })));
+  const { anchor } = await verified();
+
+  const found = async (fault: string, passes = [true, false]) => {
+    for (const full of passes) expect(faults(await verified(full))).toEqual([`75 ${fault}`]);
+  };
+  const rowAt = (seq: number) =>
+    admin<{ row: object }>('SELECT to_jsonb(a) AS row FROM audit a WHERE account_id = $1 AND seq = $2', [
+      ...[ownerId, seq],
+    ]);
+  const add = (row: object) =>
+    admin('INSERT INTO audit SELECT r.* FROM jsonb_populate_record(NULL::audit, $1) AS r', [row]);
+  const remove = (seq: number) =>
+    admin('DELETE FROM audit WHERE account_id = $1 AND seq = $2', [ownerId, seq]);
+
+  for (const change of [
+    "actor = 'another'",
+    'reason = NULL',
+    "detail = '{}'",
+    "at = at + interval '1 second'",
+  ]) {
+    const [kept] = await rowAt(5);
+    await admin(`UPDATE audit SET ${change} WHERE account_id = $1 AND seq = 5`, [ownerId]);
+    await found('audit row 5 is not what was hashed');
+    await remove(5);
+    await add(kept?.row ?? {});
+  }
+  for (const seq of [3, 5]) {
+    const [kept] = await rowAt(seq);
+    await remove(seq);
+    await found(`audit row ${seq} is gone`);
+    await add(kept?.row ?? {});
+  }
+  const [last] = await rowAt(5);
+  const planted = { ...last?.row, id: crypto.randomUUID() };
+  await add({ ...planted, seq: 6 });
+  await found('audit row 6 is behind the head');
+  await remove(6);
+  await add({ ...planted, seq: null, chained_ms: null, hash: null });
+  await found('the audit rows from before the chain are others', [true]);
+  await admin('DELETE FROM audit WHERE account_id = $1 AND seq IS NULL', [ownerId]);
+  expect(faults(await verified())).toEqual([]);
+
+  // The last row taken away together with its head: only what was kept elsewhere shows it.
+  await remove(5);
+  await admin(
+    `UPDATE audit_chain c SET seq = a.seq, head = a.hash FROM audit a
+      WHERE c.account_id = $1 AND a.account_id = c.account_id AND a.seq = 4`,
+    [ownerId],
+  );
+  expect(faults(await verified())).toEqual([]);
+  expect(faults(await verified(true, { anchor }))).toEqual(['75 audit row 5 is gone']);
+  await admin('DELETE FROM audit_chain WHERE account_id = $1', [ownerId]);
+  await found('audit rows without a chain', [true]);
+  await admin('DELETE FROM audit WHERE account_id = $1', [ownerId]);
+  expect((await verified()).ok).toBe(true);
+});
+
+test('The service adds to the audit log and changes nothing in it', async () => {
+  for (const text of ['UPDATE audit SET reason = NULL', 'DELETE FROM audit', 'DELETE FROM audit_chain']) {
+    const attempt = service.runtime.sql.run({ name: `cheat ${text}`, text });
+    await expect(attempt).rejects.toThrow(/permission denied/);
+  }
 });
 
 test('what lies below a checkpoint is looked at in full only, and a checkpoint that was changed is found', async () => {

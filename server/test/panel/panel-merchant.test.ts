@@ -155,6 +155,20 @@ describe('saved receivers', () => {
     for (const { row } of rows) expect(row).not.toMatch(/52998224725|acucar\.example/);
     const recorded = await events('receiver.saved');
     expect(recorded[0]?.detail).toEqual({ receiverId: body.id });
+    // The one audit log has it too, in the chain of the account.
+    const audit = await service.database.admin(
+      `SELECT actor, subject, detail ->> 'receiverId' AS receiver, seq IS NOT NULL AS chained FROM audit
+        WHERE account_id = $1 AND action = 'receiver.saved' ORDER BY seq LIMIT 1`,
+      [merchant.ownerId],
+    );
+    expect(audit).toEqual([
+      {
+        actor: expect.stringMatching(/^panel:[0-9a-f-]{36}$/),
+        subject: merchant.ownerId,
+        receiver: body.id,
+        chained: true,
+      },
+    ]);
   });
 
   test('are for neither viewers nor strangers, and are removed once', async () => {

@@ -179,6 +179,22 @@ test('a dispute and the acts of operators are listed', async () => {
   expect((await vintem('audit', 'list', '--limit', '0')).code).toBe(2);
 });
 
+test('The audit log is exported row by row with its place in the chain, and over no file that is there', async () => {
+  const file = join(program.dataDir, 'audit.jsonl');
+  const exported = await vintem('audit', 'export', file);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  expect(exported).toMatchObject({ code: 0, json: { file, rows: lines.length } });
+  const rows = lines.map((line) => JSON.parse(line));
+  expect(rows).toContainEqual(
+    expect.objectContaining({
+      ...{ cell: 'vintem', ownerId: merchant.ownerId, action: 'account.set', seq: 1 },
+      ...{ hash: expect.stringMatching(/^[0-9a-f]{64}$/), chainedAt: expect.stringMatching(/^20/) },
+    }),
+  );
+  expect((await vintem('audit', 'export', file)).code).toBe(1);
+  expect(await readFile(file, 'utf8')).toBe(`${lines.join('\n')}\n`);
+});
+
 test('the lists of the provider are compared', async () => {
   expect((await vintem('reconcile')).json).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
   expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);

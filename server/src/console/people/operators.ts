@@ -12,7 +12,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import {
   endSessionsOf,
   enrolOperator,
@@ -63,24 +63,16 @@ export const noteOperator = (
     reason?: string;
   },
 ): Promise<unknown> =>
-  Promise.all(
-    audits.write(tx, {
-      inserted: [
-        {
-          accountId: entry.accountId ?? installationId,
-          id: ids.uuid(),
-          at: clock.now(),
-          actor: entry.actor,
-          action: entry.action,
-          subject: entry.subject,
-          reason: entry.reason ?? null,
-          detail: entry.detail ?? {},
-        },
-      ],
-      updated: [],
-      deleted: [],
-    }),
-  );
+  writeAudit(tx, {
+    accountId: entry.accountId ?? installationId,
+    id: ids.uuid(),
+    at: clock.now(),
+    actor: entry.actor,
+    action: entry.action,
+    subject: entry.subject,
+    reason: entry.reason ?? null,
+    detail: entry.detail ?? {},
+  });
 
 async function invitation(tx: Queries, { ids, clock }: Operator, person: { id: string; email: string }) {
   const token = ids.bytes(32).toString('base64url');

@@ -1,6 +1,13 @@
+import { open } from 'node:fs/promises';
 import { priceOf } from '../../ground/money.ts';
 import { paymentIdOf } from '../../money/payment.ts';
-import { type AuditEntry, findAudit, findDisputeRows } from '../../operate/find.sql.ts';
+import {
+  type AuditEntry,
+  auditPages,
+  type ExportedAudit,
+  findAudit,
+  findDisputeRows,
+} from '../../operate/find.sql.ts';
 import { accountFacts, find, shownDispute, storyOf } from '../../operate/look.ts';
 import { onDatabase } from '../start.ts';
 import { type Command, facts, instant, integer, table, UsageFault, uuid } from './command.ts';
@@ -143,7 +150,42 @@ export const findCommands: Command[] = [
       };
     },
   },
+  {
+    name: 'audit export',
+    usage: 'FILE [--account OWNER_ID]',
+    about:
+      'writes the audit log into FILE, which must not exist, as JSON Lines: each row with its number, the time of the database and its hash',
+    operands: ['FILE'],
+    options: { account: { type: 'string' } },
+    run: async (edge, { operands, values }) => {
+      const path = operands[0] as string;
+      const ownerId = typeof values.account === 'string' ? uuid(values.account, '--account') : null;
+      const rows = await onDatabase(edge, 'audit export', async (context) => {
+        const file = await open(path, 'wx', 0o600);
+        let written = 0;
+        try {
+          for (const { sql } of await cellsOf(context)) {
+            for await (const page of auditPages(sql, ownerId, listMost)) {
+              await file.write(page.map((row) => `${JSON.stringify(lineOf(row))}\n`).join(''));
+              written += page.length;
+            }
+          }
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        return written;
+      });
+      return { json: { file: path, rows }, text: `${path}: ${rows} rows` };
+    },
+  },
 ];
+
+const lineOf = ({ at, chainedMs, ...row }: ExportedAudit) => ({
+  ...row,
+  at: instant(at),
+  chainedAt: instant(chainedMs),
+});
 
 const listMost = 1_000;
 

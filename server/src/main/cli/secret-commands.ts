@@ -4,7 +4,7 @@ import {
   statusOfSecrets,
 } from '../../store/database/installation-secret.ts';
 import { dropRetiredLogins } from '../../store/database/service-login.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { type Context, onDatabase } from '../start.ts';
 import { type Answer, type Command, table } from './command.ts';
 import { operatorOf } from './operator-commands.ts';
@@ -52,7 +52,7 @@ async function recordRotation(context: Context, { current, sealed }: SealedUnder
     reason: null,
     detail: { sealed },
   };
-  await sql.tx((tx) => Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] })));
+  await sql.tx((tx) => writeAudit(tx, audit));
 }
 
 function secretAnswer(status: SealedUnder): Answer {

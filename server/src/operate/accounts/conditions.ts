@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { isAcquirer } from '../../provider/registry/adapters.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { type Conditions, conditions, updateConditions } from '../../store/rows/conditions.sql.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 
@@ -67,10 +67,7 @@ export async function setConditions(
       reason: null,
       detail: { before, after },
     };
-    await Promise.all([
-      updateConditions(tx, after),
-      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
-    ]);
+    await Promise.all([updateConditions(tx, after), writeAudit(tx, audit)]);
     return after;
   });
 }

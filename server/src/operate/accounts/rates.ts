@@ -1,7 +1,7 @@
 import { addressQuotas, defaultInFlight, defaultQuotas, type Quotas } from '../../ground/quotas.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits } from '../../store/rows/audit.sql.ts';
+import { writeAudit } from '../../store/rows/audit.sql.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 
 const select: Statement = {
@@ -45,10 +45,7 @@ export async function setRates(operator: Operator, accountId: string, quotas: Qu
       reason: null,
       detail: { before, after: quotas },
     };
-    await Promise.all([
-      tx.run(update, [accountId, JSON.stringify(quotas)]),
-      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
-    ]);
+    await Promise.all([tx.run(update, [accountId, JSON.stringify(quotas)]), writeAudit(tx, audit)]);
     return quotas;
   });
 }

@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits } from '../../store/rows/audit.sql.ts';
+import { writeAudit } from '../../store/rows/audit.sql.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 
 /** The money in suspense that goes back to its payers by itself. */
@@ -66,7 +66,7 @@ export async function setReturnRule(
     };
     await Promise.all([
       tx.run(update, [accountId, after.returnOddMoney, afterMinutes, timestamp(at)]),
-      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
+      writeAudit(tx, audit),
     ]);
     return after;
   });

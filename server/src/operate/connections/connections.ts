@@ -4,7 +4,7 @@ import type { Transaction } from '../../ports/sql.ts';
 import { type Adapter, CredentialFault, placeOf } from '../../provider/adapter.ts';
 import { type Finding, isConnectionName, isOfEnvironment } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { askAtNewConnection } from '../pause.ts';
 import {
   bindAccount,
@@ -337,7 +337,7 @@ async function record(
     reason: null,
     detail,
   };
-  await Promise.all(audits.write(tx, { inserted: [row], updated: [], deleted: [] }));
+  await writeAudit(tx, row);
 }
 
 /** The checks before a connection is stored. */

@@ -2,7 +2,7 @@ import { cnpjOf, cnpjText } from '../../ground/cnpj.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Finding } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 
 /**
  * Whose money stands in whose account at a provider. Accounts that move money of third parties must be adapted by 2026-12-31 (Res. BCB 518/2025, Joint
@@ -99,7 +99,7 @@ export async function setHolder(
       ...{ accountId: installationId, id: ids.uuid(), at: clock.now(), actor },
       ...{ action: 'connection.holder', subject: connection, reason: null, detail: { holderCnpj } },
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
   });
   return { connection, holderCnpj };
 }

@@ -9,7 +9,7 @@ import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import { queryAnyCharge } from '../../provider/due-charges.ts';
 import type { Provider, QueryOutcome, UnreadKind } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import {
   claimUnread,
@@ -202,6 +202,6 @@ export async function dismissUnread(operator: Operator, id: string, reason: stri
       reason: why,
       detail: item,
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
   });
 }

@@ -10,6 +10,7 @@ import { accounts as lineAccounts, type Movement } from '../../money/decide.ts';
 import { type DueCharge, feeOfReceived, partsFit } from '../../money/due.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journal.ts';
 import { homeCell } from '../../store/database/cells.ts';
+import { type ChainedAudit, hashOfAudit } from '../../store/rows/audit-chain.ts';
 
 /**
  * The invariants, each under its number, coded once: `verify` examines a running installation with it, and so do the
@@ -42,6 +43,10 @@ export interface Invariant {
     moved: number | null,
   ): Fault;
   connectionClose?(close: StoredConnectionClose, before: StoredConnectionClose | undefined): Fault;
+  /** One row of the audit log. */
+  audit?(row: ChainedAudit, before: AuditState): Fault;
+  /** @param last of the rows up to its head */
+  auditChain?(chain: StoredAuditChain, last: AuditState): Fault;
   /** @param clearing by connection; of a full pass */
   everything?(total: ChainState, world: World, clearing: ReadonlyMap<string, number>): Fault;
   payout?(truth: PayoutTruth, ours: StoredPayment | undefined): Fault;
@@ -78,6 +83,23 @@ export interface Chain {
   seq: number;
   head: Buffer;
   deletedAt: number | null;
+  lastSeq: number;
+}
+
+/** How far the chain of an account's audit rows was read. */
+export interface AuditState {
+  seq: number;
+  hash: Buffer;
+}
+
+/** The head of a chain of audit rows, with the last row at the same moment. */
+export interface StoredAuditChain {
+  cell: string;
+  accountId: string;
+  /** With what it begins: the digest of the rows from before the chain. */
+  start: Buffer;
+  seq: number;
+  head: Buffer;
   lastSeq: number;
 }
 
@@ -1257,6 +1279,21 @@ export const invariants: readonly Invariant[] = [
     name: 'a due-date charge is credited with what the provider reports, whose parts add up to it from the amount asked for, less the fee of what was received',
     payment: (payment) => faultOfDue(payment),
   },
+  {
+    number: 75,
+    name: 'no row of the audit log was changed, removed or added behind its chain',
+    audit: (row, before) =>
+      first(
+        row.seq === before.seq + 1 ? null : `audit row ${before.seq + 1} is gone`,
+        hashOfAudit(row, before.hash).equals(row.hash) ? null : `audit row ${row.seq} is not what was hashed`,
+      ),
+    auditChain: (chain, last) =>
+      first(
+        last.seq === chain.seq ? null : `audit row ${last.seq + 1} is gone`,
+        last.hash.equals(chain.head) ? null : `the head of the audit is not its row ${last.seq}`,
+        chain.lastSeq <= chain.seq ? null : `audit row ${chain.lastSeq} is behind the head`,
+      ),
+  },
 ];
 
 function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journals }: StoredPayment): Fault {
@@ -1577,6 +1614,16 @@ export interface Evidence {
   payments: (() => AsyncIterable<StoredPayment[]>) | null;
   openPayments(): AsyncIterable<StoredPayment[]>;
   paymentsById(accountId: string, ids: readonly string[]): Promise<StoredPayment[]>;
+  /** One account after the other. */
+  auditChains(): AsyncIterable<StoredAuditChain>;
+  /**
+   * Where the reading of a chain begins. `earlier`: the digest of the rows from before the chain, as they are now; null where they are not read.
+   */
+  auditStart(chain: StoredAuditChain): Promise<{ from: AuditState | null; earlier: Buffer | null }>;
+  /** In order, those after `seq` up to the chain's. */
+  auditRows(chain: StoredAuditChain, seq: number): AsyncIterable<ChainedAudit[]>;
+  /** Accounts with audit rows and no chain. */
+  strayAudits(): AsyncIterable<string>;
   /** Journals of chains that have no balance row. */
   strayChains(): AsyncIterable<{ accountId: string; chainId: string; fault: string }>;
   /** Columns of the schema that are no whole numbers and could hold money. */
@@ -1612,8 +1659,13 @@ export interface Summed {
 const violationsMost = 100;
 const paymentsPerPage = 500;
 
-/** Examines every invariant that these rows can show. @returns one check per invariant, and the chains that may be relied on */
-export async function examine(evidence: Evidence): Promise<{ checks: Check[]; summed: Summed[] }> {
+/**
+ * Examines every invariant that these rows can show.
+ * @returns one check per invariant, the chains that may be relied on, and those of the audit in which nothing was wrong
+ */
+export async function examine(
+  evidence: Evidence,
+): Promise<{ checks: Check[]; summed: Summed[]; audited: StoredAuditChain[] }> {
   const { world, provider } = evidence;
   const checks = checksFor(evidence);
   const pass = passOver(evidence, checks);
@@ -1621,11 +1673,12 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   const { total, clearing, summed } = await examineChains(pass);
   await examineStrays(pass);
   await examineConnectionCloses(pass);
+  const audited = await examineAudit(pass);
   for (const one of pass.all)
     if (one.everything) pass.report(one, one.everything(total, world, clearing), nowhere);
   for await (const page of (evidence.payments ?? evidence.openPayments)()) examinePayments(pass, page);
   if (provider) await examineProvider(pass, provider, accountIds);
-  return { checks: [...checks.values()], summed };
+  return { checks: [...checks.values()], summed, audited };
 }
 
 /** The invariants that these rows, or the provider's truth, can show. */
@@ -1640,7 +1693,8 @@ function checksFor(evidence: Evidence): Map<Invariant, Check> {
       one.payment ??
       one.everything ??
       one.close ??
-      one.connectionClose;
+      one.connectionClose ??
+      one.audit;
     if (!ofRows && !evidence.provider) continue;
     checks.set(one, { number: one.number, name: one.name, ok: true, examined: 0, violations: [] });
   }
@@ -1842,6 +1896,39 @@ async function examineConnectionCloses({ evidence, all, report }: Pass): Promise
     }
     lastClose = close;
   }
+}
+
+async function examineAudit(pass: Pass): Promise<StoredAuditChain[]> {
+  const sound: StoredAuditChain[] = [];
+  for await (const chain of pass.evidence.auditChains())
+    if (await examineAuditChain(pass, chain)) sound.push(chain);
+  for await (const accountId of pass.evidence.strayAudits())
+    pass.report(pass.numbered(75), 'audit rows without a chain', { ...nowhere, accountId });
+  return sound;
+}
+
+/** @returns whether nothing was wrong in it */
+async function examineAuditChain(
+  { evidence, all, report, numbered }: Pass,
+  chain: StoredAuditChain,
+): Promise<boolean> {
+  const where = { ...nowhere, accountId: chain.accountId };
+  const { from, earlier } = await evidence.auditStart(chain);
+  const fault = from === null ? 'an audit row is gone' : 'the audit rows from before the chain are others';
+  let sound = true;
+  if (from === null || (earlier !== null && !earlier.equals(chain.start)))
+    sound = report(numbered(75), fault, where);
+  if (from === null) return false;
+  let last = from;
+  for await (const page of evidence.auditRows(chain, from.seq)) {
+    for (const row of page) {
+      for (const one of all) if (one.audit && !report(one, one.audit(row, last), where)) sound = false;
+      last = { seq: row.seq, hash: row.hash };
+    }
+  }
+  for (const one of all)
+    if (one.auditChain && !report(one, one.auditChain(chain, last), where)) sound = false;
+  return sound;
 }
 
 /** Compares what the provider itself holds true with our payments. */

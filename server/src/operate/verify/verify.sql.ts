@@ -1,9 +1,12 @@
 import type { StoredConnectionClose, StoredDayClose } from '../../money/day-closes.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
+import type { ChainedAudit } from '../../store/rows/audit-chain.ts';
 import type {
+  AuditState,
   Chain,
   ChainState,
   StoredAccount,
+  StoredAuditChain,
   StoredJournal,
   StoredOperation,
   StoredPayment,
@@ -602,3 +605,82 @@ export const findHashAt = async (
   chain: { accountId: string; chainId: string; seq: number },
 ): Promise<Buffer | undefined> =>
   (await sql.run<{ hash: Buffer }>(selectHash, [chain.accountId, chain.chainId, chain.seq]))[0]?.hash;
+
+// -------------------------------------------------------------------------------------------------------------------- audit
+
+const auditChainColumns = `current_schema()::text AS cell, c.account_id AS "accountId", c.start, c.seq, c.head,
+      coalesce((SELECT max(a.seq) FROM audit a WHERE a.account_id = c.account_id), 0) AS "lastSeq"`;
+
+const selectAuditChains: Statement = {
+  name: 'verify_audit_chains',
+  text: `SELECT ${auditChainColumns} FROM audit_chain c WHERE c.account_id >= $1 AND ($2 OR c.account_id > $1) ORDER BY c.account_id LIMIT $3`,
+};
+
+/** @param after null: from the first, which is the installation's own */
+export const findAuditChains = (
+  sql: Queries,
+  after: string | null,
+  most: number,
+): Promise<StoredAuditChain[]> =>
+  sql.run<StoredAuditChain>(selectAuditChains, [after ?? beforeAll, after === null, most]);
+
+const selectAuditChain: Statement = {
+  name: 'verify_audit_chain',
+  text: `SELECT ${auditChainColumns} FROM audit_chain c WHERE c.account_id = $1`,
+};
+
+export const findAuditChain = (sql: Queries, accountId: string): Promise<StoredAuditChain[]> =>
+  sql.run<StoredAuditChain>(selectAuditChain, [accountId]);
+
+const selectAuditAt: Statement = {
+  name: 'verify_audit_at',
+  text: 'SELECT seq, hash FROM audit WHERE account_id = $1 AND seq = $2',
+};
+
+export const findAuditAt = async (
+  sql: Queries,
+  accountId: string,
+  seq: number,
+): Promise<AuditState | undefined> => (await sql.run<AuditState>(selectAuditAt, [accountId, seq]))[0];
+
+/** As the migration that began the chain made it (`0072_audit_chain.sql`). */
+const selectEarlierAudit: Statement = {
+  name: 'verify_audit_earlier',
+  text: `SELECT sha256(coalesce(string_agg(sha256(convert_to(jsonb_build_array(account_id, id, (extract(epoch FROM at) * 1000000)::bigint,
+        actor, action, subject, reason, detail)::text, 'UTF8')), ''::bytea ORDER BY id), ''::bytea)) AS digest
+    FROM audit WHERE account_id = $1 AND seq IS NULL`,
+};
+
+export const findEarlierAudit = async (sql: Queries, accountId: string): Promise<Buffer | null> =>
+  (await sql.run<{ digest: Buffer }>(selectEarlierAudit, [accountId]))[0]?.digest ?? null;
+
+const selectAuditRows: Statement = {
+  name: 'verify_audit_rows',
+  text: `SELECT account_id AS "accountId", id, at, actor, action, subject, reason, detail, seq, chained_ms AS "chainedMs", hash
+    FROM audit WHERE account_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
+};
+
+export const findAuditRows = (
+  sql: Queries,
+  { accountId, seq }: Pick<StoredAuditChain, 'accountId' | 'seq'>,
+  after: number,
+  most: number,
+): Promise<ChainedAudit[]> => sql.run<ChainedAudit>(selectAuditRows, [accountId, after, seq, most]);
+
+const selectNextAudited: Statement = {
+  name: 'verify_audit_next',
+  text: `SELECT a.account_id AS "accountId", EXISTS (SELECT FROM audit_chain c WHERE c.account_id = a.account_id) AS chained
+    FROM audit a WHERE a.account_id >= $1 AND ($2 OR a.account_id > $1) ORDER BY a.account_id LIMIT 1`,
+};
+
+/** The next account with audit rows. */
+export const findNextAudited = async (
+  sql: Queries,
+  after: string | null,
+): Promise<{ accountId: string; chained: boolean } | undefined> =>
+  (
+    await sql.run<{ accountId: string; chained: boolean }>(selectNextAudited, [
+      after ?? beforeAll,
+      after === null,
+    ])
+  )[0];

@@ -16,16 +16,22 @@ import {
   beforeAll,
   findAccount,
   findAccounts,
+  findAuditAt,
+  findAuditChain,
+  findAuditChains,
+  findAuditRows,
   findCellsOf,
   findChains,
   findCheckpoints,
   findCloses,
   findConnectionCloses,
   findDisputed,
+  findEarlierAudit,
   findFloatColumns,
   findHashAt,
   findJournals,
   findLastCheckpoint,
+  findNextAudited,
   findNextChain,
   findOpenIds,
   findPayments,
@@ -44,8 +50,10 @@ import {
  * looked at by a full pass only. A checkpoint is written only for a chain that was summed from the one before and in which
  * nothing was wrong; a full pass compares those that it comes by.
  *
+ * Of the audit log an incremental pass reads the last rows of each account, a full one all.
+ *
  * **Anchors.** A person who may write to the database may rewrite it whole, chain and checkpoints included. Only heads that were kept
- * elsewhere show that: an anchor file names chains with a `seq` and the hash there. When the file exists, a full pass
+ * elsewhere show that: an anchor file names chains, also those of the audit log, with a `seq` and the hash there. When the file exists, a full pass
  * compares with it and leaves it alone; when not, it is written from the heads of a pass that found nothing.
  */
 export interface VerifyOptions {
@@ -76,6 +84,16 @@ export interface Anchor {
   /** RFC 3339. */
   takenAt: string;
   chains: AnchoredChain[];
+  audit: AnchoredAudit[];
+}
+
+/** The head of the audit log of an account in a cell. */
+export interface AnchoredAudit {
+  cell: string;
+  accountId: string;
+  seq: number;
+  /** SHA-256, hex. */
+  hash: string;
 }
 
 export interface AnchoredChain {
@@ -91,6 +109,9 @@ const chainsPerPage = 200;
 const journalsPerPage = 2_000;
 const paymentsPerPage = 500;
 const closesPerPage = 100;
+const auditRowsPerPage = 500;
+/** By a pass that is not full, of each account. */
+const auditRowsLooked = 500;
 
 /** Events are kept for 90 days; a day earlier nothing is expected of them any more. */
 const eventsKeptMs = 89 * 86_400_000;
@@ -101,8 +122,12 @@ export async function verify(
 ): Promise<Verified> {
   const full = options.full || options.anchor != null;
   const evidence = storedEvidence({ sql, clock }, { ...options, full });
-  const { checks, summed } = await examine(evidence);
-  if (options.anchor) checks.push(await compareAnchor(sql, options.anchor, options.accountId));
+  const { checks, summed, audited } = await examine(evidence);
+  if (options.anchor)
+    checks.push(
+      await compareAnchor(sql, options.anchor, options.accountId),
+      await compareAuditAnchor(sql, options.anchor, options.accountId),
+    );
   await keepCheckpoints({ sql, clock }, summed);
   return {
     ok: checks.every((check) => check.ok),
@@ -118,6 +143,9 @@ export async function verify(
           seq: sums.seq,
           hash: sums.head.toString('hex'),
         })),
+      audit: audited
+        .filter(({ seq }) => seq > 0)
+        .map(({ cell, accountId, seq, head }) => ({ cell, accountId, seq, hash: head.toString('hex') })),
     },
   };
 }
@@ -138,7 +166,12 @@ export async function verifyCells(
   options: VerifyOptions,
 ): Promise<Verified & { cells: CellChecks[] }> {
   const found: CellChecks[] = [];
-  const anchor: Anchor = { vintemAnchor: 1, takenAt: new Date(clock.now()).toISOString(), chains: [] };
+  const anchor: Anchor = {
+    vintemAnchor: 1,
+    takenAt: new Date(clock.now()).toISOString(),
+    chains: [],
+    audit: [],
+  };
   for (const { cell, sql } of cells) {
     const own = options.anchor && (await anchorOfCell(sql, options.anchor, cell));
     const verified = await verify(
@@ -147,6 +180,7 @@ export async function verifyCells(
     );
     found.push({ cell, checks: verified.checks });
     anchor.chains.push(...verified.anchor.chains);
+    anchor.audit.push(...verified.anchor.audit);
   }
   const checks = together(found);
   return { ok: checks.every((check) => check.ok), checks, anchor, cells: found };
@@ -174,6 +208,7 @@ async function anchorOfCell(sql: Sql, anchor: Anchor, cell: string): Promise<Anc
   return {
     ...anchor,
     chains: anchor.chains.filter(({ accountId }) => (cells.get(accountId) ?? homeCell) === cell),
+    audit: anchor.audit.filter((one) => one.cell === cell),
   };
 }
 
@@ -190,7 +225,16 @@ export function readAnchor(text: string): Anchor | null {
     typeof one.chainId === 'string' &&
     Number.isSafeInteger(one.seq) &&
     typeof one.hash === 'string';
-  return anchor?.vintemAnchor === 1 && Array.isArray(anchor.chains) && anchor.chains.every(isChain)
+  const isAudit = (one: Partial<AnchoredAudit> | null): boolean =>
+    typeof one?.cell === 'string' &&
+    typeof one.accountId === 'string' &&
+    Number.isSafeInteger(one.seq) &&
+    typeof one.hash === 'string';
+  return anchor?.vintemAnchor === 1 &&
+    Array.isArray(anchor.chains) &&
+    anchor.chains.every(isChain) &&
+    Array.isArray(anchor.audit) &&
+    anchor.audit.every(isAudit)
     ? (anchor as Anchor)
     : null;
 }
@@ -215,6 +259,26 @@ async function compareAnchor(sql: Sql, anchor: Anchor, accountId: string | null)
       paymentId: null,
       fault: `journal ${one.seq} is ${hash ? 'another one' : 'gone'}`,
     });
+  }
+  return check;
+}
+
+async function compareAuditAnchor(sql: Sql, anchor: Anchor, accountId: string | null): Promise<Check> {
+  const check: Check = {
+    number: 75,
+    name: 'the audit log is that of the anchor',
+    ok: true,
+    examined: 0,
+    violations: [],
+  };
+  for (const one of anchor.audit) {
+    if (accountId !== null && one.accountId !== accountId) continue;
+    check.examined++;
+    const row = await findAuditAt(sql, one.accountId, one.seq);
+    if (row?.hash.toString('hex') === one.hash) continue;
+    check.ok = false;
+    const fault = `audit row ${one.seq} is ${row ? 'another one' : 'gone'}`;
+    check.violations.push({ accountId: one.accountId, operationId: null, paymentId: null, fault });
   }
   return check;
 }
@@ -309,6 +373,37 @@ export function storedEvidence(
         findConnectionCloses(sql, after, closesPerPage);
       const first = { connection: '', day: '0001-01-01' };
       for await (const page of pagesOf(read, first, (last) => last, closesPerPage)) yield* page;
+    },
+
+    async *auditChains() {
+      if (accountId !== null) {
+        yield* await findAuditChain(sql, accountId);
+        return;
+      }
+      const read = (after: string | null) => findAuditChains(sql, after, chainsPerPage);
+      for await (const page of pagesOf(read, null, (last) => last.accountId, chainsPerPage)) yield* page;
+    },
+
+    async auditStart({ accountId, start, seq }) {
+      const first = { seq: 0, hash: start };
+      if (full) return { from: first, earlier: await findEarlierAudit(sql, accountId) };
+      const from = seq <= auditRowsLooked ? first : await findAuditAt(sql, accountId, seq - auditRowsLooked);
+      return { from: from ?? null, earlier: null };
+    },
+
+    async *auditRows(chain, seq) {
+      const read = (after: number) => findAuditRows(sql, chain, after, auditRowsPerPage);
+      yield* pagesOf(read, seq, (last) => last.seq, auditRowsPerPage);
+    },
+
+    async *strayAudits() {
+      if (!full || accountId !== null) return;
+      for (let after: string | null = null; ; ) {
+        const next: { accountId: string; chained: boolean } | undefined = await findNextAudited(sql, after);
+        if (!next) return;
+        if (!next.chained) yield next.accountId;
+        after = next.accountId;
+      }
     },
 
     async *strayChains() {

@@ -13,6 +13,7 @@ import type { Secrets } from '../../ground/secrets.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import { isUnavailable, type Sql } from '../../ports/sql.ts';
+import { writeAudit } from '../../store/rows/audit.sql.ts';
 import { PanelError } from '../errors.ts';
 import {
   findMemberships,
@@ -21,7 +22,6 @@ import {
   type SessionRow,
   touchAccess,
   touchSession,
-  writeAudit,
 } from '../people/members.sql.ts';
 import { type Ability, abilitiesOf, may } from '../people/roles.ts';
 import {
@@ -280,7 +280,7 @@ export function requireOwnFactor(person: SessionRow): void {
   }
 }
 
-/** Writes what a member did to the audit log, which is kept, and to the security events of the account. */
+/** Writes what a member did, once it is done, to the audit log, which is kept, and to the security events of the account. */
 export async function note(
   deps: SecurityEventDeps,
   request: FastifyRequest,
@@ -288,15 +288,13 @@ export async function note(
   detail: NonNullable<SecurityEvent['detail']> = {},
 ): Promise<void> {
   const { accountId, person } = request.member;
-  await writeAudit(deps.sql, {
-    accountId,
-    id: deps.ids.uuid(),
-    userId: person.userId,
-    action: kind,
-    detail,
-    ipAddress: callerAddress(request),
-    createdAt: deps.clock.now(),
-  });
+  const ipAddress = callerAddress(request);
+  await deps.sql.tx((tx) =>
+    writeAudit(tx, {
+      ...{ accountId, id: deps.ids.uuid(), at: deps.clock.now(), actor: `panel:${person.userId}` },
+      ...{ action: kind, subject: accountId, reason: null, detail: { ...detail, ipAddress } },
+    }),
+  );
   await recordSecurityEvent(deps, { kind, accountId, ...actorOf(request), detail });
 }
 

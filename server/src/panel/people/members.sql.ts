@@ -604,37 +604,6 @@ const setGrace: Statement = {
 export const updateGraceDays = (tx: Queries, accountId: string, days: number): Promise<unknown> =>
   tx.run(setGrace, [accountId, days]);
 
-// ------------------------------------------------------------------------------------------------------------------ audit
-
-const insertAudit: Statement = {
-  name: 'panel_audit_insert',
-  text: `INSERT INTO panel_audit (account_id, id, user_id, action, detail, ip_address, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-};
-
-export interface AuditEntry {
-  accountId: string;
-  id: string;
-  userId: string | null;
-  action: string;
-  detail: object;
-  ipAddress: string | null;
-  createdAt: number;
-}
-
-export const writeAudit = (sql: Sql, entry: AuditEntry): Promise<unknown> =>
-  sql.tx((tx) =>
-    tx.run(insertAudit, [
-      entry.accountId,
-      entry.id,
-      entry.userId,
-      entry.action,
-      JSON.stringify(entry.detail),
-      entry.ipAddress,
-      timestamp(entry.createdAt),
-    ]),
-  );
-
 const dropCredentials: Statement = {
   name: 'panel_credentials_delete',
   text: `WITH person AS (SELECT id FROM panel_user WHERE email = $1),

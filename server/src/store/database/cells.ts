@@ -49,7 +49,6 @@ export const directoryTables: readonly string[] = [
   'panel_passkey',
   'panel_member',
   'panel_invitation',
-  'panel_audit',
   'panel_place',
   'panel_new_email',
   'panel_attempt',

@@ -25,8 +25,8 @@ const writeOrder = [
   'connection_close_cell',
   'connection_movement',
   'dispute',
-  'audit',
   'late_query',
+  'audit',
 ] as const;
 
 export type WrittenTable = (typeof writeOrder)[number];
