@@ -18,7 +18,15 @@ const silent = [
   ],
   ...['account create', 'account list', 'account returns', 'account rates', 'account set', 'account show'],
   ...['account route', 'account move', 'key create', 'key list', 'key revoke', 'key roll', 'key wake'],
-  ...['transfer draft', 'hold list', 'payment show', 'dispute list', 'audit list', 'withdrawals pause'],
+  ...[
+    'transfer draft',
+    'hold list',
+    'payment show',
+    'dispute list',
+    'audit list',
+    'audit export',
+    'withdrawals pause',
+  ],
   ...[
     'withdrawals resume',
     'withdrawals lost-time',

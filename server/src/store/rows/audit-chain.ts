@@ -1,5 +1,21 @@
 import { createHash } from 'node:crypto';
-import type { AuditRow } from './audit.sql.ts';
+
+/**
+ * An act of an operator, of a person of an account or of a rule. Never changed. It is written with its effects in one transaction; that of a person of
+ * an account right behind them.
+ */
+export interface AuditRow {
+  /** The installation's own for what concerns all accounts. */
+  accountId: string;
+  id: string;
+  at: number;
+  actor: string;
+  action: string;
+  /** The id of what was changed. */
+  subject: string;
+  reason: string | null;
+  detail: object;
+}
 
 /**
  * The chain of an account's audit rows. Each row has a number without gaps and SHA-256 over the hash of the row before it, its number, the
@@ -8,9 +24,6 @@ import type { AuditRow } from './audit.sql.ts';
  * The hash is made in the database, under the lock of the chain's head and from the form that the program sends: the writer waits for no answer,
  * and the till's COMMIT still travels behind its writes. `verify` makes the form again from the stored row and hashes it itself.
  */
-
-/** Where a chain begins that has no rows from before it: SHA-256 of nothing. */
-export const auditStart: Buffer = createHash('sha256').digest();
 
 /** The bytes of a row that are hashed: the same for the row that is written and the one that is stored. */
 export function formOfAudit({ accountId, id, at, actor, action, subject, reason, detail }: AuditRow): Buffer {

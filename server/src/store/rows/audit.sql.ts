@@ -2,24 +2,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
 import type { Table } from '../database/table.ts';
-import { formOfAudit } from './audit-chain.ts';
-
-/**
- * An act of an operator, of a person of an account or of a rule. Never changed. It is written with its effects in one transaction; that of a person of
- * an account right behind them.
- */
-export interface AuditRow {
-  /** The installation's own for what concerns all accounts. */
-  accountId: string;
-  id: string;
-  at: number;
-  actor: string;
-  action: string;
-  /** The id of what was changed. */
-  subject: string;
-  reason: string | null;
-  detail: object;
-}
+import { type AuditRow, formOfAudit } from './audit-chain.ts';
 
 export const auditRows = defineTable<AuditRow>({
   name: 'audit',
