@@ -611,6 +611,8 @@ export type FindingCheck =
   | 'scopes'
   | 'clock'
   | 'pix key'
+  /** Whether printed codes name the key of the connection. */
+  | 'static codes'
   | 'balance'
   /** Whether the provider asks this service before a payout leaves. */
   | 'approval'

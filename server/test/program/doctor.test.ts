@@ -9,6 +9,7 @@ import { createAccount } from '../../src/operate/connections/directory.ts';
 import { type DoctorDeps, examineConnections, examineWayIn } from '../../src/operate/connections/doctor.ts';
 import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
 import { NotSent } from '../../src/ports/net.ts';
+import { buildStaticBrCode } from '../../src/provider/br-code.ts';
 import { certificateFindings } from '../../src/provider/diagnosis.ts';
 import type { Finding, FindingCheck } from '../../src/provider/provider.ts';
 import { certificate, otherCertificate, passphrase, pfx } from './certificate.ts';
@@ -232,6 +233,35 @@ test('an account at a bank that sends no payouts receives, gives back, and shows
   await until(async () => (await merchant.call('GET', `/refunds/${body.id}`)).body.status === 'completed');
   const refused = await merchant.transfer({ amountCents: 1_000 });
   expect(refused).toMatchObject({ status: 400, body: { code: 'not_offered_by_provider' } });
+});
+
+test('A printed code that names another Pix key than its connection, or one that the bank refuses, is a fault of its own', async () => {
+  await healthy('loja-efi');
+  const { ownerId } = await createAccount(service.runtime, {
+    ...{ name: 'Banca', test: true, connection: 'loja-efi' },
+  });
+  const call = service.as(await service.newKey(ownerId));
+  const newCode = async (name: string) =>
+    (await call('POST', '/static-codes', { name, requestKey: crypto.randomUUID() })).body;
+  const aboutCodes = async () => (await examined('loja-efi')).filter(({ check }) => check === 'static codes');
+  const [code] = [await newCode('Balcão'), await newCode('Feira')];
+  const inUse = '2 static codes in use pay into the Pix key of the connection';
+  expect(await aboutCodes()).toEqual([{ check: 'static codes', ok: true, message: inUse }]);
+  fault = at(/GET .*\/v2\/webhook\//, keyRefused);
+  expect(faultsOf(await examined('loja-efi'))).toEqual(['pix key', 'static codes']);
+  fault = () => undefined;
+  const earlier = buildStaticBrCode({
+    ...{ pixKey: 'antiga@loja.example', identifier: code.identifier },
+    ...{ merchantName: 'Banca', merchantCity: 'Recife' },
+  });
+  await service.database.admin('UPDATE static_code SET copy_paste = $2 WHERE id = $1', [code.id, earlier]);
+  expect(await aboutCodes()).toMatchObject([
+    { ok: false, message: expect.stringMatching(/^1 of 2 static codes in use pay into another Pix key/) },
+  ]);
+  expect(JSON.stringify(await aboutCodes())).not.toContain('antiga@loja.example');
+  // A retired one is the merchant's own decision.
+  await call('PATCH', `/static-codes/${code.id}`, { status: 'retired' });
+  expect(await aboutCodes()).toMatchObject([{ ok: true }]);
 });
 
 describe('the way in', () => {

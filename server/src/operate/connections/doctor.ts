@@ -9,6 +9,7 @@ import { type ConnectionDeps, environmentOf } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
 import { examineHold } from './held.ts';
 import { findForeignAccounts, holderWarning } from './holders.ts';
+import { examinePrintedCodes } from './printed-codes.ts';
 
 /**
  * `vintem doctor`: what stands between a connection and its first payment, and what to do about it. It asks the provider, and it calls our
@@ -66,11 +67,14 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
   const address = `${config.hooksUrl}/hooks/providers/${row.name}`;
   const ours = `${address}/${tokens?.current ?? ''}`;
   const hold = await examineHold(sql, row, provider);
+  const said = await provider.diagnose({ webhookUrl: ours });
+  const printed = await examinePrintedCodes(sql, provider, said);
   return [
     ...(environmentOf(row) === 'sandbox' ? [sandboxFinding] : []),
     ...(hold === null ? [] : [hold]),
     ...(certificate === null ? [] : certificateFindings(certificate, clock.now())),
-    ...(await provider.diagnose({ webhookUrl: ours })),
+    ...said,
+    ...(printed === null ? [] : [printed]),
     ...(await examineWayIn(deps, {
       ours,
       wrong: `${address}/${deps.ids.bytes(24).toString('base64url')}`,
