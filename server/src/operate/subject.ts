@@ -1,4 +1,5 @@
 import type { Secrets } from '../ground/secrets.ts';
+import { documentOf } from '../kinds/due-charge/terms.ts';
 import {
   anonymiseDefences,
   anonymiseFiles,
@@ -10,6 +11,7 @@ import {
   type SubjectRow,
 } from '../kinds/payment/subject.sql.ts';
 import { isTerminal } from '../money/payment.ts';
+import type { DuePayer } from '../provider/due-terms.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { writeAudit } from '../store/rows/audit.sql.ts';
 
@@ -31,8 +33,10 @@ export interface Subject {
 /** Records of operations are kept for five years at least (Lei 9.613/1998, article 10, paragraph 2). */
 export const leastYears = 5;
 
-export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences' | 'files'> {
+export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences' | 'files' | 'payer'> {
   pixKey: string | null;
+  /** Of a charge with a due date; null: it has none, or it cannot be opened. */
+  payer: DuePayer | null;
   /** The merchant's defences of its disputes; null: it cannot be opened. */
   defences: { id: string; text: string | null }[];
   /** The files of these defences. */
@@ -91,7 +95,7 @@ export interface Anonymised {
 
 /**
  * In every ended payment whose last change is older than `years`: puts a token in place of the payer's name and of the Pix key, and removes the
- * receiver's name, CPF or CNPJ and bank, description, metadata, fiscal documents, brand and last digits of a card, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ * receiver's name, CPF or CNPJ and bank, the payer's document, mail and address, description, metadata, fiscal documents, brand and last digits of a card, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
   operator: SubjectOperator,
@@ -123,6 +127,7 @@ export async function anonymiseSubject(
           token,
           due.map(({ id }) => secrets.seal(token, id)),
           new Date(before).toISOString(),
+          due.map(({ id }) => secrets.seal(JSON.stringify({ name: token, document: '' }), id)),
         ]),
         tx.run(anonymiseRefunds, [subject.accountId, due.map(({ id }) => id)]),
         // Before the defences: whether one is still to be sent is read from them.
@@ -159,22 +164,23 @@ async function* matching(
 ): AsyncGenerator<SubjectPayment[]> {
   const name = subject.name === null ? null : comparable(subject.name);
   const wanted = subject.pixKey?.normalize('NFC').trim();
-  const keys = wanted === undefined ? [] : [wanted, wanted.toLowerCase()];
+  const keys = wanted === undefined ? [] : [wanted, wanted.toLowerCase(), documentOf(wanted) ?? wanted];
   let after = lowestId;
   for (;;) {
     const rows = await sql.run<SubjectRow>(pageOfPayments, [subject.accountId, after, pageRows]);
     const read = rows.map((row) => ({
       ...row,
       pixKey: row.pixKey && textOf(secrets, row.pixKey, row.id),
+      payer: row.payer && (JSON.parse(textOf(secrets, row.payer, row.id) ?? 'null') as DuePayer | null),
       defences: row.defences.map(({ id, body }) => ({
         id,
         text: textOf(secrets, Buffer.from(body, 'hex'), id),
       })),
     }));
     yield read.filter(
-      ({ payerName, receiver, pixKey }) =>
+      ({ payerName, receiver, pixKey, payer }) =>
         [payerName, receiver?.name].some((known) => name !== null && known && comparable(known) === name) ||
-        (pixKey !== null && keys.includes(pixKey)),
+        [pixKey, payer?.document, payer?.email?.toLowerCase()].some((known) => known && keys.includes(known)),
     );
     const last = rows.at(-1);
     if (!last || rows.length < pageRows) return;

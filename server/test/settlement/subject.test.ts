@@ -127,6 +127,34 @@ test('data older than its time names no person any more; journals, hashes and am
   expect(await violations(service)).toEqual([]);
 });
 
+test('The payer of a charge with a due date is found by document and mail, given out whole, and gone with the rest', async () => {
+  const dueDate = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+  const address = { street: 'Rua Aurora, 7', city: 'Recife', state: 'PE', postalCode: '50030000' };
+  const payer = { name: 'Nair Luz', document: '529.982.247-25', email: 'nair@luz.example', address };
+  const { body } = await merchant.call('POST', '/pix/due-charges', {
+    ...{ amountCents: 5_000, payer, dueDate, requestKey: crypto.randomUUID() },
+  });
+  await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+  await ends(body.id, 'paid');
+  const whole = { ...payer, document: '52998224725' };
+  for (const subject of [byName('Nair Luz'), byKey('529.982.247-25'), byKey('Nair@luz.example')])
+    expect(await exportSubject(operator, subject)).toMatchObject([{ id: body.id, payer: whole }]);
+  const done = await anonymiseSubject(inYears(6), byKey('52998224725'), { years: 5, reason: 'r' });
+  expect(done).toMatchObject({ anonymised: 1 });
+  for (const subject of [byName('Nair Luz'), byKey('52998224725'), byKey('nair@luz.example')])
+    expect(await exportSubject(operator, subject)).toEqual([]);
+  const [row] = await service.database.admin<{ payer: Buffer; due: { document: string } }>(
+    'SELECT payer, due FROM payment WHERE id = $1',
+    [body.id],
+  );
+  expect(row?.due.document).toBe('');
+  const left = operator.secrets.open(row?.payer ?? Buffer.alloc(0), body.id).toString();
+  expect(JSON.parse(left)).toEqual({ name: expect.stringMatching(/^anonymised-/), document: '' });
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body).toMatchObject({
+    ...{ status: 'paid', amountPaidCents: 5_000, dueTerms: { payerDocument: '' } },
+  });
+});
+
 test('a key is replaced too, and the payment is shown as before', async () => {
   const { body } = await merchant.transfer({ pixKey: 'caio@loja.example' });
   await ends(body.id, 'completed');

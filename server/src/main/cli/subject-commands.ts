@@ -24,7 +24,8 @@ export const subjectCommands: Command[] = [
   {
     name: 'subject export',
     usage: '--account OWNER_ID (--name NAME | --pix-key KEY)',
-    about: 'everything that the payments of an account say about a payer (name) or a receiver (Pix key)',
+    about:
+      'everything that the payments of an account say about a payer (name, or the CPF, CNPJ or mail of a charge with a due date) or a receiver (name or Pix key)',
     options: { account: { type: 'string' }, name: { type: 'string' }, 'pix-key': { type: 'string' } },
     run: async (edge, { values }) => {
       const subject = subjectOf(values);
@@ -49,7 +50,7 @@ export const subjectCommands: Command[] = [
   {
     name: 'subject anonymise',
     usage: `--account OWNER_ID (--name NAME | --pix-key KEY) --reason R [--years N]`,
-    about: `takes name, Pix key, description, metadata, fiscal documents, the texts of refunds and defences and the files of these out of a person's ended payments that are older than N years (${leastYears} at least); money, journals and hashes stay`,
+    about: `takes name, Pix key, the payer of a charge with a due date, description, metadata, fiscal documents, the texts of refunds and defences and the files of these out of a person's ended payments that are older than N years (${leastYears} at least); money, journals and hashes stay`,
     options: {
       account: { type: 'string' },
       name: { type: 'string' },
