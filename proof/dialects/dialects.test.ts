@@ -12,13 +12,7 @@ afterAll(() => {
   for (const [dialect, days] of played) console.log(`\n${tableOf(dialect, days)}\n`);
 });
 
-/**
- * Asaas is not among them yet: its own tests play lost answers, its question and repeats (`dialects.test.ts` of the settlement suite). Nor is Stark: an error
- * that no query can follow stays with a person there, so a refusal while queries fail does not end as the suite expects.
- */
-const names = dialectNames.filter((name) => name !== 'asaas' && name !== 'stark');
-
-describe.each(names)('in the protocol of %s', (dialect) => {
+describe.each(dialectNames)('in the protocol of %s', (dialect) => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({ worker: false, dialect });

@@ -1,9 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSimulator } from '@vintem/simulator';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
@@ -12,6 +7,7 @@ import type { DueTerms } from '../../server/src/provider/due-terms.ts';
 import { createEfiProvider } from '../../server/src/provider/efi/efi.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { installedClients } from './clients.ts';
+import { type Recorder, startRecorder } from './recorder.ts';
 
 /**
  * The providers' own clients and schemas judge adapters and simulator: otherwise both could share one wrong picture of a provider, and every test would
@@ -20,71 +16,24 @@ import { installedClients } from './clients.ts';
 
 let clients: string;
 
-interface Call {
-  method: string;
-  path: string;
-  body: unknown;
-  status: number;
-  answer: unknown;
-}
-
-let simulator: { url: string; stop(): Promise<void> };
-let stateDir: string;
-/** Stands before the simulator, and keeps what passes. */
+let recorder: Recorder;
 let url: string;
-let calls: Call[] = [];
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-const server = createServer((request, answer) => {
-  const parts: Buffer[] = [];
-  request.on('data', (part: Buffer) => parts.push(part));
-  request.on('end', async () => {
-    const body = Buffer.concat(parts);
-    const { method = 'GET', url: path = '/', headers } = request;
-    const { host: _, connection: _alive, 'content-length': _length, ...passed } = headers;
-    const given = await fetch(simulator.url + path, {
-      method,
-      headers: passed as Record<string, string>,
-      ...(body.length === 0 ? {} : { body }),
-    });
-    const text = await given.text();
-    calls.push({ method, path, body: parsed(body.toString()), status: given.status, answer: parsed(text) });
-    answer.writeHead(given.status, { 'content-type': given.headers.get('content-type') ?? 'text/plain' });
-    answer.end(text);
-  });
-});
 const net = createUndiciNet();
 
 beforeAll(async () => {
   clients = await installedClients();
-  stateDir = await mkdtemp(join(tmpdir(), 'vintem-foreign-'));
-  simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  recorder = await startRecorder();
+  url = recorder.url;
 });
 afterAll(async () => {
   await net.close();
-  server.closeAllConnections();
-  server.close();
-  await simulator?.stop();
-  await rm(stateDir, { recursive: true, force: true });
+  await recorder?.stop();
 });
-beforeEach(() => {
-  calls = [];
-});
+beforeEach(() => recorder.forget());
 
 const clientFile = (path: string): string => join(clients, path);
 
-async function control(path: string, body: object = {}): Promise<Record<string, string>> {
-  const answer = await fetch(simulator.url + path, { method: 'POST', body: JSON.stringify(body) });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as Record<string, string>;
-}
+const control = (path: string, body?: object) => recorder.control(path, body);
 
 async function until<T>(find: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
   for (;;) {
@@ -150,7 +99,7 @@ async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }
   const schemas: Record<string, Schema> = await import(clientFile('sdk-node-apis-efi/dist/esm/types/pix.js'));
   const misfits = new Set<string>();
   const judged = new Set<string>();
-  for (const { method, path, body, status, answer } of calls) {
+  for (const { method, path, body, status, answer } of recorder.calls()) {
     if (path === '/oauth/token' || status >= 300) continue;
     const known = efiSchemas.find(({ call }) => call.test(`${method} ${path}`));
     if (!known) {
@@ -176,7 +125,7 @@ async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }
 /** A day of a merchant: received, given back, paid out, come back, contested. */
 async function dayAtEfi(provider: Provider): Promise<void> {
   const [txid, sent] = [idOf('a'), idOf('b')];
-  await provider.registerWebhook(`${simulator.url}/nowhere`);
+  await provider.registerWebhook(`${recorder.simulatorUrl}/nowhere`);
   const charge = {
     txid,
     amountCents: 12_345,
@@ -221,7 +170,7 @@ async function dayAtEfi(provider: Provider): Promise<void> {
     expect(await provider.findPix(pix)).toMatchObject({ outcome: 'found' });
   await dueChargeAtEfi(provider);
   await provider.balance();
-  await provider.diagnose({ webhookUrl: `${simulator.url}/nowhere` });
+  await provider.diagnose({ webhookUrl: `${recorder.simulatorUrl}/nowhere` });
   const yesterday = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
   expect(await provider.requestDayReport(yesterday)).toMatchObject({ outcome: 'requested' });
 }
@@ -337,7 +286,7 @@ test('Woovi’s own client runs a day of a merchant against the simulator', asyn
   const webhook = {
     name: 'loja',
     event: 'OPENPIX:CHARGE_COMPLETED',
-    url: `${simulator.url}/nowhere`,
+    url: `${recorder.simulatorUrl}/nowhere`,
     isActive: true,
   };
   expect((await woovi.webhook.create({ webhook })).webhook).toMatchObject({
@@ -345,5 +294,5 @@ test('Woovi’s own client runs a day of a merchant against the simulator', asyn
     createdAt: expect.any(String),
   });
   await expect(woovi.subscription.get({ id: 'x' })).rejects.toMatchObject({ error: expect.any(String) });
-  expect(calls.filter(({ status }) => status >= 500)).toEqual([]);
+  expect(recorder.calls().filter(({ status }) => status >= 500)).toEqual([]);
 });

@@ -44,6 +44,21 @@ export const bugs: Bug[] = [
     test: 'server/test/ledger/verify.test.ts',
   },
   {
+    name: 'a refusal of a repeat releases once nothing is found',
+    file: 'server/src/kinds/reading.ts',
+    line: 'if (outcome.refused && intent.attempt === 1 && !intent.known)',
+    with: 'if (outcome.refused)',
+    rig: 'suite',
+    test: 'server/src/kinds/payment/interpret-report.test.ts',
+  },
+  {
+    name: 'a refusal that could not be looked for releases whatever attempts there were',
+    file: 'server/src/money/intent.ts',
+    line: '  attempt === 1 &&',
+    with: '',
+    rig: 'search',
+  },
+  {
     name: 'release on "not found"',
     file: 'server/src/kinds/payment/interpret-report.ts',
     line: `const events = refusedForGood`,
@@ -1800,8 +1815,8 @@ export const bugs: Bug[] = [
   {
     name: 'an error of a repeat at Stark refuses the payout',
     file: 'server/src/provider/stark/stark.ts',
-    line: "if (found.outcome === 'notFound' && isRefusal(codes) && repeatOf === undefined)",
-    with: "if (found.outcome === 'notFound' && isRefusal(codes) && repeatOf !== 0)",
+    line: 'if (!isRefusal(codes) || repeatOf !== undefined)',
+    with: 'if (!isRefusal(codes))',
     rig: 'suite',
     test: 'server/test/provider/stark-foreign.test.ts',
   },

@@ -263,6 +263,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         return;
       case 'refused':
         report('refused', { outcome: 'refused', reason: 'provider_refused', detail: '' });
+        report('refused, and what is there cannot be looked at', { ...unclear, refused: true }, true);
         report('no answer', unclear, true);
         return;
       case 'duplicate':

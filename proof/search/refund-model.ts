@@ -306,6 +306,8 @@ function ownerActions(
   }
   const said = answerOf(local, at, phase);
   if (said) stores(phase, said);
+  if (phase === 'refused')
+    stores('refused, and what is there cannot be looked at', { ...unclear, refused: true }, true);
   stores('no answer', unclear, phase !== 'silent');
 }
 

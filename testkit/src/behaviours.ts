@@ -57,7 +57,7 @@ const neverTaken = ['lose-request', 'error-500'];
 const undecidedIn: Partial<Record<Dialect, readonly string[]>> = { woovi: ['refund, refuse-in-answer'] };
 
 /** Here a charge is looked for before it is created: while queries fail it is not sent, so a refusal meets it only afterwards. */
-const looksBeforeCharges: readonly Dialect[] = ['stark'];
+const looksBeforeCharges: readonly Dialect[] = ['stark', 'asaas'];
 
 /** Its final state, by its name as `payout, lose-answer`. */
 export type Became = Map<string, string>;

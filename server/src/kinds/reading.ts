@@ -1,4 +1,4 @@
-import { type AttemptResult, failedQuery, type Intent } from '../money/intent.ts';
+import { type AttemptResult, failedQuery, type Intent, isRefusedUnlooked } from '../money/intent.ts';
 import type { PaymentReason } from '../money/payment.ts';
 import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provider.ts';
 
@@ -9,7 +9,7 @@ import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provid
  * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
  * was the only attempt ever started, and the provider has not shown that it has the payment: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
  * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
- * refusal final. "Not found" never does.
+ * refusal final. "Not found" never does: it only proves the documented refusal of the only attempt, where the provider's refusals count with such a look.
  */
 export interface Reading<Event> {
   events: Event[];
@@ -55,6 +55,7 @@ export function readSend<Report, Event extends { type: string }>(
     case 'duplicate':
       return nothingOf({ type: 'duplicate' });
     case 'unclear':
+      if (outcome.refused && intent.attempt === 1 && !intent.known) return nothingOf({ type: 'refused' });
       return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
     case 'notSent':
       return nothingOf({ type: 'notSent' });
@@ -66,13 +67,20 @@ export function readQuery<Report, Event extends { type: string }>(
   { startedAt, outcome }: { startedAt: number; outcome: QueryOutcome<Report> },
   standing: Standing,
   eventsOf: (report: Report) => Event[],
-): Reading<Event> {
+): Reading<Event | Refusal> {
+  const { intent, isOpen } = standing;
   switch (outcome.outcome) {
     case 'found':
       return reported(eventsOf(outcome.report), standing);
     case 'unclear':
       return nothingOf(failedQuery(outcome));
     case 'notFound':
+      if (isOpen && intent && isRefusedUnlooked(intent, startedAt))
+        return {
+          events: [{ type: 'refused', reason: 'provider_refused' }],
+          ending: null,
+          undecided: false,
+        };
       return nothingOf({ type: 'notFound', startedAt, repeatIsSafe: standing.capabilities.repeatIsSafe });
   }
 }

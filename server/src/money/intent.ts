@@ -49,7 +49,7 @@ export interface Intent {
   answeredAt: number | null;
   /** The provider has shown that it knows the id: it is never sent again. */
   known: boolean;
-  /** A repeat was refused. */
+  /** A repeat was refused, or the only attempt where a look has to prove it. */
   refused: boolean;
   createdAt: number;
   /** The provider's own name of the payout from its first answer, where its queries need that. */
@@ -228,6 +228,21 @@ export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
 
 /**
+ * Whether its only attempt was answered with a refusal, where the look that proves it failed: a query that began afterwards and does not find it is that
+ * look.
+ */
+export const isRefusedUnlooked = (
+  { state, attempt, known, refused, providerRef, attemptEndedAt }: Intent,
+  queriedAt: number,
+): boolean =>
+  state === 'awaiting' &&
+  attempt === 1 &&
+  refused &&
+  !known &&
+  providerRef === null &&
+  queriedAt >= (attemptEndedAt ?? Number.POSITIVE_INFINITY);
+
+/**
  * Whether its creation was certainly not sent, so that another connection may make it: no attempt counts, and the provider has said nothing
  * of the id. A payout has one connection, whatever happens.
  */
@@ -281,7 +296,7 @@ export type AttemptResult =
   | { type: 'news' }
   /** It reported what was known. */
   | { type: 'unchanged' }
-  /** A repeat was refused. */
+  /** A repeat was refused; or the only attempt was, and whether nothing is there could not be looked at. */
   | { type: 'refused' }
   | { type: 'duplicate' }
   | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }

@@ -409,6 +409,8 @@ export interface Unclear {
   retryAfterMs: number | null;
   /** Of an error that was answered. */
   words?: ProviderWords;
+  /** Of a send: a documented refusal was answered, and whether nothing is there could not be looked at. The next query that does not find it decides. */
+  refused?: true;
   /** Of a query: what was answered in the place of what was asked for. */
   unread?: UnreadItem;
 }

@@ -135,7 +135,13 @@ describe('a payout at Asaas', () => {
     answers = [empty(), saying('error'), saying('transfer-list')];
     expect(await create().sendPayout(payout)).toEqual({ outcome: 'duplicate' });
     answers = [empty(), { status: 404, headers: {}, text: '' }];
-    expect(await create().sendPayout(payout)).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
+    const unknown = await create().sendPayout(payout);
+    expect(unknown).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
+    expect(unknown).not.toHaveProperty('refused');
+    answers = [empty(), saying('error'), { status: 503, headers: {}, text: '' }];
+    expect(await create().sendPayout(payout)).toMatchObject({
+      ...{ outcome: 'unclear', refused: true, words: { name: '400 invalid_action' } },
+    });
   });
 
   test('that equals another one of the last quarter of an hour, or meets a refused key, was not sent', async () => {
@@ -223,6 +229,11 @@ test('a refund is known by the id at the end of its description', async () => {
   ).toMatchObject({
     outcome: 'found',
     report: { status: 'completed', amountCents: 3_050, rtrId: 'D19540550202611271740abcdefghijk' },
+  });
+  answers = [empty()];
+  expect(await create().queryRefund('E00000000202611271730abcdefghijk', id)).toMatchObject({
+    outcome: 'unclear',
+    detail: 'its Pix is not in the list',
   });
 });
 

@@ -367,8 +367,12 @@ describe('a send', () => {
     expect(await send()).toMatchObject({ outcome: 'refused', reason: 'pix_key_not_found' });
     answers = [saying('woovi/payment-key-not-found'), { ...saying('woovi/payment-answer-created') }];
     expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
-    answers = [saying('woovi/payment-key-not-found'), { status: 500, headers: {}, text: '{}' }];
-    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'server' });
+    const failed: NetAnswer = { status: 500, headers: {}, text: '{}' };
+    answers = [saying('woovi/payment-key-not-found'), failed];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'server', refused: true });
+    // "No balance" is no refusal: a person may approve it later.
+    answers = [saying('woovi/payment-without-balance'), failed];
+    expect(await send()).not.toHaveProperty('refused');
   });
 
   test('under a used id is a duplicate', async () => {

@@ -8,6 +8,7 @@ const days: { dialect: Dialect; weathers: readonly Weather[] }[] = [
   { dialect: 'efi', weathers: weathers.filter(({ query }) => query === 'answer' || query === 'stale') },
   { dialect: 'woovi', weathers: weathers.filter(({ query }) => query === 'not-found') },
   { dialect: 'inter', weathers: weathers.filter(({ query }) => query === 'not-found') },
+  { dialect: 'asaas', weathers: weathers.filter(({ query }) => query === 'not-found') },
   { dialect: 'stark', weathers: weathers.filter(({ query }) => query === 'not-found') },
   { dialect: 'sicredi', weathers: weathers.filter(({ query }) => query === 'stale') },
 ];

@@ -185,6 +185,23 @@ describe('a refusal', () => {
     expect(known).toMatchObject({ status: 'unknown', postings: [] });
   });
 
+  it('that could not be looked for ends the only attempt, and no other, once a later query does not find it', () => {
+    const unlooked = answered({
+      ...{ outcome: 'unclear', cause: 'server', detail: '', retryAfterMs: null, refused: true },
+    });
+    expect(read(unlooked, open, sending)).toMatchObject({ events: [], ending: { type: 'refused' } });
+    for (const more of [{ attempt: 2 }, { known: true }])
+      expect(read(unlooked, open, { ...sending, ...more })?.ending).toMatchObject({ type: 'unclear' });
+    const absent = (startedAt: number, more: Partial<Intent> = {}) =>
+      told(queried({ outcome: 'notFound' }, startedAt), open, intent({ refused: true, ...more }));
+    expect(absent(now)).toMatchObject({ status: 'cancelled', postings: ['release'] });
+    // A query that began before the attempt ended, an attempt of another time, a payment that the provider knows.
+    const unknown = { status: 'unknown', postings: [] };
+    expect(absent(now - 1)).toMatchObject(unknown);
+    for (const more of [{ attempt: 2 }, { known: true }, { providerRef: 'approved' }])
+      expect(absent(now, more)).toMatchObject(unknown);
+  });
+
   it('to an owner that was overtaken judges nothing; what was accepted counts all the same', () => {
     expect(read(answered(refusal, 'late'), open, sending)).toBeNull();
     const late = answered({ outcome: 'accepted', report: payout() }, 'late');

@@ -490,14 +490,17 @@ async function sendPayout(
   return isRefusal(reply) ? afterRefusal(deps, instruction, reply) : unclear(reply, clock);
 }
 
-/** No table of Asaas says which errors leave nothing behind. So a refusal counts only where no transfer is there. */
+/**
+ * No table of Asaas says which errors leave nothing behind. So a refusal counts only where no transfer is there; where that look fails, the next query is
+ * it.
+ */
 async function afterRefusal(
   deps: AsaasDeps,
   { providerId }: PayoutInstruction,
   reply: Reply,
 ): Promise<SendOutcome<PayoutReport>> {
   const there = await listUnder(deps, 'transfers', providerId, transfers);
-  if (!('items' in there)) return { ...there, ...wordsIn(reply) };
+  if (!('items' in there)) return { ...there, ...wordsIn(reply), refused: true };
   if (there.items.length > 0) return { outcome: 'duplicate' };
   const reason = reasonOf(errorTextOf(reply));
   return { outcome: 'refused', reason, detail: 'refused, and not there', ...wordsIn(reply) };
@@ -614,7 +617,7 @@ async function sendRefund(
   }
   if (!isRefusal(reply)) return unclear(reply, clock);
   const after = await refundsOf(deps, endToEnd);
-  if (!('items' in after)) return unclear(reply, clock);
+  if (!('items' in after)) return { ...unclear(reply, clock), ...wordsIn(reply), refused: true };
   return ownRefundIn(after.items, providerId) === null
     ? { outcome: 'refused', reason: 'provider_refused', detail: 'refused, and not there', ...wordsIn(reply) }
     : { outcome: 'duplicate' };
@@ -626,7 +629,11 @@ async function queryRefund(
   providerId: string,
 ): Promise<QueryOutcome<RefundReport>> {
   const there = await refundsOf(deps, endToEnd);
-  if ('outcome' in there) return there;
+  if ('outcome' in there)
+    // It was there when the refund was sent, so this list says nothing of its refunds.
+    return there.outcome === 'notFound'
+      ? { outcome: 'unclear', cause: 'unreadable', detail: 'its Pix is not in the list', retryAfterMs: null }
+      : there;
   const report = ownRefundIn(there.items, providerId);
   return report === null ? { outcome: 'notFound' } : { outcome: 'found', report };
 }

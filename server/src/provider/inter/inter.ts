@@ -363,7 +363,8 @@ async function findSent(
 function payoutBody({ providerId, amountCents, pixKey, description }: PayoutInstruction): unknown {
   const text = plain(description, 140 - 1 - providerId.length);
   return {
-    valor: reaisOf(amountCents),
+    // A number in Inter's document; clients in use send it as text.
+    valor: Number(reaisOf(amountCents)),
     descricao: text === '' ? providerId : `${text} ${providerId}`,
     destinatario: { tipo: 'CHAVE', chave: pixKey },
   };

@@ -496,7 +496,7 @@ function transferOf({ providerId, amountCents, description }: PayoutInstruction,
 
 /**
  * The code of an `externalId` that was used is not published, so every error is followed by a query: what is there under our id is a duplicate. Only the first
- * request can be refused; an error of a repeat says nothing of the request before it.
+ * request can be refused; an error of a repeat says nothing of the request before it. Where that query fails, the next one is it.
  */
 async function afterError(
   deps: StarkDeps,
@@ -507,9 +507,10 @@ async function afterError(
   if (codes.length === 0) return unclear(reply, deps.clock);
   const found = await findTransfer(deps, providerId);
   if (found.outcome === 'found') return { outcome: 'duplicate' };
-  if (found.outcome === 'notFound' && isRefusal(codes) && repeatOf === undefined)
-    return { outcome: 'refused', reason: 'provider_refused', detail: `400 ${codes[0]}`, ...wordsIn(reply) };
-  return unclear(reply, deps.clock);
+  if (!isRefusal(codes) || repeatOf !== undefined) return unclear(reply, deps.clock);
+  return found.outcome === 'notFound'
+    ? { outcome: 'refused', reason: 'provider_refused', detail: `400 ${codes[0]}`, ...wordsIn(reply) }
+    : { ...unclear(reply, deps.clock), refused: true };
 }
 
 /** By our tag, and only under our `externalId`. */

@@ -564,7 +564,7 @@ async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<S
 
 /**
  * Creation and approval are two steps of one call. When the second is refused, the payout may stand there as CREATED, and a person can
- * approve it later in Woovi's panel. So a refusal counts only when the payout is not there, or has failed.
+ * approve it later in Woovi's panel. So a refusal counts only when the payout is not there, or has failed; where the look fails, the next query is it.
  */
 async function afterRefusal(
   deps: Deps,
@@ -573,7 +573,7 @@ async function afterRefusal(
   leftMs: number,
 ): Promise<SendOutcome<PayoutReport>> {
   const found = await queryPayout(deps, providerId, Math.max(1, Math.min(leftMs, deps.limits.callTimeoutMs)));
-  if (found.outcome === 'unclear') return found;
+  if (found.outcome === 'unclear') return refusal === null ? found : { ...found, refused: true };
   if (found.outcome === 'notFound') {
     if (refusal !== null) return { outcome: 'refused', reason: refusal, detail: 'refused, and not there' };
     return {
