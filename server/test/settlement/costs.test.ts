@@ -1,3 +1,11 @@
+import {
+  balanceAt,
+  clearingOf,
+  closeDay,
+  closesOf,
+  costsOf,
+  inDays,
+} from '@vintem/testkit/closing-days.ts';
 import { type Dialect, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
@@ -14,7 +22,6 @@ import { stepStatement } from '../../src/jobs/statement.ts';
 import { setAside, stepStatementLines } from '../../src/jobs/statement-lines.ts';
 import { bookMovement, listMovements } from '../../src/operate/book-movement.ts';
 import { endsAt } from '../../src/operate/closes/day.ts';
-import { closeDays } from '../../src/operate/closes/step.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { findForeignAccounts, setHolder } from '../../src/operate/connections/holders.ts';
 import { resolveOwnIncidents } from '../../src/operate/own-incidents.ts';
@@ -26,30 +33,6 @@ import { createTill } from '../../src/store/till.ts';
 /** Costs of the provider, and movements of the company itself: booked once, so that each day closes with nothing unexplained. */
 
 const dayMs = 24 * 3_600_000;
-const startedAt = Date.now();
-const inDays = (days: number): string => dayOf(startedAt + days * dayMs);
-const overAt = (day: string): number => endsAt(day) + 3_600_000;
-
-const closeDay = async ({ runtime, database }: Service, days: number, atMs = overAt(inDays(days))) => {
-  const [row] = await database.admin<{ day: string | null }>(
-    `SELECT to_char(closed_day, 'YYYY-MM-DD') AS day FROM installation`,
-  );
-  return closeDays(runtime, row?.day ?? null, atMs);
-};
-
-type Close = Record<string, string | null>;
-
-const closesOf = ({ database }: Service): Promise<Close[]> =>
-  database.admin<Close>(`SELECT *, to_char(day, 'YYYY-MM-DD') AS day FROM connection_close c ORDER BY c.day`);
-
-const costsOf = async ({ database }: Service): Promise<number> =>
-  Number(
-    (await database.admin<{ sum: string }>('SELECT coalesce(-sum(provider_cost), 0) AS sum FROM journal'))[0]
-      ?.sum,
-  );
-
-const balanceAt = async ({ simulator }: Service): Promise<number> =>
-  (await simulator.control('GET', '/control/state')).body.balanceCents;
 
 async function movesMoney(service: Service, merchant: Merchant): Promise<void> {
   await merchant.receive(100_000);
@@ -84,10 +67,7 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
       expect(closes.filter(({ day }) => (day ?? '') >= inDays(0))).toHaveLength(5);
       // Money of a later day is posted now: the closes after the first have it as what moved since.
       expect(await costsOf(service)).toBeGreaterThan(0);
-      const [truth] = await service.database.admin<{ sum: string }>(
-        'SELECT -sum(clearing) AS sum FROM journal',
-      );
-      expect(Number(truth?.sum)).toBe(await balanceAt(service));
+      expect(await clearingOf(service)).toBe(await balanceAt(service));
       expect(await violationsOfBooks(service)).toEqual([]);
     });
 
@@ -310,7 +290,7 @@ describe('a cost', () => {
     const before = await costsOf(service);
     const operator = { ...service.runtime, actor: 'ana' };
     const wanted = {
-      ...{ connection: 'simulator', kind: 'cost' as const, amountCents: 990, at: startedAt },
+      ...{ connection: 'simulator', kind: 'cost' as const, amountCents: 990, at: Date.now() },
       ...{ requestKey: 'monthly-2026-11', reason: 'monthly fee of the account' },
     };
     expect(await bookMovement(operator, wanted)).toMatchObject({ repeated: false });
