@@ -67,7 +67,7 @@ async function day(provider: Provider, desk: string): Promise<void> {
   await recorder.control(`${desk}/control/payouts/${sent}/return`, { amountCents: 100 });
   await provider.createCharge({ txid: cancelled, ...asked });
   const cancel = { txid: cancelled, amountCents: 12_345, createdAt: Date.now() };
-  expect(await provider.cancelCharge(cancel)).toMatchObject({ outcome: 'accepted' });
+  expect(await provider.cancelCharge?.(cancel)).toMatchObject({ outcome: 'accepted' });
   const payouts = provider.capabilities.canListPayouts ? provider.listPayouts : undefined;
   const lists = [provider.listCharges, payouts, provider.listReturns, provider.statement, provider.listCosts];
   for (const list of lists)

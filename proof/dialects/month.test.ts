@@ -1,11 +1,4 @@
-import {
-  balanceAt,
-  clearingOf,
-  closeDay,
-  closesOf,
-  costsOf,
-  inDays,
-} from '@vintem/testkit/closing-days.ts';
+import { balanceAt, clearingOf, closeDay, closesOf, costsOf, inDays } from '@vintem/testkit/closing-days.ts';
 import { type Dialect, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';

@@ -13,11 +13,7 @@ export const inDays = (days: number): string => dayOf(startedAt + days * dayMs);
 
 export const overAt = (day: string): number => endsAt(day) + 3_600_000;
 
-export const closeDay = async (
-  { runtime, database }: Service,
-  days: number,
-  atMs = overAt(inDays(days)),
-) => {
+export const closeDay = async ({ runtime, database }: Service, days: number, atMs = overAt(inDays(days))) => {
   const [row] = await database.admin<{ day: string | null }>(
     `SELECT to_char(closed_day, 'YYYY-MM-DD') AS day FROM installation`,
   );
