@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What a provider's own OpenAPI document says of the bodies of a call: names, types and values of members, and nothing of its text. The documents carry no
+ * The words of a provider's own OpenAPI document about the bodies of a call: names, types and values of members, and nothing of its text. The documents carry no
  * licence, so they are not kept here; `node proof/dialects/shapes.ts woovi.json` writes `woovi-shapes.json` from one.
  *
  * A shape is the name of a type (`?` behind it: null as well), `=A|B` for values, a list with the shape of its items, or members. A member whose name ends in
@@ -72,7 +72,7 @@ export const callOf = (shapes: Shapes, method: string, path: string): string | u
 
 // ------------------------------------------------------------------------------------------------- from a document
 
-// biome-ignore lint/suspicious/noExplicitAny: a document of somebody else
+// biome-ignore lint/suspicious/noExplicitAny: a document of a provider
 type Node = any;
 
 /** Of the operations that a document has: `calls` as it writes their paths. */
@@ -152,7 +152,7 @@ const at = (document: Node, ref: string): Node =>
     .split('/')
     .reduce((node, name) => node[name], document);
 
-/** What the adapter calls. */
+/** The calls of the adapter. */
 const wooviCalls = [
   ...['POST /api/v1/charge', 'GET /api/v1/charge', 'GET /api/v1/charge/{id}', 'DELETE /api/v1/charge/{id}'],
   ...['POST /api/v1/payment', 'GET /api/v1/payment', 'GET /api/v1/payment/{id}'],
