@@ -140,6 +140,7 @@ const release: News = (memory) => {
       operationId,
       id: open?.id ?? '',
       disputed: paymentId,
+      reason: null,
       actor: 'x',
       token: token(),
       deadlineMs: 0,

@@ -10,6 +10,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Copy, Empty, FormError, Money, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
 import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
+import { Holds } from './holds.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { Desk } from './frame.tsx';
@@ -181,7 +182,7 @@ function ItemName({ item }: { item: Worklist['items'][number] }) {
       </Link>
     );
   }
-  if (item.kind === 'request') {
+  if (item.kind === 'request' || item.kind === 'alone') {
     return (
       <Link to="/operator/pedidos" className="row">
         {kind}
@@ -373,6 +374,9 @@ export function AccountPage() {
                 </tbody>
               </table>
             </section>
+            {account.operations.map((one) => (
+              <Holds key={one.id} operationId={one.id} name={one.name} />
+            ))}
           </div>
         </>
       )}

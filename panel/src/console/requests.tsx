@@ -19,8 +19,8 @@ export function RequestsPage() {
     queryFn: () => ask(() => desk.GET('/requests')),
   });
   if (data === undefined) return error ? <Trouble error={error} retry={() => void refetch()} /> : <Rows />;
-  const open = data.requests.filter(({ state }) => state === 'open');
-  const decided = data.requests.filter(({ state }) => state !== 'open');
+  const open = data.requests.filter(isWaiting);
+  const decided = data.requests.filter((one) => !isWaiting(one));
   return (
     <>
       <PageHead title={words.requests.title} lead={words.requests.lead} />
@@ -46,6 +46,8 @@ export function RequestsPage() {
   );
 }
 
+const isWaiting = ({ state }: Asked): boolean => state === 'open' || state === 'alone';
+
 function RequestCard({ request }: { request: Asked }) {
   const words = useConsoleWords();
   const { language } = useText();
@@ -54,7 +56,8 @@ function RequestCard({ request }: { request: Asked }) {
       {dateTimeSeconds(at, language)}
     </time>
   );
-  const isOpen = request.state === 'open';
+  const isOpen = isWaiting(request);
+  const isAlone = request.state === 'alone' || request.state === 'seen';
   // Below the title of the page, or of the list of those that were decided.
   const Heading = isOpen ? 'h2' : 'h3';
   return (
@@ -66,6 +69,7 @@ function RequestCard({ request }: { request: Asked }) {
           {words.requests.states[request.state]}
         </span>
       </div>
+      {request.state === 'alone' && <p className="soft">{words.requests.aloneLead}</p>}
       {request.incidentId !== null && (
         <p style={{ margin: '0 0 6px' }}>
           <Link to="/operator/incidentes/$id" params={{ id: request.incidentId }}>
@@ -89,13 +93,16 @@ function RequestCard({ request }: { request: Asked }) {
             </dd>
           </>
         ) : (
-          <>
-            <dt>{words.requests.until}</dt>
-            <dd>{when(request.expiresAt)}</dd>
-          </>
+          !isAlone && (
+            <>
+              <dt>{words.requests.until}</dt>
+              <dd>{when(request.expiresAt)}</dd>
+            </>
+          )
         )}
       </dl>
-      {isOpen && <Verdict request={request} />}
+      {request.state === 'open' && <Verdict request={request} />}
+      {request.state === 'alone' && <Sight request={request} />}
     </section>
   );
 }
@@ -103,7 +110,27 @@ function RequestCard({ request }: { request: Asked }) {
 const nameOf = ({ act, action }: Asked, words: ReturnType<typeof useConsoleWords>): string =>
   act === 'resolveIncident'
     ? ((words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title)
-    : words.requests.resume;
+    : act === 'releaseHold'
+      ? words.requests.release
+      : words.requests.resume;
+
+/** What is done is done: a person says that they have seen it. */
+function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {
+  const words = useConsoleWords();
+  const see = useAction(
+    () => ask(() => desk.POST('/requests/{id}/sight', { params: { path: { id } }, body: { shown } })),
+    { rereads: [[deskKey]] },
+  );
+  if (!mayAgree) return null;
+  return (
+    <div className="stack" style={{ marginTop: 14 }}>
+      <FormError error={see.error} />
+      <Button loading={see.busy} onClick={() => see.run()} style={{ alignSelf: 'start' }}>
+        {words.requests.saw}
+      </Button>
+    </div>
+  );
+}
 
 function Verdict({ request: { id, shown, mine, mayAgree } }: { request: Asked }) {
   const words = useConsoleWords();

@@ -6,6 +6,7 @@ import type { Sql } from '../ports/sql.ts';
 import { FactsChanged, MovesTooMuch } from '../store/as-shown.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
 import { RehearsalBusy } from '../store/rehearsal.ts';
+import { findAccountOf, findHold } from '../store/rows/holds.sql.ts';
 import { findIncident } from '../store/rows/incidents.sql.ts';
 
 export interface PlaceDeps {
@@ -16,28 +17,41 @@ export interface PlaceDeps {
   log: Log;
 }
 
-/** The operator in the cell that has the incident. @throws PanelError `not_found` */
-export async function atIncident(
-  { cells, ...deps }: PlaceDeps,
-  id: string,
+/** The operator in the cell that has it. @throws PanelError `not_found` */
+async function atOne(
+  { cells, clock, ids, log }: PlaceDeps,
+  find: (sql: Sql) => Promise<unknown>,
   actor: string,
 ): Promise<Operator> {
   await cells.refresh();
   const everyCell = cells.all().map(({ sql }) => sql);
   for (const sql of everyCell)
-    if ((await findIncident(sql, id)) !== undefined) return { ...deps, sql, everyCell, actor };
+    if ((await find(sql)) !== undefined) return { clock, ids, log, sql, everyCell, actor };
   throw new PanelError('not_found');
 }
 
+/** The operator in the cell that has the incident. @throws PanelError `not_found` */
+export const atIncident = (deps: PlaceDeps, id: string, actor: string): Promise<Operator> =>
+  atOne(deps, (sql) => findIncident(sql, id), actor);
+
+/** The same of a hold. @throws PanelError `not_found` */
+export const atHold = (deps: PlaceDeps, id: string, actor: string): Promise<Operator> =>
+  atOne(deps, (sql) => findHold(sql, id), actor);
+
+/** The same of an operation. @throws PanelError `not_found` */
+export const atOperation = (deps: PlaceDeps, id: string, actor: string): Promise<Operator> =>
+  atOne(deps, (sql) => findAccountOf(sql, id), actor);
+
 /** The operator where the subject of an act is. */
-export const placeOf = async (
+export async function placeOf(
   deps: PlaceDeps,
   { act, subject }: { act: string; subject: string },
   actor: string,
-): Promise<Operator> =>
-  act === 'resolveIncident'
-    ? atIncident(deps, subject, actor)
-    : { sql: deps.sql, clock: deps.clock, ids: deps.ids, log: deps.log, actor };
+): Promise<Operator> {
+  if (act === 'resolveIncident') return atIncident(deps, subject, actor);
+  if (act === 'releaseHold') return atHold(deps, subject, actor);
+  return { sql: deps.sql, clock: deps.clock, ids: deps.ids, log: deps.log, actor };
+}
 
 /** @throws PanelError where an operator at the shell reads a sentence */
 export const asPanelError = <T>(act: Promise<T>): Promise<T> =>

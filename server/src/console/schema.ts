@@ -48,7 +48,7 @@ export const WorklistSchema = Type.Object({
   items: Type.Array(
     Type.Object({
       kind: OneOf(
-        ['request', 'incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
+        ['alone', 'request', 'incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
         'What waits for a person',
       ),
       id: Word('Id of the incident, the dispute, the payment, the line or the item'),
@@ -284,18 +284,48 @@ export const RequestsSchema = Type.Object({
       movedCents: Cents('What it moves in all'),
       shown: Shown,
       reason: Word('Why'),
-      requestedBy: Word('E-mail address of the one who asked'),
+      requestedBy: Word('E-mail address of the one who asked; the name of the system’s user at the shell'),
       requestedAt: Time('Asked'),
       expiresAt: Time('Ends then'),
-      state: OneOf(['open', 'agreed', 'done', 'stale', 'refused', 'withdrawn'], 'State'),
+      state: OneOf(
+        ['open', 'agreed', 'done', 'stale', 'refused', 'withdrawn', 'alone', 'seen'],
+        'State; alone: done by one person at the shell, and seen by no operator yet',
+      ),
       decidedBy: Nullable('E-mail address of the one who decided'),
       decidedAt: NullableTime('Decided'),
       mine: Type.Boolean({ description: 'The caller asked for it' }),
-      mayAgree: Type.Boolean({ description: 'The caller may agree to it' }),
+      mayAgree: Type.Boolean({ description: 'The caller may agree to it, or say that it was seen' }),
     }),
   ),
 });
 export const AgreementBody = Body({ shown: Shown });
+
+const Reason = Text('Why', { minLength: 5, maxLength: 200, 'x-trim': true });
+const Amount = Type.Integer({ minimum: 1, maximum: 1e12, description: 'Amount in cents' });
+
+export const AmountBody = Body({ amountCents: Amount });
+export const HoldBody = Body({ amountCents: Amount, reason: Reason, shown: Shown });
+export const ShownBody = Body({ reason: Reason, shown: Shown });
+export const ShownSchema = Type.Object({
+  postings: Type.Array(Posting),
+  movedCents: Cents('What it moves in all'),
+  shown: Shown,
+});
+export const HoldsSchema = Type.Object({
+  holds: Type.Array(
+    Type.Object({
+      id: Uuid('Hold'),
+      operationId: Uuid('Operation'),
+      amountCents: Cents('What it wants'),
+      capturedCents: Cents('What it has at this moment'),
+      reason: Word('Why'),
+      placedBy: Word('Who placed it'),
+      placedAt: Time('Placed'),
+      releasedAt: NullableTime('Ended'),
+      releasedBy: Nullable('Who ended it; null with an end: what it was placed for has ended'),
+    }),
+  ),
+});
 export const PauseSchema = Type.Object({
   withdrawalsPausedAt: NullableTime('Since when withdrawals are paused'),
 });

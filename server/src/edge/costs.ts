@@ -241,6 +241,12 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'GET /requests': page,
   'POST /requests/:id/agreement': { kind: 'change', policy: null },
   'POST /requests/:id/refusal': { kind: 'change', policy: null },
+  'POST /requests/:id/sight': { kind: 'change', policy: null },
+  'GET /operations/:id/holds': page,
+  'POST /operations/:id/holds/acts': { kind: 'change', policy: null },
+  'POST /operations/:id/holds': { kind: 'change', policy: null },
+  'POST /holds/:id/acts': { kind: 'change', policy: null },
+  'POST /holds/:id/release': { kind: 'change', policy: null },
   'GET /operators': page,
   ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
 };

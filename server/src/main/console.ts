@@ -5,6 +5,7 @@ import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
 import { decideRoutes } from '../console/views/decide.ts';
+import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
 import { requestRoutes } from '../console/views/requests.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
@@ -74,6 +75,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
         requestRoutes(inside, deps);
+        holdRoutes(inside, deps);
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
           inside.route({

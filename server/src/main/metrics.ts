@@ -161,6 +161,13 @@ const databaseGauges: readonly DatabaseGauge[] = [
       WHERE l.due_at <= clock_timestamp()`,
   },
   {
+    name: 'acts_of_one',
+    of: 'directory',
+    help: 'Acts of two people that one did at the shell, and that no operator has seen yet',
+    labels: [],
+    text: `SELECT count(*)::integer AS value FROM operator_request WHERE state = 'alone'`,
+  },
+  {
     name: 'verify_ok',
     of: 'directory',
     help: 'Whether the last verify over all accounts found nothing broken',

@@ -51,7 +51,7 @@ export const acts = {
   search: reading(everybody, ['GET /find'], ['find']),
   accounts: reading(
     everybody,
-    ['GET /accounts/:id'],
+    ['GET /accounts/:id', 'GET /operations/:id/holds'],
     ['account show', 'account list', 'hold list', 'key list', 'member list', 'member sessions'],
   ),
   payments: reading(everybody, ['GET /payments/:id'], ['payment show']),
@@ -63,8 +63,20 @@ export const acts = {
     ['unread show', 'subject export'],
     ['POST /payments/:id/personal-data'],
   ),
-  placeHold: changing(['risk'], 'never', ['subject', 'reason', 'detail'], ['hold place']),
-  releaseHold: changing(['risk'], 'always', ['subject', 'detail'], ['hold release']),
+  placeHold: changing(
+    ['risk'],
+    'never',
+    ['subject', 'reason', 'detail'],
+    ['hold place'],
+    ['POST /operations/:id/holds/acts', 'POST /operations/:id/holds'],
+  ),
+  releaseHold: changing(
+    ['risk'],
+    'always',
+    ['subject', 'reason', 'detail'],
+    ['hold release'],
+    ['POST /holds/:id/acts', 'POST /holds/:id/release'],
+  ),
   keepIncident: changing(
     ['risk', 'treasury'],
     'never',
@@ -102,7 +114,7 @@ export const acts = {
     'never',
     ['subject', 'reason', 'detail'],
     [],
-    ['POST /requests/:id/agreement', 'POST /requests/:id/refusal'],
+    ['POST /requests/:id/agreement', 'POST /requests/:id/refusal', 'POST /requests/:id/sight'],
   ),
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],

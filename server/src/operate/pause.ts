@@ -1,5 +1,5 @@
 import type { Queries, Statement } from '../ports/sql.ts';
-import { FactsChanged } from '../store/as-shown.ts';
+import { FactsChanged, hashOfShown } from '../store/as-shown.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
 
@@ -69,6 +69,19 @@ export function pauseWithdrawals(operator: Operator, text: string): Promise<Paus
     return { ...before, pausedAt: pausedAt ?? now, reason };
   });
 }
+
+/** The end of a pause, as two people see it: it posts nothing. @returns null: there is no pause */
+export async function shownResume(sql: Queries): Promise<{ pausedAt: number; shown: string } | null> {
+  const [row] = await sql.run<{ pausedAt: number | null }>(pausedSince);
+  if (!row || row.pausedAt === null) return null;
+  const { pausedAt } = row;
+  return { pausedAt, shown: hashOfShown(['resumeWithdrawals', String(pausedAt)], []) };
+}
+
+const pausedSince: Statement = {
+  name: 'pause_since',
+  text: 'SELECT withdrawals_paused_at AS "pausedAt" FROM installation',
+};
 
 /**
  * @param asShown the pause that a person saw, and why it ends

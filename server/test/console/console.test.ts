@@ -18,6 +18,7 @@ import {
   resetOperator,
   suspendOperator,
 } from '../../src/console/people/operators.ts';
+import { recordAlone } from '../../src/console/requests/alone.ts';
 import { costs } from '../../src/edge/costs.ts';
 import { type ActName, actOfRoute, mayAct, operatorRoles } from '../../src/operate/acts.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
@@ -651,6 +652,70 @@ describe('a decision', () => {
     const second = await ask();
     expect((await agree(other, second.id, second.shown)).status).toBe(200);
     expect(await isPaused()).toBe(false);
+  });
+
+  test('about a hold is shown first: one person places it as shown, and two end it', async () => {
+    const shop = await service.newMerchant();
+    await shop.receive(10_000);
+    const risk = await newOperator(service, 'risk');
+    const place = `/operations/${shop.operationId}/holds`;
+    const look = async (desk: Desk, path: string, body: object = {}) =>
+      (await desk.call('POST', `${path}/acts`, body)).body;
+    const before = await journalsOf(shop);
+    const seen = await look(risk, place, { amountCents: 4_000 });
+    expect([seen.movedCents, await journalsOf(shop)]).toEqual([4_000, before]);
+    const body = { amountCents: 4_000, reason: 'uma contestação', shown: seen.shown };
+    const other = { ...body, amountCents: 3_000 };
+    expect((await risk.call('POST', place, other)).body.code).toBe('facts_changed');
+    const { holds } = (await risk.call('POST', place, body)).body;
+    expect(holds).toMatchObject([{ capturedCents: 4_000, placedBy: risk.email }]);
+    expect(await shop.balanceCents()).toBe(6_000);
+
+    const path = `/holds/${holds[0].id}`;
+    const { shown } = await look(risk, path);
+    const asked = await risk.call('POST', `${path}/release`, { reason: 'contestação retirada', shown });
+    expect(await shop.balanceCents()).toBe(6_000);
+    const second = await newOperator(service, 'risk');
+    const treasury = await newOperator(service, 'treasury');
+    expect((await treasury.call('POST', `${path}/acts`, {})).body.code).toBe('operator_role_denied');
+    const id = asked.body.requestId;
+    expect((await agree(risk, id, shown)).body.code).toBe('own_request');
+    expect((await agree(second, id, shown)).status).toBe(200);
+    expect(await shop.balanceCents()).toBe(10_000);
+    expect((await risk.call('GET', place)).body.holds).toMatchObject([
+      { releasedBy: `${risk.email} + ${second.email}` },
+    ]);
+    expect((await risk.call('POST', `/holds/${randomUUID()}/acts`, {})).status).toBe(404);
+  });
+
+  test('that one person took alone at the shell stands in the worklist until an operator with its role has seen it', async () => {
+    const wanted = {
+      ...{ act: 'resumeWithdrawals' as const, subject: 'installation', body: { pausedAt: '1' } },
+      ...{ postings: [], movedCents: 0, shown: 'a'.repeat(64), reason: 'nobody else was awake' },
+    };
+    const id = await recordAlone(shellOf(service), wanted);
+    const [risk, treasury] = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const support = await newOperator(service, 'support');
+    const kindOf = async () =>
+      (await risk.call('GET', '/worklist')).body.items.find((one: { id: string }) => one.id === id)?.kind;
+    const listed = async () =>
+      (await risk.call('GET', '/requests')).body.requests.find((one: { id: string }) => one.id === id);
+    expect(await kindOf()).toBe('alone');
+    expect(await listed()).toMatchObject({
+      state: 'alone',
+      requestedBy: 'root',
+      mine: false,
+      mayAgree: true,
+    });
+    const see = (desk: Desk) => desk.call('POST', `/requests/${id}/sight`, { shown: wanted.shown });
+    expect((await see(support)).body.code).toBe('operator_role_denied');
+    // It is not a request: it cannot be agreed to, nor refused.
+    expect((await agree(risk, id, wanted.shown)).body.code).toBe('request_closed');
+    expect((await risk.call('POST', `/requests/${id}/refusal`, {})).body.code).toBe('request_closed');
+    const answers = await Promise.all([see(risk), see(treasury)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await kindOf()).toBe(undefined);
+    expect(await listed()).toMatchObject({ state: 'seen' });
   });
 
   test('that two people take alone at once is carried out once', async () => {

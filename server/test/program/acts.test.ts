@@ -1,3 +1,4 @@
+import { consolePage, withActs } from '@vintem/testkit/acts-table.ts';
 import { describe, expect, test } from 'vitest';
 import { requestable } from '../../src/console/requests/requests.ts';
 import { costs } from '../../src/edge/costs.ts';
@@ -47,6 +48,22 @@ describe('the table of acts', () => {
       const changes = routes.some((route) => !route.startsWith('GET ') && route !== 'POST /sign-out');
       expect({ name, kept: audit.length > 0 || !changes }).toEqual({ name, kept: true });
     }
+  });
+
+  test('stands in the operators’ page as it is', async () => {
+    const page = await consolePage();
+    expect(page).toBe(withActs(page));
+  });
+
+  test('gives no act of two people to one at the shell in silence: its commands know --break-glass', () => {
+    // The others compare what the providers list, and post nothing that a person chooses.
+    const quiet = ['incident own-money', 'provider compared'];
+    const loud = rows
+      .filter(([name, { secondPerson }]) => secondPerson !== 'never' && requestable.includes(name))
+      .flatMap(([, act]) => act.commands)
+      .filter((name) => !quiet.includes(name));
+    const known = commands.filter(({ options }) => options?.['break-glass'] !== undefined);
+    expect(known.map(({ name }) => name).sort()).toEqual(loud.sort());
   });
 
   test('lets each role do what the specification gives it', () => {

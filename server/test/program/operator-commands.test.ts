@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finish } from '@vintem/testkit/command.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
@@ -115,6 +115,66 @@ test('an incident is listed, shown and resolved', async () => {
     action: 'credit',
     reason: 'ok',
   });
+});
+
+test('What takes two people is refused to one at the shell, and with --break-glass recorded, mailed and done as it was shown', async () => {
+  const people = await onDatabase(
+    `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at)
+      SELECT gen_random_uuid(), role || '@vintem.example', role, role, now(), now() FROM unnest(ARRAY['risk', 'treasury']) AS role RETURNING id`,
+  );
+  const before = await merchant.balanceCents();
+  const { body } = await merchant.charge();
+  await simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`, {
+    amountCents: 700,
+  });
+  const open = async () =>
+    (await vintem('incident', 'list', '--account', merchant.ownerId)).json.incidents.find(
+      (one: { state: string }) => one.state === 'open',
+    );
+  await until(async () => (await open()) !== undefined);
+  const { id } = await open();
+  const resolve = (...more: string[]) =>
+    vintem('incident', 'resolve', id, '--action', 'credit', '--reason', 'seen in the list', ...more);
+  const refused = await resolve();
+  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining('two people decide this')]);
+  expect(await merchant.balanceCents()).toBe(before);
+  expect((await resolve('--dry-run')).json.postings).not.toEqual([]);
+  expect(await resolve('--break-glass')).toMatchObject({ code: 0, json: { state: 'resolved' } });
+  expect(await merchant.balanceCents()).toBe(before + 700);
+
+  await vintem('withdrawals', 'pause', '--reason', 'a drill');
+  expect((await vintem('withdrawals', 'resume')).code).toBe(1);
+  expect((await vintem('withdrawals', 'resume', '--break-glass')).code).toBe(2);
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+  const resumed = await vintem('withdrawals', 'resume', '--break-glass', '--reason', 'nobody else is awake');
+  expect(resumed.json).toMatchObject({ paused: false });
+
+  const alone = await onDatabase(
+    `SELECT r.act, r.moved_cents::integer AS moved, r.reason, r.requested_user IS NOT NULL AS named, a.action
+      FROM vintem.operator_request r JOIN vintem.audit a ON a.subject = r.id::text WHERE r.state = 'alone' ORDER BY r.requested_at`,
+  );
+  expect(alone).toEqual([
+    {
+      ...{ act: 'resolveIncident', reason: 'seen in the list', named: true, action: 'request.alone' },
+      moved: expect.any(Number),
+    },
+    {
+      ...{ act: 'resumeWithdrawals', reason: 'nobody else is awake', named: true, action: 'request.alone' },
+      moved: 0,
+    },
+  ]);
+  const folder = join(program.dataDir, 'mail');
+  const mails = await Promise.all(
+    (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+  );
+  expect(mails.filter((mail) => mail.includes('seen in the list'))).toHaveLength(1);
+  expect(mails.filter((mail) => mail.includes('nobody else is awake'))).toHaveLength(1);
+
+  // One operator cannot agree with another one any more: the shell is all there is.
+  await onDatabase('UPDATE vintem.operator_person SET suspended_at = now() WHERE id = $1', [people[0]?.id]);
+  await vintem('withdrawals', 'pause', '--reason', 'a drill');
+  expect((await vintem('withdrawals', 'resume')).json).toMatchObject({ paused: false });
+  await onDatabase('DELETE FROM vintem.operator_person');
 });
 
 test('a payment is found by every name that it has, and shown with its postings', async () => {

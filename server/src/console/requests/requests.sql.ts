@@ -3,7 +3,10 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import type { PlannedPosting } from '../../store/rehearsal.ts';
 
-type RequestState = 'open' | 'agreed' | 'done' | 'stale' | 'refused' | 'withdrawn';
+export const requestLivesMs = 24 * 3600 * 1000;
+
+/** `alone`: done by one person at the shell, and seen by no operator yet; then it is `seen`. */
+type RequestState = 'open' | 'agreed' | 'done' | 'stale' | 'refused' | 'withdrawn' | 'alone' | 'seen';
 
 /** An act that waits for a second person, or waited. */
 export interface OperatorRequest {
@@ -15,8 +18,10 @@ export interface OperatorRequest {
   movedCents: number;
   shown: string;
   reason: string;
-  requestedBy: string;
-  requestedByEmail: string;
+  /** Null: at the shell. */
+  requestedBy: string | null;
+  /** The e-mail address, or the system's user at the shell. */
+  requestedByName: string;
   requestedAt: number;
   expiresAt: number;
   state: RequestState;
@@ -25,9 +30,9 @@ export interface OperatorRequest {
 }
 
 const columns = `r.id, r.act, r.subject, r.body, r.postings, r.moved_cents AS "movedCents", r.shown, r.reason, r.requested_by AS "requestedBy",
-  asked.email AS "requestedByEmail", r.requested_at AS "requestedAt", r.expires_at AS "expiresAt", r.state,
+  coalesce(asked.email, r.requested_user) AS "requestedByName", r.requested_at AS "requestedAt", r.expires_at AS "expiresAt", r.state,
   decided.email AS "decidedByEmail", r.decided_at AS "decidedAt"`;
-const from = `FROM operator_request r JOIN operator_person asked ON asked.id = r.requested_by
+const from = `FROM operator_request r LEFT JOIN operator_person asked ON asked.id = r.requested_by
   LEFT JOIN operator_person decided ON decided.id = r.decided_by`;
 
 const insert: Statement = {
@@ -36,20 +41,14 @@ const insert: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'open')`,
 };
 
-export type NewRequest = Pick<
+/** What is asked for, as its person saw it. */
+export type Wanted = Pick<
   OperatorRequest,
-  | 'id'
-  | 'act'
-  | 'subject'
-  | 'body'
-  | 'postings'
-  | 'movedCents'
-  | 'shown'
-  | 'reason'
-  | 'requestedBy'
-  | 'requestedAt'
-  | 'expiresAt'
+  'act' | 'subject' | 'body' | 'postings' | 'movedCents' | 'shown' | 'reason'
 >;
+
+export type NewRequest = Wanted &
+  Pick<OperatorRequest, 'id' | 'requestedAt' | 'expiresAt'> & { requestedBy: string };
 
 export const insertRequest = (tx: Queries, one: NewRequest): Promise<unknown> =>
   tx.run(insert, [
@@ -66,6 +65,55 @@ export const insertRequest = (tx: Queries, one: NewRequest): Promise<unknown> =>
     timestamp(one.expiresAt),
   ]);
 
+const insertAlone: Statement = {
+  name: 'operator_request_alone',
+  text: `INSERT INTO operator_request (id, act, subject, body, postings, moved_cents, shown, reason, requested_user, requested_at, expires_at, state)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 'alone')`,
+};
+
+/** @param one.user the system's, at the shell */
+export const insertAloneRequest = (
+  tx: Queries,
+  one: Wanted & { id: string; user: string; at: number },
+): Promise<unknown> =>
+  tx.run(insertAlone, [
+    ...[one.id, one.act, one.subject, JSON.stringify(one.body), JSON.stringify(one.postings)],
+    ...[one.movedCents, one.shown, one.reason, one.user, timestamp(one.at)],
+  ]);
+
+const unseen: Statement = {
+  name: 'operator_request_unseen',
+  text: `SELECT ${columns} ${from} WHERE r.state = 'alone' ORDER BY r.requested_at LIMIT $1`,
+};
+
+/** Done at the shell by one person, and seen by no operator; the oldest first. */
+export const findUnseenRequests = (sql: Queries, most: number): Promise<OperatorRequest[]> =>
+  sql.run<OperatorRequest>(unseen, [most]);
+
+const see: Statement = {
+  name: 'operator_request_see',
+  text: `UPDATE operator_request r SET state = 'seen', decided_by = $2, decided_at = $3 FROM operator_person seeing
+    WHERE r.id = $1 AND r.state = 'alone' AND r.shown = $4
+      AND seeing.id = $2 AND seeing.suspended_at IS NULL AND seeing.enrolled_at IS NOT NULL AND seeing.role = ANY ($5::text[])
+    RETURNING r.id`,
+};
+
+/** @param roles those of the act @returns whether this person is the one who has seen it */
+export const seeRequest = async (
+  tx: Queries,
+  one: { id: string; shown: string; by: string; roles: readonly OperatorRole[]; now: number },
+): Promise<boolean> =>
+  (await tx.run(see, [one.id, one.by, timestamp(one.now), one.shown, one.roles])).length > 0;
+
+const able: Statement = {
+  name: 'operator_request_able',
+  text: `SELECT id FROM operator_person WHERE suspended_at IS NULL AND enrolled_at IS NOT NULL AND role = ANY ($1::text[]) LIMIT 2`,
+};
+
+/** Whether there are two operators who could ask for it and agree. */
+export const hasTwoPeople = async (sql: Queries, roles: readonly OperatorRole[]): Promise<boolean> =>
+  (await sql.run(able, [roles])).length === 2;
+
 const byId: Statement = { name: 'operator_request_read', text: `SELECT ${columns} ${from} WHERE r.id = $1` };
 
 export const findRequest = async (sql: Queries, id: string): Promise<OperatorRequest | undefined> =>
@@ -80,11 +128,9 @@ const open: Statement = {
 export const findOpenRequests = (sql: Queries, now: number, most: number): Promise<OperatorRequest[]> =>
   sql.run<OperatorRequest>(open, [timestamp(now - requestLivesMs), timestamp(now), most]);
 
-export const requestLivesMs = 24 * 3600 * 1000;
-
 const decided: Statement = {
   name: 'operator_request_decided',
-  text: `SELECT ${columns} ${from} WHERE r.state <> 'open' ORDER BY r.decided_at DESC LIMIT $1`,
+  text: `SELECT ${columns} ${from} WHERE r.state <> 'open' AND r.decided_at IS NOT NULL ORDER BY r.decided_at DESC LIMIT $1`,
 };
 
 /** The newest first. */

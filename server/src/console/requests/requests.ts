@@ -1,3 +1,4 @@
+import { releaseAsShown } from '../../operate/accounts/shown-holds.ts';
 import { type ActName, acts, mayAct } from '../../operate/acts.ts';
 import { resolveAsShown } from '../../operate/incidents/allowed.ts';
 import { isAction } from '../../operate/incidents/endings.ts';
@@ -13,10 +14,11 @@ import {
   endRequest,
   findRequest,
   insertRequest,
-  type NewRequest,
   type OperatorRequest,
   refuseRequest,
   requestLivesMs,
+  seeRequest,
+  type Wanted,
 } from './requests.sql.ts';
 
 /** Acts that a second operator has to agree to. A request names the postings as its first person saw them, and only those are ever written. */
@@ -38,6 +40,8 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
       { shown, mostCents: Number.MAX_SAFE_INTEGER },
     );
   },
+  releaseHold: (operator, { subject, reason, shown }) =>
+    releaseAsShown(operator, subject, reason, { shown, mostCents: Number.MAX_SAFE_INTEGER }),
   resumeWithdrawals: (operator, { body: { pausedAt }, reason }) =>
     resumeWithdrawals(operator, { pausedAt: Number(pausedAt), reason }),
 };
@@ -46,11 +50,7 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
 export const requestable = Object.keys(deeds) as ActName[];
 
 /** Records what a person asks for; only a second one lets it be carried out. @returns its id */
-export async function ask(
-  { sql, clock, ids }: RequestDeps,
-  person: Person,
-  wanted: Pick<NewRequest, 'act' | 'subject' | 'body' | 'postings' | 'movedCents' | 'shown' | 'reason'>,
-): Promise<string> {
+export async function ask({ sql, clock, ids }: RequestDeps, person: Person, wanted: Wanted): Promise<string> {
   const now = clock.now();
   const id = ids.uuid();
   await sql.tx(async (tx) => {
@@ -98,11 +98,11 @@ export async function agree(deps: RequestDeps, person: Person, id: string, shown
       action: 'request.agree',
       subject: id,
       reason: request.reason,
-      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByEmail },
+      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
     });
   });
   // Both names stand in the entry of the act itself.
-  const operator = await placeOf(deps, request, `${request.requestedByEmail} + ${person.email}`);
+  const operator = await placeOf(deps, request, `${request.requestedByName} + ${person.email}`);
   try {
     await asPanelError(deed(operator, request));
   } catch (error) {
@@ -110,6 +110,26 @@ export async function agree(deps: RequestDeps, person: Person, id: string, shown
     throw error;
   }
   await sql.tx((tx) => endRequest(tx, id, 'done'));
+}
+
+/**
+ * A person says that they have seen what was done at the shell without a second one.
+ * @throws PanelError `not_found`, `operator_role_denied`, `request_closed`
+ */
+export async function see(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
+  const request = await found(deps.sql, person, id);
+  const { roles } = acts[request.act];
+  await deps.sql.tx(async (tx) => {
+    const now = deps.clock.now();
+    if (!(await seeRequest(tx, { id, shown, by: person.operatorId, roles, now })))
+      throw new PanelError('request_closed');
+    await noteOperator(tx, deps, {
+      actor: person.email,
+      action: 'request.see',
+      subject: id,
+      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
+    });
+  });
 }
 
 /** Takes a request back, or refuses it as another person who could agree to it. @throws PanelError as `agree` */
@@ -122,7 +142,7 @@ export async function refuse(deps: RequestDeps, person: Person, id: string): Pro
       actor: person.email,
       action: state === 'withdrawn' ? 'request.withdraw' : 'request.refuse',
       subject: id,
-      detail: { act: request.act, subject: request.subject, requestedBy: request.requestedByEmail },
+      detail: { act: request.act, subject: request.subject, requestedBy: request.requestedByName },
     });
   });
 }

@@ -4,9 +4,9 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { keepIncident } from '../../operate/incidents/incident.ts';
-import { pauseWithdrawals } from '../../operate/pause.ts';
+import { pauseWithdrawals, shownResume } from '../../operate/pause.ts';
 import { PanelError } from '../../panel/errors.ts';
-import { hashOfShown, MovesTooMuch } from '../../store/as-shown.ts';
+import { MovesTooMuch } from '../../store/as-shown.ts';
 import type { Operator } from '../../store/operator.ts';
 import type { PlannedPosting } from '../../store/rehearsal.ts';
 import type { SignedIn } from '../auth/sessions.ts';
@@ -22,7 +22,6 @@ import {
   ReasonBody,
   ResolutionBody,
 } from '../schema.ts';
-import { readPause } from './worklist.sql.ts';
 
 const tags = ['Operator'];
 
@@ -128,12 +127,17 @@ export function decideRoutes(api: ApiScope, deps: DecideDeps): void {
       config: consoleConfig,
     },
     async ({ body: { reason }, operator: person }) => {
-      const { pausedAt } = await readPause(deps.sql);
-      if (pausedAt === null) throw new PanelError('act_refused');
-      const body = { pausedAt: String(pausedAt) };
-      const act = 'resumeWithdrawals' as const;
-      const shown = hashOfShown([act, body.pausedAt], []);
-      const fields = { act, subject: 'installation', body, postings: [], movedCents: 0, shown, reason };
+      const pause = await shownResume(deps.sql);
+      if (pause === null) throw new PanelError('act_refused');
+      const { pausedAt, shown } = pause;
+      const fields = {
+        ...{
+          act: 'resumeWithdrawals' as const,
+          subject: 'installation',
+          body: { pausedAt: String(pausedAt) },
+        },
+        ...{ postings: [], movedCents: 0, shown, reason },
+      };
       return { requestId: await ask(deps, person, fields) };
     },
   );

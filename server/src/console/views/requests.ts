@@ -3,8 +3,13 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { mayAct } from '../../operate/acts.ts';
 import type { SignedIn } from '../auth/sessions.ts';
-import { findDecidedRequests, findOpenRequests, type OperatorRequest } from '../requests/requests.sql.ts';
-import { agree, type RequestDeps, refuse } from '../requests/requests.ts';
+import {
+  findDecidedRequests,
+  findOpenRequests,
+  findUnseenRequests,
+  type OperatorRequest,
+} from '../requests/requests.sql.ts';
+import { agree, type RequestDeps, refuse, see } from '../requests/requests.ts';
 import { consoleConfig } from '../route.ts';
 import { AgreementBody, Done, Nothing, RequestsSchema } from '../schema.ts';
 import { postingView } from './decide.ts';
@@ -22,11 +27,12 @@ export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
       config: consoleConfig,
     },
     async ({ operator }) => {
-      const [open, decided] = await Promise.all([
+      const [unseen, open, decided] = await Promise.all([
+        findUnseenRequests(deps.sql, openMost),
         findOpenRequests(deps.sql, deps.clock.now(), openMost),
         findDecidedRequests(deps.sql, decidedMost),
       ]);
-      return { requests: [...open, ...decided].map((one) => requestView(one, operator)) };
+      return { requests: [...unseen, ...open, ...decided].map((one) => requestView(one, operator)) };
     },
   );
 
@@ -44,6 +50,24 @@ export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
     },
     async ({ params, body, operator }) => {
       await agree(deps, operator, params.id, body.shown);
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/requests/:id/sight',
+    {
+      schema: {
+        tags,
+        summary: 'Says that an act of two people, done by one at the shell, was seen',
+        params: IdParams('Request'),
+        body: AgreementBody,
+        response: { 200: Done },
+      },
+      config: consoleConfig,
+    },
+    async ({ params, body, operator }) => {
+      await see(deps, operator, params.id, body.shown);
       return { ok: true as const };
     },
   );
@@ -78,13 +102,17 @@ function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
     movedCents: one.movedCents,
     shown: one.shown,
     reason: one.reason,
-    requestedBy: one.requestedByEmail,
+    requestedBy: one.requestedByName,
     requestedAt: isoOf(one.requestedAt),
     expiresAt: isoOf(one.expiresAt),
     state: one.state,
     decidedBy: one.decidedByEmail,
     decidedAt: one.decidedAt === null ? null : isoOf(one.decidedAt),
     mine,
-    mayAgree: one.state === 'open' && !mine && mayAct(role, one.act) && mayAct(role, 'decideRequests'),
+    mayAgree:
+      (one.state === 'open' || one.state === 'alone') &&
+      !mine &&
+      mayAct(role, one.act) &&
+      mayAct(role, 'decideRequests'),
   };
 }

@@ -7,7 +7,7 @@ import type { LookDeps } from '../../operate/look.ts';
 import { listUnread } from '../../operate/unread/unread-items.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { findOpenRequests } from '../requests/requests.sql.ts';
+import { findOpenRequests, findUnseenRequests, type OperatorRequest } from '../requests/requests.sql.ts';
 import { consoleConfig } from '../route.ts';
 import { WorklistSchema } from '../schema.ts';
 import { findOpenIncidents, findUnknownTransfers, readPause } from './worklist.sql.ts';
@@ -50,16 +50,8 @@ async function itemsOf({ sql, cells, clock }: WorklistDeps): Promise<Item[]> {
     ...ofCells,
   ]);
   return [
-    ...(await findOpenRequests(sql, clock.now(), most)).map((one) =>
-      item({
-        kind: 'request',
-        id: one.id,
-        about: one.act,
-        amountCents: one.movedCents,
-        since: isoOf(one.requestedAt),
-        dueAt: isoOf(one.expiresAt),
-      }),
-    ),
+    ...(await findUnseenRequests(sql, most)).map((one) => requestItem('alone', one)),
+    ...(await findOpenRequests(sql, clock.now(), most)).map((one) => requestItem('request', one)),
     ...open.flat(),
     ...lines.slice(0, most).map((one) =>
       item({
@@ -81,6 +73,16 @@ async function itemsOf({ sql, cells, clock }: WorklistDeps): Promise<Item[]> {
     ),
   ];
 }
+
+const requestItem = (
+  kind: 'alone' | 'request',
+  { id, act, movedCents, requestedAt, expiresAt }: OperatorRequest,
+): Item =>
+  item({
+    ...{ kind, id, about: act, amountCents: movedCents, since: isoOf(requestedAt) },
+    // What was done alone is over, and in front.
+    dueAt: isoOf(expiresAt),
+  });
 
 async function itemsOfCell({ sql }: Pick<LookDeps, 'sql'>, now: number): Promise<Item[]> {
   const [incidents, disputes, unknown] = await Promise.all([

@@ -32,12 +32,12 @@ export const onCellWith = <T>(
   edge: Edge,
   command: string,
   find: (sql: Sql) => Promise<unknown>,
-  work: (context: Context) => Promise<T>,
+  work: (context: Context, directory: Context) => Promise<T>,
 ): Promise<T> =>
   onDatabase(edge, command, async (context) => {
     for (const cell of await cellsOf(context))
-      if ((await find(cell.sql)) !== undefined) return work(within(context, cell));
-    return work(context);
+      if ((await find(cell.sql)) !== undefined) return work(within(context, cell), context);
+    return work(context, context);
   });
 
 /** The first one in front. */

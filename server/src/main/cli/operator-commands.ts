@@ -6,9 +6,10 @@ import { dismissLine, listOpenLines } from '../../jobs/statement-lines.ts';
 import { refundFees } from '../../money/refund.ts';
 import { type ConditionChange, setConditions } from '../../operate/accounts/conditions.ts';
 import { type HoldView, listHolds, placeHold, releaseHold } from '../../operate/accounts/holds.ts';
+import { releaseAsShown, shownRelease } from '../../operate/accounts/shown-holds.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../../operate/after-restore.ts';
 import { type Binding, findBindings } from '../../operate/connections/bindings.sql.ts';
-import { allowedActions } from '../../operate/incidents/allowed.ts';
+import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
   type IncidentView,
@@ -20,7 +21,13 @@ import {
 } from '../../operate/incidents/incident.ts';
 import { noteVerified } from '../../operate/monitored.sql.ts';
 import { type OwnIncidents, resolveOwnIncidents } from '../../operate/own-incidents.ts';
-import { markCompared, type PauseView, pauseWithdrawals, resumeWithdrawals } from '../../operate/pause.ts';
+import {
+  markCompared,
+  type PauseView,
+  pauseWithdrawals,
+  resumeWithdrawals,
+  shownResume,
+} from '../../operate/pause.ts';
 import { type Doubt, doubts, type Reconciled, reconcile } from '../../operate/reconcile.ts';
 import { dismissUnread, listUnread, showUnread } from '../../operate/unread/unread-items.ts';
 import { findCellsOf } from '../../operate/verify/verify.sql.ts';
@@ -48,6 +55,7 @@ import {
 } from './command.ts';
 import { dryRunOption, plannedText, posting, postingAtProviders } from './dry-run.ts';
 import { cellsOf, onAccount, onCellWith } from './in-cells.ts';
+import { agreedAtShell, breakGlassOption } from './second-person.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
 export const operatorCommands: Command[] = [
@@ -113,9 +121,10 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'hold release',
-    usage: 'ID [--dry-run]',
-    about: 'ends a hold; what it kept back is available again',
-    options: dryRunOption,
+    usage: 'ID [--reason R] [--break-glass] [--dry-run]',
+    about:
+      'ends a hold; what it kept back is available again. Where two operators could agree to it, only with --break-glass',
+    options: { reason: { type: 'string' }, ...breakGlassOption, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
       const id = uuid(operands[0] as string, 'ID');
@@ -123,8 +132,24 @@ export const operatorCommands: Command[] = [
         edge,
         'hold release',
         (sql) => findHold(sql, id),
-        (context) =>
-          posting(values, operatorOf(context), (operator) => releaseHold(operator, id), holdAnswer),
+        async (context, directory) => {
+          const operator = operatorOf(context);
+          const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
+          const agreed =
+            values['dry-run'] === true
+              ? null
+              : await agreedAtShell({ edge, context }, values, operatorOf(directory), {
+                  ...{ act: 'releaseHold', subject: id, body: {} },
+                  show: () => shownRelease(operator, id),
+                });
+          return posting(
+            values,
+            operator,
+            (one) =>
+              agreed === null ? releaseHold(one, id, reason) : releaseAsShown(one, id, reason ?? '', agreed),
+            holdAnswer,
+          );
+        },
       );
     },
   },
@@ -173,8 +198,23 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'withdrawals resume',
-    about: 'ends the pause',
-    run: async (edge) => pauseAnswer(await asOperator(edge, 'withdrawals resume', resumeWithdrawals)),
+    usage: '[--reason R] [--break-glass]',
+    about: 'ends the pause. Where two operators could agree to it, only with --break-glass',
+    options: { reason: { type: 'string' }, ...breakGlassOption },
+    run: async (edge, { values }) =>
+      onDatabase(edge, 'withdrawals resume', async (context) => {
+        const operator = operatorOf(context);
+        const pause = await shownResume(context.sql);
+        if (pause === null) return pauseAnswer(await resumeWithdrawals(operator));
+        const { pausedAt, shown } = pause;
+        const agreed = await agreedAtShell({ edge, context }, values, operator, {
+          ...{ act: 'resumeWithdrawals', subject: 'installation', body: { pausedAt: String(pausedAt) } },
+          show: async () => ({ postings: [], movedCents: 0, shown }),
+        });
+        const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
+        const asShown = agreed === null || reason === null ? undefined : { pausedAt, reason };
+        return pauseAnswer(await resumeWithdrawals(operator, asShown));
+      }),
   },
   {
     name: 'withdrawals lost-time',
@@ -276,18 +316,32 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'incident resolve',
-    usage: `ID --action ${actions.join('|')} --reason R [--dry-run]`,
-    about: 'ends an incident; once, and the only way to end a freeze of withdrawals',
-    options: { action: { type: 'string' }, reason: { type: 'string' }, ...dryRunOption },
+    usage: `ID --action ${actions.join('|')} --reason R [--break-glass] [--dry-run]`,
+    about:
+      'ends an incident; once, and the only way to end a freeze of withdrawals. What moves money, where two operators could agree to it, only with --break-glass',
+    options: { action: { type: 'string' }, reason: { type: 'string' }, ...breakGlassOption, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
       const id = uuid(operands[0] as string, 'ID');
       const action = required(values, 'action');
       if (!isAction(action)) throw new UsageFault(`--action takes ${actions.join(', ')}`);
       const wanted: { action: Action; reason: string } = { action, reason: required(values, 'reason') };
-      return onIncident(edge, 'incident resolve', id, (operator) =>
-        posting(values, operator, (one) => resolveIncident(one, id, wanted), incidentAnswer),
-      );
+      return onIncident(edge, 'incident resolve', id, async (operator, { context, directory }) => {
+        const agreed =
+          values['dry-run'] === true
+            ? null
+            : await agreedAtShell({ edge, context }, values, operatorOf(directory), {
+                ...{ act: 'resolveIncident', subject: id, body: { action } },
+                show: () => shownAction(operator, id, action),
+              });
+        return posting(
+          values,
+          operator,
+          (one) =>
+            agreed === null ? resolveIncident(one, id, wanted) : resolveAsShown(one, id, wanted, agreed),
+          incidentAnswer,
+        );
+      });
     },
   },
   {
@@ -614,13 +668,13 @@ const onIncident = <T>(
   edge: Edge,
   command: string,
   id: string,
-  work: (operator: Operator) => Promise<T>,
+  work: (operator: Operator, places: { context: Context; directory: Context }) => Promise<T>,
 ): Promise<T> =>
   onCellWith(
     edge,
     command,
     (sql) => findIncident(sql, id),
-    async (context) => work(await inAllCells(context)),
+    async (context, directory) => work(await inAllCells(context), { context, directory }),
   );
 
 /** Of a cell, with the databases of all of them. */

@@ -139,7 +139,11 @@ const posting = (
  * dispute of the Pix holds.
  * @throws OperatorRefused no such hold
  */
-export async function releaseHold(operator: Operator, id: string): Promise<HoldView> {
+export async function releaseHold(
+  operator: Operator,
+  id: string,
+  reason: string | null = null,
+): Promise<HoldView> {
   const known = await findHold(operator.sql, id);
   if (!known) throw new OperatorRefused('no such hold');
   const { accountId, operationId } = known;
@@ -148,7 +152,9 @@ export async function releaseHold(operator: Operator, id: string): Promise<HoldV
   const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
   const { actor } = operator;
   return createTill(operator).submit(
-    buildHoldRelease({ accountId, operationId, id, disputed: disputed ?? null, actor, token, deadlineMs }),
+    buildHoldRelease({
+      ...{ accountId, operationId, id, disputed: disputed ?? null, reason, actor, token, deadlineMs },
+    }),
   );
 }
 
@@ -158,6 +164,8 @@ export interface HoldReleaseInput {
   id: string;
   /** The payment whose disputes share it; null: no dispute placed it. */
   disputed: string | null;
+  /** As the audit log keeps it; null: none was given. */
+  reason: string | null;
   actor: string;
   token: string;
   deadlineMs: number;
@@ -165,7 +173,7 @@ export interface HoldReleaseInput {
 
 /** Releases a hold; a released one stays as it is. Pure. @throws OperatorRefused from `decide`: no such hold */
 export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
-  const { accountId, operationId, id, disputed, actor, token, deadlineMs } = input;
+  const { accountId, operationId, id, disputed, reason, actor, token, deadlineMs } = input;
   const chain = { accountId, chainId: operationId };
   const key = accountId + id;
   const openKey = accountId + operationId;
@@ -211,7 +219,7 @@ export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
           put(holds, released),
           ...openAfter(view, released),
           ...(ofPayment && disputes ? [put(disputesOfPayment, { ...ofPayment, disputes })] : []),
-          put(audits, { ...audit, subject: id, reason: null, detail }),
+          put(audits, { ...audit, subject: id, reason, detail }),
         ],
       };
     },
