@@ -114,7 +114,7 @@ const nameOf = ({ act, action }: Asked, words: ReturnType<typeof useConsoleWords
       ? words.requests.release
       : words.requests.resume;
 
-/** What is done is done: a person says that they have seen it. */
+/** The act is done: a person says that they have seen it. */
 function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {
   const words = useConsoleWords();
   const see = useAction(

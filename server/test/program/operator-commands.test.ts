@@ -119,8 +119,8 @@ test('an incident is listed, shown and resolved', async () => {
 
 test('What takes two people is refused to one at the shell, and with --break-glass recorded, mailed and done as it was shown', async () => {
   const people = await onDatabase(
-    `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at)
-      SELECT gen_random_uuid(), role || '@vintem.example', role, role, now(), now() FROM unnest(ARRAY['risk', 'treasury']) AS role RETURNING id`,
+    `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at, password, app_secret, app_step)
+      SELECT gen_random_uuid(), role || '@vintem.example', role, role, now(), now(), 'x', 'x', 1 FROM unnest(ARRAY['risk', 'treasury']) AS role RETURNING id`,
   );
   const before = await merchant.balanceCents();
   const { body } = await merchant.charge();

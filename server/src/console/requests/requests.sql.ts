@@ -41,7 +41,7 @@ const insert: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'open')`,
 };
 
-/** What is asked for, as its person saw it. */
+/** An act as its person saw it and asks for it. */
 export type Wanted = Pick<
   OperatorRequest,
   'act' | 'subject' | 'body' | 'postings' | 'movedCents' | 'shown' | 'reason'

@@ -80,7 +80,7 @@ const requestItem = (
 ): Item =>
   item({
     ...{ kind, id, about: act, amountCents: movedCents, since: isoOf(requestedAt) },
-    // What was done alone is over, and in front.
+    // The end of an act that was done alone is past, so it stands in front.
     dueAt: isoOf(expiresAt),
   });
 
