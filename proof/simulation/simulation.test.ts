@@ -14,6 +14,7 @@ it('every invariant is kept at every death of one story, and of one over three c
   // Two cores that are free need 200 s, and as many as the machine has to share with others, a multiple.
 }, 1_800_000);
 
-it('the numbers of the invariants have no gap', () => {
-  expect(invariants.map(({ number }) => number)).toEqual(invariants.map((_, at) => at + 1));
+it('each invariant has a number of its own, in their order', () => {
+  const numbers = invariants.map(({ number }) => number);
+  expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
 });

@@ -6,6 +6,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOperator, operatorInvitationLink } from '../../src/console/people/operators.ts';
+import { recordAlone } from '../../src/console/requests/alone.ts';
 import { listIncidents } from '../../src/operate/incidents/incident.ts';
 
 /** An operator in a browser: from the invitation to a payment's story, by keyboard, in both languages, light and dark. */
@@ -173,6 +174,42 @@ test('The account page shows conditions and balances, in English too', async () 
   await page.getByRole('heading', { name: 'Conditions' }).waitFor();
   await inspectBoth('account');
   await page.getByRole('button', { name: 'PT Português' }).press('Enter');
+});
+
+test('A hold is placed as it was shown, and its end is asked of a second person', async () => {
+  const name = 'Retenções de Principal';
+  await page.getByText(name).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Nenhuma retenção nesta operação.').waitFor();
+  await page.getByLabel('Valor').fill('1000');
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('pedido do banco');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Reter assim' }).waitFor();
+  await inspectBoth('hold');
+  await page.getByRole('button', { name: 'Reter assim' }).press('Enter');
+  await page.getByText(/pedido do banco, por rita@vintem\.example/).waitFor();
+  await page.getByRole('button', { name: 'Encerrar esta retenção' }).press('Enter');
+  await page.getByRole('button', { name: 'Pedir a outra pessoa' }).waitFor();
+  await page.getByRole('textbox', { name: 'Motivo' }).first().fill('o banco retirou o pedido');
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).press('Enter');
+  await heading('Pedidos').waitFor();
+  await page.getByRole('heading', { name: 'Encerrar a retenção' }).waitFor();
+});
+
+test('An act that one person did at the shell is confirmed as seen', async () => {
+  await recordAlone(shellOf(service), {
+    ...{ act: 'resumeWithdrawals', subject: 'installation', body: { pausedAt: '1' }, postings: [] },
+    ...{ movedCents: 0, shown: 'a'.repeat(64), reason: 'ninguém mais estava acordado' },
+  });
+  await page.goto(`${service.url}/operator`);
+  await page
+    .getByRole('link', { name: 'Ato de duas pessoas feito por uma na linha de comando' })
+    .press('Enter');
+  await page.getByText('ninguém mais estava acordado').waitFor();
+  await inspectBoth('alone');
+  await page.getByRole('button', { name: 'Confirmar que vi' }).press('Enter');
+  await page.getByText('feito por uma pessoa só, visto').waitFor();
 });
 
 test('Signing out leads to the gate, which takes the password and a code', async () => {
