@@ -107,6 +107,8 @@ describe('a new cell', () => {
 it('migrations after the baseline are about the directory or about cells, and say so', async () => {
   const wrong = (await readMigrations())
     .filter(({ name }) => name > '0001_schema')
+    // Takes the rows of a table of the directory into the first cell, and drops it.
+    .filter(({ name }) => name !== '0071_audit_of_merchants')
     .filter((migration) => {
       const made = [...migration.text.matchAll(/^CREATE (?:UNLOGGED )?TABLE (\w+)/gm)].map(
         ([, name]) => name ?? '',
