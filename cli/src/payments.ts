@@ -85,6 +85,12 @@ async function create(
   return exitOf(ended);
 }
 
+/** A charge, whose code is drawn when `--qr` is given. */
+const createCharge = (context: Context, work: () => Promise<Payment & { requestKey: string }>) => {
+  const draws = context.values.qr === true && !context.out.json;
+  return create(context, work, (made) => (draws ? qrOf(made) : ''));
+};
+
 function qrOf({ copyPaste }: Payment): string {
   if (copyPaste === undefined) return 'the provider has not given a code yet: see payments show\n\n';
   return `${drawQr(copyPaste, process.stdout.isTTY)}\n`;
@@ -140,19 +146,14 @@ export const paymentCommands: Command[] = [
       wait: { type: 'boolean' },
     },
     run: (context) => {
-      const { vintem, values, ending, out } = context;
+      const { vintem, values, ending } = context;
       const charge = {
         amountCents: integer(values, 'amount-cents'),
         payerName: required(values, 'payer'),
         description: text(values, 'description') ?? '',
         requestKey: text(values, 'request-key'),
       };
-      const draws = values.qr === true && !out.json;
-      return create(
-        context,
-        () => vintem.charges.create(charge, { signal: ending }),
-        (made) => (draws ? qrOf(made) : ''),
-      );
+      return createCharge(context, () => vintem.charges.create(charge, { signal: ending }));
     },
   },
   {
@@ -177,14 +178,9 @@ export const paymentCommands: Command[] = [
       wait: { type: 'boolean' },
     },
     run: (context) => {
-      const { vintem, values, ending, out } = context;
+      const { vintem, values, ending } = context;
       const charge = dueChargeOf(values);
-      const draws = values.qr === true && !out.json;
-      return create(
-        context,
-        () => vintem.dueCharges.create(charge, { signal: ending }),
-        (made) => (draws ? qrOf(made) : ''),
-      );
+      return createCharge(context, () => vintem.dueCharges.create(charge, { signal: ending }));
     },
   },
   {

@@ -2,14 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { programOn, testMerchant } from '@vintem/testkit/program.ts';
-import { callWith, merchantOf, until } from '@vintem/testkit/service.ts';
-import { truthOf } from '@vintem/testkit/truth.ts';
+import { callWith, merchantOf } from '@vintem/testkit/service.ts';
 import { newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { pause } from './clients.ts';
 import { openPair, toolsLacking, toolsOf } from './pair.ts';
-import { compareAndRepeat } from './went-back.ts';
+import { askForPayouts, compareAndRepeat } from './went-back.ts';
 
 /**
  * An asynchronous standby that lags is promoted: payouts that were answered and sent are in no database any more. Two processes with folders of their
@@ -95,15 +94,7 @@ async function promoteOnce(tools: string, seed: number, figures: LaggingFigures)
     pair.cutStandby();
 
     const isLate = chance.next() < 0.5;
-    await simulator.behave({ webhook: 'drop', ...(isLate ? { settleAfterMs: 3_600_000 } : {}) });
-    const asked: { request: { amountCents: number; requestKey: string }; id: string }[] = [];
-    for (let n = 0; n < 3; n++) {
-      const request = { amountCents: 20_000 + n * 100, requestKey: crypto.randomUUID() };
-      const { status, body } = await merchant.transfer(request);
-      must(status === 201, `a transfer was answered ${status} ${body?.code}`);
-      asked.push({ request, id: body.id });
-    }
-    await until(async () => (await truthOf(simulator)).payouts.length === asked.length);
+    const asked = await askForPayouts({ merchant, simulator, isLate, must });
     // With 0 the standby may have the newest mark, and only its timeline shows the loss; later it lacks marks that processes have seen.
     await pause(chance.below(2) * 6_000);
 

@@ -57,15 +57,7 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
 
   await program.start();
   const isLate = chance.next() < 0.5;
-  await simulator.behave({ webhook: 'drop', ...(isLate ? { settleAfterMs: 3_600_000 } : {}) });
-  const asked: { request: { amountCents: number; requestKey: string }; id: string }[] = [];
-  for (let n = 0; n < 3; n++) {
-    const request = { amountCents: 20_000 + n * 100, requestKey: crypto.randomUUID() };
-    const { status, body } = await merchant.transfer(request);
-    must(status === 201, `a transfer was answered ${status} ${body?.code}`);
-    asked.push({ request, id: body.id });
-  }
-  await until(async () => (await truthOf(simulator)).payouts.length === asked.length);
+  const asked = await askForPayouts({ merchant, simulator, isLate, must });
   await program.stop();
   await rm(folder, { recursive: true });
   await rename(kept, folder);
@@ -77,6 +69,25 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
     `before reconcile a transfer was answered ${refused.body.code}`,
   );
   await compareAndRepeat({ merchant, simulator, env, asked, isLate, must }, figures);
+}
+
+/** The payouts that the database is going to lose: three, which the provider has and reports to no process. */
+export async function askForPayouts({
+  merchant,
+  simulator,
+  isLate,
+  must,
+}: Omit<LostPayouts, 'env' | 'asked'>): Promise<LostPayouts['asked']> {
+  await simulator.behave({ webhook: 'drop', ...(isLate ? { settleAfterMs: 3_600_000 } : {}) });
+  const asked: { request: { amountCents: number; requestKey: string }; id: string }[] = [];
+  for (let n = 0; n < 3; n++) {
+    const request = { amountCents: 20_000 + n * 100, requestKey: crypto.randomUUID() };
+    const { status, body } = await merchant.transfer(request);
+    must(status === 201, `a transfer was answered ${status} ${body?.code}`);
+    asked.push({ request, id: body.id });
+  }
+  await until(async () => (await truthOf(simulator)).payouts.length === asked.length);
+  return asked;
 }
 
 interface LostPayouts {

@@ -55,6 +55,9 @@ function failure(status: number, type: string, message: string, code?: string, p
   return json(status, { error: { type, message, ...(code && { code }), ...(param && { param }) } });
 }
 
+const unknownParameter = (name: string): Reply =>
+  failure(400, 'invalid_request_error', `Received unknown parameter: ${name}`, 'parameter_unknown', name);
+
 export const unknownStripe = (): Reply => failure(404, 'invalid_request_error', 'Unrecognized request URL.');
 
 const noSuchSession = (ref: string): Reply =>
@@ -139,15 +142,7 @@ function faultOf(given: URLSearchParams, now: number): Reply | null {
     'line_items[0][quantity]',
     'line_items[0][price_data][unit_amount]',
   ];
-  for (const name of given.keys())
-    if (!known.has(name) && !isMetadata(name))
-      return failure(
-        400,
-        'invalid_request_error',
-        `Received unknown parameter: ${name}`,
-        'parameter_unknown',
-        name,
-      );
+  for (const name of given.keys()) if (!known.has(name) && !isMetadata(name)) return unknownParameter(name);
   for (const name of missing)
     if (!given.get(name))
       return failure(
@@ -428,13 +423,7 @@ function createRefund(desk: ClientDesk, { headers, body }: Request): Outcome {
   const given = new URLSearchParams(body);
   for (const name of given.keys())
     if (name !== 'payment_intent' && name !== 'amount' && !/^metadata\[\w{1,40}\]$/.test(name))
-      return failure(
-        400,
-        'invalid_request_error',
-        `Received unknown parameter: ${name}`,
-        'parameter_unknown',
-        name,
-      );
+      return unknownParameter(name);
   const intent = given.get('payment_intent') ?? '';
   const found = approvedCards(desk).find(({ card }) => card.intent === intent);
   if (found === undefined)

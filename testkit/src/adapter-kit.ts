@@ -367,7 +367,7 @@ function aboutCancels(bench: Bench): void {
 // --------------------------------------------------------------------------------------------- payouts
 
 function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject): void {
-  const tells = ownId && !looksFirst;
+  const reportsPayouts = ownId && !looksFirst;
   /** How a query and a repeat see a payout whose answer was lost. */
   const lost = ownId ? { query: 'found', repeat: 'duplicate' } : { query: 'notFound', repeat: 'accepted' };
 
@@ -381,7 +381,7 @@ function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject):
     expect(report).toMatchObject({ status: 'completed', amountCents: 975, returns: [] });
     if (lacks.includes('end-to-end ids of payouts')) expect(report.endToEnd).toBeNull();
     else expect(report.endToEnd).toMatch(/^E/);
-    if (!tells) return;
+    if (!reportsPayouts) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({
       status: 'completed',
@@ -498,12 +498,12 @@ function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject):
     const id = newId();
     await payout(bench.provider, id, steered('refuse-later'));
     expect(await ended(bench.provider, id)).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
-    if (!tells) return;
+    if (!reportsPayouts) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
   });
 
-  if (tells) aboutPayoutsThatComeBack(bench, !lacks.includes('end-to-end ids of payouts'));
+  if (reportsPayouts) aboutPayoutsThatComeBack(bench, !lacks.includes('end-to-end ids of payouts'));
 }
 
 function aboutStaticCodes(bench: Bench): void {

@@ -288,8 +288,13 @@ export function simulatorAt(url: string): Simulator {
     url,
     control,
     // One call: between two calls the simulator would behave well for a moment, and send what it should drop.
+    // One that it does not have is refused: the test would go on with one that behaves well.
     behave: async (behaviour) => {
-      await control('PUT', '/control/behaviour', { ...defaultBehaviour, ...behaviour });
+      const { status, body } = await control('PUT', '/control/behaviour', {
+        ...defaultBehaviour,
+        ...behaviour,
+      });
+      if (status !== 200) throw new Error(`the simulator does not behave so: ${JSON.stringify(body)}`);
     },
     payout: async (paymentId) => {
       const { body } = await control('GET', `/control/state?idEnvio=${paymentId.replaceAll('-', '')}`);

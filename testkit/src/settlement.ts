@@ -110,6 +110,10 @@ export const reservedCents = async (merchant: Merchant): Promise<number> =>
 export const fillQueryLimit = ({ database }: Pick<Service, 'database'>): Promise<unknown> =>
   database.admin(`UPDATE connection SET query_bucket_at = '-infinity'`);
 
+/** Nothing of the shared limit of queries for the next two seconds, as where payments have just spent it. */
+export const spendQueryLimit = ({ database }: Pick<Service, 'database'>): Promise<unknown> =>
+  database.admin(`UPDATE connection SET query_bucket_at = now() + interval '2 seconds'`);
+
 // --------------------------------------------------------------------------------- what the simulator could deliver
 
 /** The credentials that pass for the simulator. */

@@ -1,4 +1,4 @@
-import { Alert, Button, TextInput } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -11,6 +11,7 @@ import { Copy, Empty, FormError, Money, PageHead, Rows, Status, Trouble } from '
 import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
+import { ReasonField } from './reason-field.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { Desk } from './frame.tsx';
@@ -103,15 +104,7 @@ function Switch({ act }: { act: 'pause' | 'resume' }) {
         <p className="soft" style={{ margin: 0 }}>
           {words.lead}
         </p>
-        <TextInput
-          label={words.why}
-          required
-          withAsterisk={false}
-          minLength={5}
-          maxLength={200}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
+        <ReasonField label={words.why} value={reason} onText={setReason} />
         <FormError error={press.error} />
         <Button
           type="submit"
@@ -680,15 +673,7 @@ function PersonalData({ id }: { id: string }) {
           <p className="soft" style={{ margin: 0 }}>
             {words.payment.peopleLead}
           </p>
-          <TextInput
-            label={words.payment.why}
-            required
-            withAsterisk={false}
-            minLength={5}
-            maxLength={200}
-            value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)}
-          />
+          <ReasonField label={words.payment.why} value={reason} onText={setReason} />
           <FormError error={show.error} />
           <Button type="submit" variant="default" loading={show.busy} style={{ alignSelf: 'start' }}>
             {words.payment.show}

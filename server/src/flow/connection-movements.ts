@@ -15,7 +15,7 @@ import {
 import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
-import { takeAllowedQuery } from './query.ts';
+import { waitForQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -184,7 +184,7 @@ async function readCosts(
 async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWindow): Promise<boolean> {
   const { connection, listCosts } = provider;
   if (!listCosts) return true;
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return false;
   const outcome = await deps.breakers
     .counted(queryOf(connection), () => listCosts(window))

@@ -8,8 +8,9 @@ import type { TrackingDeps } from './tracking-deps.ts';
  * description there, and no document says that it comes back whole: such a line may be a payout of ours.
  *
  * So the books decide. A line whose Pix they have is no news. While a payout of its amount is under way, the line waits until that has
- * ended and its Pix is known; one of the amount of a payout that a person ended without its Pix waits for a person. Everything else the company sent itself. Rejected: to leave such lines out, which makes every own payout a difference of
- * the daily close; rejected as well: to believe a description that looks whole.
+ * ended and its Pix is known; one of the amount of a payout that a person ended without its Pix waits for a person. Everything else the
+ * company sent itself. Rejected: to leave such lines out, which makes every own payout a difference of the daily close; rejected as well: to
+ * believe a description that looks whole.
  */
 export interface Sorted<Line> {
   /** To be booked as money under no id of ours. */

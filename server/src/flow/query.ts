@@ -78,6 +78,20 @@ export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs:
 }
 
 /**
+ * A query for work that comes again after minutes: as soon as the shared limit allows one. Rejected: to leave the turn at once, which put off a dispute
+ * by two minutes, and a balance by its whole interval, because payments had just spent the limit.
+ * @returns null: none was allowed in ten seconds, or the breaker is open
+ */
+export async function waitForQuery(deps: TrackingDeps, provider: Provider): Promise<Slot | null> {
+  try {
+    return await nextQuery(deps, provider, deps.clock.monotonicMs() + queryWaitMs);
+  } catch (error) {
+    if (error instanceof NoQueryLeft) return null;
+    throw error;
+  }
+}
+
+/**
  * Confirms a delivery that is not believed by itself: its payments are queried, as soon as the limit allows. A payment that is
  * followed is only made due, so that a listing may answer for many; one that has ended is queried here.
  * @param providerRef the provider's own name of the one that is confirmed, where it is known

@@ -1,7 +1,7 @@
 import { queryOf } from '../flow/breaker.ts';
 import { findOwnersInCells } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
+import { confirm, NoQueryLeft, waitForQuery } from '../flow/query.ts';
 import { buildDisputeReport } from '../flow/report-command.ts';
 import { paymentOfIdentifier } from '../flow/static-codes.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -47,7 +47,7 @@ async function readDisputes(
   toMs: number,
 ): Promise<boolean> {
   const { connection, disputes } = provider;
-  const slot = disputes && (await takeAllowedQuery(deps, provider));
+  const slot = disputes && (await waitForQuery(deps, provider));
   if (!slot) return false;
   const outcome = await deps.breakers
     .counted(queryOf(connection), () => disputes.list({ fromMs, toMs }))
@@ -128,7 +128,7 @@ async function ownerOf(
   { endToEnd, providerId: disputeId }: DisputeReport,
 ): Promise<Owner | 'later' | null> {
   const { connection } = provider;
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return 'later';
   const found = await provider.findPix(endToEnd).finally(() => slot.free());
   if (found.outcome === 'unclear') return 'later';

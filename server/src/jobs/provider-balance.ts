@@ -1,4 +1,4 @@
-import { takeAllowedQuery } from '../flow/query.ts';
+import { waitForQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import type { Statement } from '../ports/sql.ts';
 import type { Provider, ProviderBalance } from '../provider/provider.ts';
@@ -43,7 +43,7 @@ export async function stepProviderBalance(deps: TrackingDeps, provider: Provider
 
 /** @returns null: the provider did not answer, or no query of the shared limit was left */
 export async function askBalance(deps: TrackingDeps, provider: Provider): Promise<ProviderBalance | null> {
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return null;
   try {
     return await provider.balance();

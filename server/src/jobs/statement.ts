@@ -3,7 +3,7 @@ import { noteLost, strayOfLine } from '../flow/find-lost-payments.ts';
 import { byCell } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery, waitForQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import { bookUnmatched, unmatchedLine } from '../flow/unmatched.ts';
 import { paymentIdOf } from '../money/payment.ts';
@@ -163,7 +163,7 @@ async function returnsOf(
 ): Promise<Listed<UnnamedReturn> | null> {
   const { connection, listReturns } = provider;
   if (!listReturns) return { outcome: 'listed', reports: [], unread: [], complete: true };
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return null;
   const outcome = await deps.breakers
     .counted(queryOf(connection), () => listReturns(window))

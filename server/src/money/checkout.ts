@@ -278,16 +278,17 @@ function released(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
     facts,
   );
   step.events.push('charge.card_available');
-  const movement: Movement = {
-    ...{ kind: 'cardRelease', amountCents: heldCents(payment), costCents: cost - card.costCents },
+  const cents = {
+    amountCents: heldCents(payment),
     feeCents: feeCents - (card.feeBackCents ?? 0),
+    costCents: cost - card.costCents,
   };
   // Of a payment that was refunded whole, and whose fee came back, nothing is left to post.
-  if (movement.amountCents + movement.feeCents + movement.costCents !== 0)
+  if (Object.values(cents).some((one) => one !== 0))
     step.postings.push({
       event: eventKinds.cardRelease,
       reference: '',
-      movement,
+      movement: { kind: 'cardRelease', ...cents },
       effectiveAt: facts.now,
     });
   return step;

@@ -6,6 +6,7 @@ import {
   simulatorAt,
   until,
 } from '@vintem/testkit/service.ts';
+import { spendQueryLimit } from '@vintem/testkit/settlement.ts';
 import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
@@ -487,12 +488,13 @@ describe('A chargeback of a card payment', () => {
     await expectSameAsAcquirer();
   });
 
-  test('after the release is a debit of the balance, and what is missing a debt, also where no delivery reported it', async () => {
+  test('after the release is a debit of the balance, and what is missing a debt, also where no delivery reported it and payments have just spent the queries', async () => {
     const merchant = await shop();
     await acquirer.behave({ fees: 'on' });
     const id = await paidCard(merchant, 'available');
     await acquirer.behave({ fees: 'on', webhook: 'drop' });
     await move(id, 'chargeback');
+    await spendQueryLimit(service);
     await service.database.admin(`UPDATE job SET due_at = now() WHERE what = 'disputes'`);
     await disputeIs(merchant, { status: 'open', debitedCents: 10_000 });
     expect((await account(merchant)).balanceCents).toBe(-438);

@@ -1,24 +1,17 @@
+import { answeringNet } from '@vintem/testkit/answering-net.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { foreign } from '../../../simulator/test/foreign.ts';
 import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
+import type { NetAnswer, NetRequest } from '../../src/ports/net.ts';
 import { asaasAdapter } from '../../src/provider/asaas/asaas.ts';
 import { momentOf } from '../../src/provider/asaas/asaas-bodies.ts';
 
 /** The adapter reads what Asaas documents: every body here comes from outside (`contract/provider-bodies/asaas`). */
 
-let answers: NetAnswer[] = [];
-let calls: NetRequest[] = [];
+const outside = answeringNet();
+const { net } = outside;
 const now = Date.parse('2026-11-27T17:00:00Z');
-const net = {
-  async request(request: NetRequest) {
-    calls.push(request);
-    const answer = answers.shift();
-    if (!answer) throw new Error(`no answer for ${request.method} ${request.url}`);
-    return answer;
-  },
-} as Net;
 const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
 
 const saying = (name: string): NetAnswer => {
@@ -48,8 +41,8 @@ const create = (given: Record<string, string> = credentials) =>
 const bodyOf = (call: NetRequest | undefined) => JSON.parse(String(call?.body));
 
 beforeEach(() => {
-  answers = [];
-  calls = [];
+  outside.answers = [];
+  outside.calls = [];
 });
 
 const id = '123e4567e89b12d3a456426614174000';
@@ -66,12 +59,12 @@ describe('a charge at Asaas', () => {
     });
 
   test('is looked for, made with the key of the account in its own header, and its code is asked for', async () => {
-    answers = [empty(), saying('payment-answer'), saying('qr-code')];
+    outside.answers = [empty(), saying('payment-answer'), saying('qr-code')];
     expect(await charge()).toMatchObject({
       outcome: 'accepted',
       report: { txid: id, amountCents: 12_990, copyPaste: '00020126580014br.gov.bcb.pix' },
     });
-    const [look, made, code] = calls;
+    const [look, made, code] = outside.calls;
     expect(look?.url).toContain(`https://api.asaas.com/v3/payments?externalReference=${id}`);
     expect(made?.headers).toMatchObject({ access_token: '$aact_prod_key' });
     expect(made?.headers?.['user-agent']).toMatch(/^vintem\//);
@@ -80,16 +73,16 @@ describe('a charge at Asaas', () => {
   });
 
   test('is never made where one of its reference is there, or where the list does not take the filter', async () => {
-    answers = [saying('payment-list')];
+    outside.answers = [saying('payment-list')];
     expect(await charge()).toEqual({ outcome: 'duplicate' });
     const others = saying('payment-list');
-    answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
+    outside.answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
     expect(await charge()).toMatchObject({ outcome: 'notSent' });
-    expect(calls.every(({ method }) => method === 'GET')).toBe(true);
+    expect(outside.calls.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   test('that is paid names its Pix by a second call, and its deadline stands in its description', async () => {
-    answers = [saying('payment-list'), saying('pix-transaction')];
+    outside.answers = [saying('payment-list'), saying('pix-transaction')];
     expect(await create().queryCharge(id)).toMatchObject({
       outcome: 'found',
       report: {
@@ -107,10 +100,10 @@ describe('a charge at Asaas', () => {
 
 test('A listing looks up the Pix of those charges alone that are asked for', async () => {
   const window = { fromMs: now - 60_000, toMs: now };
-  answers = [saying('payment-list')];
+  outside.answers = [saying('payment-list')];
   expect(await create().listCharges(window, new Map([['f'.repeat(32), now]]))).toMatchObject({ reports: [] });
-  expect(calls).toHaveLength(1);
-  answers = [saying('payment-list'), saying('pix-transaction')];
+  expect(outside.calls).toHaveLength(1);
+  outside.answers = [saying('payment-list'), saying('pix-transaction')];
   expect(await create().listCharges(window, new Map([[id, now]]))).toMatchObject({
     reports: [{ txid: id, status: 'paid' }],
   });
@@ -118,44 +111,44 @@ test('A listing looks up the Pix of those charges alone that are asked for', asy
 
 describe('a payout at Asaas', () => {
   test('goes out under our id, after a look that did not find it', async () => {
-    answers = [empty(), saying('transfer-answer')];
+    outside.answers = [empty(), saying('transfer-answer')];
     expect(await create().sendPayout(payout)).toMatchObject({
       outcome: 'accepted',
       report: { providerId: id, providerRef: '777eb7c8-b1a2-4356-8fd8-a1b0644b5282', status: 'pending' },
     });
-    expect(bodyOf(calls[1])).toEqual(foreign('asaas/transfer-request').body);
+    expect(bodyOf(outside.calls[1])).toEqual(foreign('asaas/transfer-request').body);
   });
 
   test('is refused by an error only when no transfer of it is there afterwards, and keeps the words', async () => {
-    answers = [empty(), saying('error'), empty()];
+    outside.answers = [empty(), saying('error'), empty()];
     expect(await create().sendPayout(payout)).toMatchObject({
       ...{ outcome: 'refused', reason: 'provider_refused' },
       words: { name: '400 invalid_action', message: 'Saldo insuficiente para realizar a transferência.' },
     });
-    answers = [empty(), saying('error'), saying('transfer-list')];
+    outside.answers = [empty(), saying('error'), saying('transfer-list')];
     expect(await create().sendPayout(payout)).toEqual({ outcome: 'duplicate' });
-    answers = [empty(), { status: 404, headers: {}, text: '' }];
+    outside.answers = [empty(), { status: 404, headers: {}, text: '' }];
     const unknown = await create().sendPayout(payout);
     expect(unknown).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
     expect(unknown).not.toHaveProperty('refused');
-    answers = [empty(), saying('error'), { status: 503, headers: {}, text: '' }];
+    outside.answers = [empty(), saying('error'), { status: 503, headers: {}, text: '' }];
     expect(await create().sendPayout(payout)).toMatchObject({
       ...{ outcome: 'unclear', refused: true, words: { name: '400 invalid_action' } },
     });
   });
 
   test('that equals another one of the last quarter of an hour, or meets a refused key, was not sent', async () => {
-    answers = [empty(), saying('transfer-conflict')];
+    outside.answers = [empty(), saying('transfer-conflict')];
     expect(await create().sendPayout(payout)).toMatchObject({ outcome: 'notSent', answered: true });
-    answers = [empty(), saying('key-invalid')];
+    outside.answers = [empty(), saying('key-invalid')];
     expect(await create().sendPayout(payout)).toMatchObject({ outcome: 'notSent' });
   });
 
   test('of a list without its reference is not known, and by its own name it is', async () => {
     const others = saying('transfer-list');
-    answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
+    outside.answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
     expect(await create().queryPayout(id)).toMatchObject({ outcome: 'unclear' });
-    answers = [saying('transfer-done')];
+    outside.answers = [saying('transfer-done')];
     expect(await create().queryPayout(id, '777eb7c8-b1a2-4356-8fd8-a1b0644b5282')).toMatchObject({
       report: {
         ...{ status: 'completed', endToEnd: 'E19540550202611271735abcdefghijk' },
@@ -167,16 +160,16 @@ describe('a payout at Asaas', () => {
 
   test('that could not be looked for, by an answer that cannot be read, says not that Asaas is down', async () => {
     const others = saying('transfer-list');
-    answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
+    outside.answers = [{ ...others, text: others.text.replace(id, 'f'.repeat(32)) }];
     expect(await create().sendPayout(payout)).toMatchObject({ outcome: 'notSent', answered: true });
-    answers = [{ status: 503, headers: {}, text: '' }];
+    outside.answers = [{ status: 503, headers: {}, text: '' }];
     expect(await create().sendPayout(payout)).not.toHaveProperty('answered');
   });
 
   test('with two completed transfers under its reference is not known, and a person sees both', async () => {
     const done = foreign('asaas/transfer-done').body as object;
     const both = { ...JSON.parse(empty().text), totalCount: 2, data: [done, { ...done, id: 'another' }] };
-    answers = [{ ...empty(), text: JSON.stringify(both) }];
+    outside.answers = [{ ...empty(), text: JSON.stringify(both) }];
     expect(await create().queryPayout(id)).toMatchObject({
       ...{ outcome: 'unclear', cause: 'unreadable' },
       unread: { kind: 'payout', name: id, providerId: id },
@@ -215,22 +208,22 @@ describe('a payout at Asaas', () => {
 test('A list of Pix without a word about its end is not taken as whole', async () => {
   const without = (data: unknown[]) => ({ ...empty(), text: JSON.stringify({ object: 'list', data }) });
   const window = { fromMs: now - 60_000, toMs: now };
-  answers = [without([foreign('asaas/pix-transaction').body]), without([])];
+  outside.answers = [without([foreign('asaas/pix-transaction').body]), without([])];
   expect(await create().statement(window)).toMatchObject({ outcome: 'unclear' });
-  answers = [empty(), empty()];
+  outside.answers = [empty(), empty()];
   expect(await create().statement(window)).toMatchObject({ outcome: 'listed', reports: [], complete: true });
 });
 
 test('a refund is known by the id at the end of its description', async () => {
   const pixes = { ...JSON.parse(empty().text), totalCount: 1, data: [foreign('asaas/pix-transaction').body] };
-  answers = [{ ...empty(), text: JSON.stringify(pixes) }, saying('refund-list')];
+  outside.answers = [{ ...empty(), text: JSON.stringify(pixes) }, saying('refund-list')];
   expect(
     await create().queryRefund('E00000000202611271730abcdefghijk', '223e4567e89b12d3a456426614174000'),
   ).toMatchObject({
     outcome: 'found',
     report: { status: 'completed', amountCents: 3_050, rtrId: 'D19540550202611271740abcdefghijk' },
   });
-  answers = [empty()];
+  outside.answers = [empty()];
   expect(await create().queryRefund('E00000000202611271730abcdefghijk', id)).toMatchObject({
     outcome: 'unclear',
     detail: 'its Pix is not in the list',
@@ -238,13 +231,13 @@ test('a refund is known by the id at the end of its description', async () => {
 });
 
 test('fees, balance and deliveries are read as they are documented', async () => {
-  answers = [saying('statement')];
+  outside.answers = [saying('statement')];
   expect(await create().listCosts?.({ fromMs: now - 1_000, toMs: now })).toMatchObject({
     reports: [
       { reference: 'line:fin_000000000001', amountCents: 99, at: Date.parse('2026-11-27T03:00:00Z') },
     ],
   });
-  answers = [saying('balance')];
+  outside.answers = [saying('balance')];
   expect(await create().balance()).toMatchObject({ availableCents: 12_891 });
   for (const name of ['delivery-payment', 'delivery-transfer'])
     expect(

@@ -4,27 +4,20 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { answeringNet } from '@vintem/testkit/answering-net.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { foreign } from '../../../simulator/test/foreign.ts';
 import { createLog } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
+import type { NetAnswer } from '../../src/ports/net.ts';
 import { readCredentials } from '../../src/provider/adapter.ts';
 import { starkAdapter } from '../../src/provider/stark/stark.ts';
 
 /** The adapter reads what Stark Bank documents: every body here comes from outside (`contract/provider-bodies/stark`). */
 
-let answers: NetAnswer[] = [];
-let calls: NetRequest[] = [];
+const outside = answeringNet();
+const { net } = outside;
 const now = Date.parse('2026-11-21T12:00:00Z');
-const net = {
-  async request(request: NetRequest) {
-    calls.push(request);
-    const answer = answers.shift();
-    if (!answer) throw new Error(`no answer for ${request.method} ${request.url}`);
-    return answer;
-  },
-} as Net;
 const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
@@ -58,8 +51,8 @@ const changed = (name: string, change: (body: Json) => void): NetAnswer => {
 const nothing = (name: string): NetAnswer => json(200, { cursor: null, [name]: [] });
 
 beforeEach(() => {
-  answers = [];
-  calls = [];
+  outside.answers = [];
+  outside.calls = [];
 });
 
 const providerId = '123e4567e89b12d3a456426614174000';
@@ -79,9 +72,9 @@ const entry = (id: string, amount: number) => ({
 const ledger = (...entries: object[]) => json(200, { cursor: null, transactions: entries });
 
 test('Each call is signed over project, time and the exact bytes of its body', async () => {
-  answers = [saying('key-answer'), changed('transfer-answer', ({ transfers }) => own(transfers[0]))];
+  outside.answers = [saying('key-answer'), changed('transfer-answer', ({ transfers }) => own(transfers[0]))];
   expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'accepted' });
-  for (const { headers = {}, body = '', url } of calls) {
+  for (const { headers = {}, body = '', url } of outside.calls) {
     const { 'access-id': id, 'access-time': time, 'access-signature': signature = '' } = headers;
     expect([id, time]).toEqual(['project/5656565656565656', String(now / 1000)]);
     const bytes = Buffer.concat([Buffer.from(`${id}:${time}:`), Buffer.from(body)]);
@@ -89,7 +82,7 @@ test('Each call is signed over project, time and the exact bytes of its body', a
     expect(headers['user-agent']).toMatch(/^vintem\//);
   }
   const { body } = foreign('stark/transfer-request') as Json;
-  expect(JSON.parse(String(calls[1]?.body)).transfers[0]).toEqual({
+  expect(JSON.parse(String(outside.calls[1]?.body)).transfers[0]).toEqual({
     ...body.transfers[0],
     amount: amountCents,
   });
@@ -111,58 +104,58 @@ test('A private key of another curve, or none, is refused before anything is sto
 
 describe('a payout', () => {
   test('A key whose bank code is not the ISPB is never paid: it would become a TED', async () => {
-    answers = [changed('key-answer', ({ key }) => Object.assign(key, { ispb: '341' }))];
+    outside.answers = [changed('key-answer', ({ key }) => Object.assign(key, { ispb: '341' }))];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'notSent' });
-    expect(calls).toHaveLength(1);
+    expect(outside.calls).toHaveLength(1);
   });
 
   test('A look-up that is not answered sends nothing, and an unknown key refuses', async () => {
-    answers = [json(500, {}), saying('key-unknown')];
+    outside.answers = [json(500, {}), saying('key-unknown')];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'notSent' });
     expect(await provider().sendPayout(instruction)).toMatchObject({
       ...{ outcome: 'refused', reason: 'pix_key_not_found' },
     });
-    expect(calls.every(({ method }) => method === 'GET')).toBe(true);
+    expect(outside.calls.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   test('A look-up that was answered and cannot be read says of one payout, and not that the provider is down', async () => {
-    answers = [changed('key-answer', ({ key }) => delete key.ispb)];
+    outside.answers = [changed('key-answer', ({ key }) => delete key.ispb)];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'notSent', answered: true });
-    answers = [json(500, { errors: [{ code: 'internalServerError', message: 'Houston' }] })];
+    outside.answers = [json(500, { errors: [{ code: 'internalServerError', message: 'Houston' }] })];
     expect(await provider().sendPayout(instruction)).not.toHaveProperty('answered');
-    answers = [json(429, {})];
+    outside.answers = [json(429, {})];
     expect(await provider().sendPayout(instruction)).not.toHaveProperty('answered');
   });
 
   test('An externalId that was used is a duplicate whatever the code of its error, once the transfer is found', async () => {
     for (const name of ['transfer-duplicate', 'transfer-refused']) {
-      answers = [saying('key-answer'), saying(name), listed()];
+      outside.answers = [saying('key-answer'), saying(name), listed()];
       expect(await provider().sendPayout(instruction)).toEqual({ outcome: 'duplicate' });
     }
   });
 
   test('Only the first request can be refused, by a code of the table and with nothing under its id', async () => {
-    answers = [saying('key-answer'), saying('transfer-refused'), nothing('transfers')];
+    outside.answers = [saying('key-answer'), saying('transfer-refused'), nothing('transfers')];
     expect(await provider().sendPayout(instruction)).toMatchObject({
       ...{ outcome: 'refused', words: { name: '400 invalidTaxId' } },
     });
     const repeat = { ...instruction, repeatOf: now - 20_000 };
     for (const look of [nothing('transfers'), json(500, {})]) {
-      answers = [saying('key-answer'), saying('transfer-refused'), look];
+      outside.answers = [saying('key-answer'), saying('transfer-refused'), look];
       const repeated = await provider().sendPayout(repeat);
       expect(repeated).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
       expect(repeated).not.toHaveProperty('refused');
     }
-    answers = [saying('key-answer'), saying('transfer-duplicate'), nothing('transfers')];
+    outside.answers = [saying('key-answer'), saying('transfer-duplicate'), nothing('transfers')];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'unclear' });
-    answers = [saying('key-answer'), saying('transfer-refused'), json(500, {})];
+    outside.answers = [saying('key-answer'), saying('transfer-refused'), json(500, {})];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'unclear', refused: true });
   });
 
   test('An answer that names another id or amount accepts nothing', async () => {
     for (const change of [{ amount: 3 }, { externalId: 'another', tags: ['vintem/another'] }]) {
       const made = changed('transfer-answer', ({ transfers }) => Object.assign(own(transfers[0]), change));
-      answers = [saying('key-answer'), made];
+      outside.answers = [saying('key-answer'), made];
       expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'unclear' });
     }
   });
@@ -170,38 +163,44 @@ describe('a payout', () => {
   test('A failure releases the amount only when the ledger has it back', async () => {
     const failed = () =>
       listed((one) => Object.assign(one, { status: 'failed', transactionIds: ['6547649079541760', '7'] }));
-    answers = [failed(), ledger(entry('6547649079541760', -2), entry('7', 2)), saying('transfer-log-list')];
+    outside.answers = [
+      failed(),
+      ledger(entry('6547649079541760', -2), entry('7', 2)),
+      saying('transfer-log-list'),
+    ];
     expect(await provider().queryPayout(providerId)).toMatchObject({ report: { status: 'refused' } });
-    answers = [
+    outside.answers = [
       listed((one) => Object.assign(one, { status: 'failed' })),
       ledger(entry('6547649079541760', -2)),
     ];
-    answers.push(nothing('logs'));
+    outside.answers.push(nothing('logs'));
     expect(await provider().queryPayout(providerId)).toMatchObject({ report: { status: 'pending' } });
     // An entry that the ledger does not give says nothing.
-    answers = [failed(), ledger(entry('6547649079541760', -2))];
+    outside.answers = [failed(), ledger(entry('6547649079541760', -2))];
     expect(await provider().queryPayout(providerId)).toMatchObject({ outcome: 'unclear' });
   });
 
   test('A success that came back is completed with its return, and a status without a name ends nothing', async () => {
     const back = (one: Json) => Object.assign(one, { status: 'success', transactionIds: ['6', '7'] });
-    answers = [listed(back), ledger(entry('6', -2), entry('7', 1))];
+    outside.answers = [listed(back), ledger(entry('6', -2), entry('7', 1))];
     expect(await provider().queryPayout(providerId)).toMatchObject({
       report: { status: 'completed', returns: [{ id: '7', rtrId: null, amountCents: 1, status: 'settled' }] },
     });
-    answers = [listed((one) => Object.assign(one, { status: 'reviewing' }))];
+    outside.answers = [listed((one) => Object.assign(one, { status: 'reviewing' }))];
     expect(await provider().queryPayout(providerId)).toMatchObject({ report: { status: 'pending' } });
   });
 
   test('A transfer that names its entries in the ledger in another form cannot be read', async () => {
-    answers = [listed((one) => Object.assign(one, { transactionIds: ['6', 'x7'] }))];
+    outside.answers = [listed((one) => Object.assign(one, { transactionIds: ['6', 'x7'] }))];
     expect(await provider().queryPayout(providerId)).toMatchObject({ outcome: 'unclear' });
-    answers = [listed((one) => Object.assign(one, { transactionIds: ['6', 'invalidTransactionId'] }))];
+    outside.answers = [
+      listed((one) => Object.assign(one, { transactionIds: ['6', 'invalidTransactionId'] })),
+    ];
     expect(await provider().queryPayout(providerId)).toMatchObject({ outcome: 'found' });
   });
 
   test('A transfer whose externalId is not that of its tag cannot be read', async () => {
-    answers = [listed((one) => Object.assign(one, { externalId: 'another' }))];
+    outside.answers = [listed((one) => Object.assign(one, { externalId: 'another' }))];
     expect(await provider().queryPayout(providerId)).toMatchObject({
       ...{ outcome: 'unclear', unread: { kind: 'payout', providerId } },
     });
@@ -214,7 +213,7 @@ describe('what came in', () => {
     changed('deposit-list', (body) => change(body.deposits[0]));
 
   test('A deposit names its Pix and its code by tags, and counts once it is in the ledger', async () => {
-    answers = [code(), deposits()];
+    outside.answers = [code(), deposits()];
     expect(await provider().queryCharge(providerId)).toMatchObject({
       report: {
         status: 'paid',
@@ -226,11 +225,11 @@ describe('what came in', () => {
         ],
       },
     });
-    answers = [deposits()];
+    outside.answers = [deposits()];
     expect(await provider().findPix('E20018183202408281923XG35F29FXUZ')).toMatchObject({
       report: { direction: 'received', providerId },
     });
-    answers = [code(), deposits((one) => Object.assign(one, { transactionIds: [] }))];
+    outside.answers = [code(), deposits((one) => Object.assign(one, { transactionIds: [] }))];
     expect(await provider().queryCharge(providerId)).toMatchObject({ report: { status: 'open' } });
   });
 
@@ -239,19 +238,19 @@ describe('what came in', () => {
     [10_005, 'what came in'],
   ])('A reversal is read from the ledger, whether the amount of the deposit (%s) is %s', async (amount) => {
     const reversed = (one: Json) => Object.assign(one, { amount, transactionIds: ['6', '7'] });
-    answers = [code(), deposits(reversed), ledger(entry('6', 10_005), entry('7', -3_000))];
+    outside.answers = [code(), deposits(reversed), ledger(entry('6', 10_005), entry('7', -3_000))];
     expect(await provider().queryCharge(providerId)).toMatchObject({
       report: { received: [{ amountCents: 10_005, returns: [{ id: '7', amountCents: 3_000 }] }] },
     });
   });
 
   test('A deposit without an end-to-end id, and one that its ledger contradicts, is unread', async () => {
-    answers = [code(), deposits((one) => Object.assign(one, { tags: [`vintem/${providerId}`] }))];
+    outside.answers = [code(), deposits((one) => Object.assign(one, { tags: [`vintem/${providerId}`] }))];
     expect(await provider().queryCharge(providerId)).toMatchObject({
       outcome: 'unclear',
       unread: { providerId },
     });
-    answers = [
+    outside.answers = [
       code(),
       deposits((one) => Object.assign(one, { transactionIds: ['6', '7'] })),
       ledger(entry('6', 9_000), entry('7', -3_000)),
@@ -268,7 +267,7 @@ describe('a list of charges', () => {
     );
 
   test('A charge with a deposit that cannot be read is not listed as open', async () => {
-    answers = [saying('code-list'), unnamed()];
+    outside.answers = [saying('code-list'), unnamed()];
     expect(await provider().listCharges(window)).toMatchObject({
       ...{ complete: true, reports: [] },
       unread: [{ kind: 'charge', providerId }],
@@ -276,9 +275,9 @@ describe('a list of charges', () => {
   });
 
   test('A charge without a deposit is open only where all deposits were seen', async () => {
-    answers = [saying('code-list'), nothing('deposits')];
+    outside.answers = [saying('code-list'), nothing('deposits')];
     expect(await provider().listCharges(window)).toMatchObject({ reports: [{ txid: providerId }] });
-    answers = [saying('code-list'), json(200, { cursor: 'next', deposits: [] })];
+    outside.answers = [saying('code-list'), json(200, { cursor: 'next', deposits: [] })];
     expect(await provider().listCharges({ ...window, wholeOnly: true })).toMatchObject({
       ...{ complete: false, reports: [] },
     });
@@ -298,14 +297,14 @@ describe('a delivery', () => {
   };
 
   test('A delivery is believed by the key that Stark publishes, and is for us only where it names our account', async () => {
-    answers = [keys()];
+    outside.answers = [keys()];
     const body = foreign('stark/delivery-transfer').body;
     const at = provider();
     expect(await at.parseWebhook(signed(body))).toMatchObject({
       ...{ authentic: true, addressed: true },
       payouts: [{ providerId, status: 'completed', amountCents: 2, endToEnd: null }],
     });
-    answers = [keys()];
+    outside.answers = [keys()];
     expect(await provider('another').parseWebhook(signed(body))).toMatchObject({
       ...{ authentic: true, addressed: false },
     });
@@ -325,13 +324,13 @@ describe('a delivery', () => {
 
 test('The account behind the project is known by what Stark says of its balance', async () => {
   const asked = async (id: string) => {
-    answers = [changed('balance', ({ balances }) => Object.assign(balances[0], { id }))];
+    outside.answers = [changed('balance', ({ balances }) => Object.assign(balances[0], { id }))];
     const found = await provider().askAccount?.();
     return found?.outcome === 'found' ? found.identity : null;
   };
   expect(await asked('1')).not.toBe(await asked('2'));
   expect(await asked('1')).toBe(await asked('1'));
-  answers = [json(500, {})];
+  outside.answers = [json(500, {})];
   expect(await provider().askAccount?.()).toMatchObject({ outcome: 'unclear' });
   expect(provider().identity).toBeNull();
 });
@@ -353,7 +352,7 @@ test('The ledger is the statement: payments of ours by their ids, everything els
     Object.assign(own(body.transfers[0]), { status: 'success' });
     body.transfers.push({ ...body.transfers[0], id: '9', status: 'failed' });
   };
-  answers = [ledger(...entries), changed('transfer-list', success), saying('deposit-list')];
+  outside.answers = [ledger(...entries), changed('transfer-list', success), saying('deposit-list')];
   const listed = await provider().statement(window);
   expect(listed).toMatchObject({ outcome: 'listed', complete: true, unread: [] });
   expect(listed.outcome === 'listed' && listed.reports).toMatchObject([
@@ -361,7 +360,7 @@ test('The ledger is the statement: payments of ours by their ids, everything els
     { kind: 'received', amountCents: 10_005, providerId, endToEnd: 'E20018183202408281923xg35f29fxuz' },
     { id: '3', kind: 'sent', amountCents: 900, providerId: null, endToEnd: null },
   ]);
-  answers = [ledger(...entries)];
+  outside.answers = [ledger(...entries)];
   expect(await provider().listCosts?.(window)).toMatchObject({
     reports: [
       { reference: 'line:1', amountCents: 160 },
@@ -388,13 +387,13 @@ test('The commands of the page make a key pair that the adapter takes, and the p
       },
       { net, clock, log: createLog('silent') },
     );
-    answers = [saying('balance')];
+    outside.answers = [saying('balance')];
     expect(await at.balance()).toMatchObject({ availableCents: 200 });
     const {
       'access-id': id,
       'access-time': time,
       'access-signature': signature = '',
-    } = calls[0]?.headers ?? {};
+    } = outside.calls[0]?.headers ?? {};
     const bytes = Buffer.from(`${id}:${time}:`);
     expect(verify('SHA256', bytes, published, Buffer.from(signature, 'base64'))).toBe(true);
   } finally {

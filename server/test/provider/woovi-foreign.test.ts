@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { answeringNet } from '@vintem/testkit/answering-net.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { foreign } from '../../../simulator/test/foreign.ts';
 import type { Log } from '../../src/ground/log.ts';
@@ -8,18 +9,10 @@ import { createWooviProvider } from '../../src/provider/woovi/woovi.ts';
 
 /** The adapter reads what Woovi really sends: every body here comes from outside (`contract/provider-bodies/woovi`). */
 
-let answers: NetAnswer[] = [];
-let calls: NetRequest[] = [];
+const outside = answeringNet();
+const { net } = outside;
 let warned: string[] = [];
 let now = 0;
-const net = {
-  async request(request: NetRequest) {
-    calls.push(request);
-    const answer = answers.shift();
-    if (!answer) throw new Error(`no answer for ${request.method} ${request.url}`);
-    return answer;
-  },
-} as Net;
 const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
 const note = (_: unknown, message: string) => void warned.push(message);
 const log = { warn: note, error: note, info: note, debug: note } as unknown as Log;
@@ -42,8 +35,8 @@ const create = () =>
   });
 
 beforeEach(() => {
-  answers = [];
-  calls = [];
+  outside.answers = [];
+  outside.calls = [];
   warned = [];
   now = Date.parse('2026-11-21T12:00:00Z');
 });
@@ -61,22 +54,22 @@ describe('a cancel', () => {
   const cancel = () => create().cancelCharge?.({ txid: 'charge-1', amountCents: 100, createdAt: now });
 
   test('is carried out by Woovi’s own answer alone', async () => {
-    answers = [saying('woovi/charge-delete-answer')];
+    outside.answers = [saying('woovi/charge-delete-answer')];
     expect(await cancel()).toMatchObject({
       outcome: 'accepted',
       report: { txid: 'charge-1', amountCents: 100, status: 'removed', received: [] },
     });
-    expect(calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(outside.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'DELETE https://api.woovi.com/api/v1/charge/charge-1',
     ]);
   });
 
   test('of a charge that is not found, or is not deleted, is refused', async () => {
     for (const text of ['{"error":"Charge not found"}', '{"error":"Cobrança já paga"}']) {
-      answers = [{ status: 400, headers: {}, text }];
+      outside.answers = [{ status: 400, headers: {}, text }];
       expect(await cancel()).toMatchObject({ outcome: 'refused' });
     }
-    answers = [{ status: 200, headers: {}, text: '{}' }];
+    outside.answers = [{ status: 200, headers: {}, text: '{}' }];
     expect(await cancel()).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
   });
 });
@@ -89,11 +82,11 @@ describe('whose a key is', () => {
   };
 
   test('is asked for once there are enough look-ups left', async () => {
-    answers = [saying('woovi/tokens'), saying('woovi/look-up-answer')];
+    outside.answers = [saying('woovi/tokens'), saying('woovi/look-up-answer')];
     const receiver = { name: 'Fulano de Tal', taxId: '000.***.***-91', bank: 'ISPB 12345678' };
     expect(await look()).toEqual({ outcome: 'found', receiver });
-    expect(JSON.parse(String(calls[1]?.body))).toEqual(foreign('woovi/look-up-request').body);
-    expect(calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(JSON.parse(String(outside.calls[1]?.body))).toEqual(foreign('woovi/look-up-request').body);
+    expect(outside.calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET https://api.woovi.com/api/v1/pix-keys/tokens',
       'POST https://api.woovi.com/api/v1/pix-keys/check',
     ]);
@@ -109,9 +102,9 @@ describe('whose a key is', () => {
     ['no answer that names nobody', [bucket(500), { ...bucket(1), text: '{"owner":{}}' }], 'unclear'],
     ['not asked without the scope', [saying('woovi/scope-missing')], 'notSent'],
   ])('%s', async (_, given, outcome) => {
-    answers = given;
+    outside.answers = given;
     expect(await look()).toMatchObject({ outcome });
-    expect(answers).toEqual([]);
+    expect(outside.answers).toEqual([]);
   });
 });
 
@@ -122,12 +115,12 @@ describe('a refund', () => {
     create().sendRefund({ endToEnd: 'E1', providerId, amountCents: 100, description: 'Devolução' });
 
   test('is asked for under our id, and is under way', async () => {
-    answers = [saying('woovi/refund-answer')];
+    outside.answers = [saying('woovi/refund-answer')];
     expect(await send()).toMatchObject({
       outcome: 'accepted',
       report: { providerId, amountCents: 100, status: 'pending', rtrId: null },
     });
-    expect(JSON.parse(String(calls[0]?.body))).toEqual({
+    expect(JSON.parse(String(outside.calls[0]?.body))).toEqual({
       transactionEndToEndId: 'E1',
       correlationID: providerId,
       value: 100,
@@ -138,22 +131,24 @@ describe('a refund', () => {
   test('is found with its end, or without one where the answer has no status', async () => {
     const body = foreign('woovi/refund').body as { pixTransactionRefund: { correlationID: string } };
     const { correlationID } = body.pixTransactionRefund;
-    answers = [saying('woovi/refund')];
+    outside.answers = [saying('woovi/refund')];
     expect(await create().queryRefund('E1', correlationID)).toMatchObject({
       outcome: 'found',
       report: { status: 'completed', rtrId: 'D09089356202108032000a543e325902', amountCents: 100 },
     });
     const { status: _, ...rest } = body.pixTransactionRefund as Record<string, unknown>;
-    answers = [{ status: 200, headers: {}, text: JSON.stringify({ pixTransactionRefund: rest }) }];
+    outside.answers = [{ status: 200, headers: {}, text: JSON.stringify({ pixTransactionRefund: rest }) }];
     expect(await create().queryRefund('E1', correlationID)).toMatchObject({ report: { status: 'pending' } });
   });
 
   test('is refused by no text of an answer: only its query and its delivery end it', async () => {
-    answers = [{ status: 400, headers: {}, text: '{"error":"Valor do reembolso inválido"}' }];
+    outside.answers = [{ status: 400, headers: {}, text: '{"error":"Valor do reembolso inválido"}' }];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
-    answers = [{ status: 400, headers: {}, text: '{"error":"Já existe um reembolso com o correlationID"}' }];
+    outside.answers = [
+      { status: 400, headers: {}, text: '{"error":"Já existe um reembolso com o correlationID"}' },
+    ];
     expect(await send()).toEqual({ outcome: 'duplicate' });
-    answers = [saying('woovi/scope-missing')];
+    outside.answers = [saying('woovi/scope-missing')];
     expect(await send()).toMatchObject({ outcome: 'notSent' });
   });
 });
@@ -166,7 +161,7 @@ describe('disputes', () => {
   });
 
   test('are listed with their own amount, or that of their Pix', async () => {
-    answers = [saying('woovi/dispute-list'), pix('E31680151202503252045C0MHIPSJI6S')];
+    outside.answers = [saying('woovi/dispute-list'), pix('E31680151202503252045C0MHIPSJI6S')];
     const listed = await create().disputes?.list({ fromMs: 0, toMs: now });
     expect(listed).toMatchObject({
       outcome: 'listed',
@@ -179,11 +174,11 @@ describe('disputes', () => {
   });
 
   test('without an amount that can be had, or of a status that is new, are not guessed', async () => {
-    answers = [saying('woovi/dispute-list'), { status: 500, headers: {}, text: '{}' }];
+    outside.answers = [saying('woovi/dispute-list'), { status: 500, headers: {}, text: '{}' }];
     expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({ outcome: 'unclear' });
     const disputes = [{ endToEndId: 'E1', status: 'ESCALATED', value: 1 }];
     const pageInfo = { skip: 0, limit: 100, hasPreviousPage: false, hasNextPage: false };
-    answers = [{ status: 200, headers: {}, text: JSON.stringify({ disputes, pageInfo }) }];
+    outside.answers = [{ status: 200, headers: {}, text: JSON.stringify({ disputes, pageInfo }) }];
     expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({
       complete: true,
       reports: [],
@@ -235,7 +230,7 @@ describe('a list', () => {
 
   test('that promises more and gives nothing is not whole', async () => {
     const text = '{"transactions":[],"pageInfo":{"skip":0,"limit":100,"hasNextPage":true}}';
-    answers = [{ status: 200, headers: {}, text }];
+    outside.answers = [{ status: 200, headers: {}, text }];
     expect(await create().listReturns?.({ fromMs: 0, toMs: now })).toMatchObject({ complete: false });
   });
 
@@ -246,7 +241,7 @@ describe('a list', () => {
     const charges = [charge('paid', 'COMPLETED'), charge('open', 'ACTIVE'), charge(null, 'ACTIVE')];
     const odd = { type: 'PAYMENT', value: 'R$ 1', endToEndId: 'E1', charge: { correlationID: 'paid' } };
     const pageInfo = { hasNextPage: false };
-    answers = [
+    outside.answers = [
       { charges, pageInfo },
       { transactions: [odd], pageInfo },
     ].map((body) => ({
@@ -279,9 +274,9 @@ describe('a defence', () => {
   };
 
   test('uploads each file under its own id, and names them as evidence', async () => {
-    answers = [{ ...saying('woovi/file-answer'), status: 201 }, evidence()];
+    outside.answers = [{ ...saying('woovi/file-answer'), status: 201 }, evidence()];
     expect(await defend()).toEqual({ outcome: 'accepted' });
-    const [upload, named] = calls;
+    const [upload, named] = outside.calls;
     expect(upload).toMatchObject({ method: 'POST', url: 'https://api.woovi.com/api/v1/files' });
     const form = Buffer.from(upload?.body ?? '').toString('latin1');
     expect(upload?.headers?.['content-type']).toMatch(/^multipart\/form-data; boundary=/);
@@ -298,37 +293,37 @@ describe('a defence', () => {
   test('is refused by what is documented, and by nothing else', async () => {
     const stored = saying('woovi/file-answer');
     for (const name of ['evidence-not-allowed', 'evidence-refused-ended']) {
-      answers = [stored, saying(`woovi/${name}`)];
+      outside.answers = [stored, saying(`woovi/${name}`)];
       expect(await defend(), name).toMatchObject({ outcome: 'refused', reason: 'provider_refused' });
     }
     expect(warned).toEqual(['the provider has not granted this account evidence by file']);
-    answers = [stored, { status: 400, headers: {}, text: '{"error":"Disputa inválida"}' }];
+    outside.answers = [stored, { status: 400, headers: {}, text: '{"error":"Disputa inválida"}' }];
     expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
-    answers = [stored, { status: 500, headers: {}, text: '{}' }];
+    outside.answers = [stored, { status: 500, headers: {}, text: '{}' }];
     expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'server' });
-    answers = [stored, { status: 200, headers: {}, text: '{"documents":[]}' }];
+    outside.answers = [stored, { status: 200, headers: {}, text: '{"documents":[]}' }];
     expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
-    answers = [stored, saying('woovi/scope-missing')];
+    outside.answers = [stored, saying('woovi/scope-missing')];
     expect(await defend()).toMatchObject({ outcome: 'notSent' });
   });
 
   test('is not sent while a file is not stored, and refused with a file that is', async () => {
-    answers = [{ status: 502, headers: {}, text: '{}' }];
+    outside.answers = [{ status: 502, headers: {}, text: '{}' }];
     expect(await defend()).toMatchObject({ outcome: 'notSent', retryAfterMs: 120_000 });
-    answers = [saying('woovi/file-refused')];
+    outside.answers = [saying('woovi/file-refused')];
     expect(await defend()).toMatchObject({ outcome: 'refused', reason: 'provider_refused' });
     // Not the file that was sent.
-    answers = [{ status: 200, headers: {}, text: '{"file":{"id":"1","correlationID":"other"}}' }];
+    outside.answers = [{ status: 200, headers: {}, text: '{"file":{"id":"1","correlationID":"other"}}' }];
     expect(await defend()).toMatchObject({ outcome: 'notSent' });
-    expect(calls.every(({ url }) => url.endsWith('/files'))).toBe(true);
+    expect(outside.calls.every(({ url }) => url.endsWith('/files'))).toBe(true);
   });
 });
 
 describe('a send', () => {
   test('asks as documented, with the key alone and without a token', async () => {
-    answers = [saying('woovi/payment-answer')];
+    outside.answers = [saying('woovi/payment-answer')];
     await send();
-    expect(calls).toMatchObject([
+    expect(outside.calls).toMatchObject([
       {
         method: 'POST',
         url: 'https://api.woovi.com/api/v1/payment',
@@ -338,11 +333,11 @@ describe('a send', () => {
     const { body } = foreign('woovi/payment-request') as { body: Record<string, unknown> };
     // The text is plain, as bank statements show it.
     const expected = { ...body, comment: 'pagamento comentario', type: 'PIX_KEY' };
-    expect(JSON.parse(String(calls[0]?.body))).toEqual(expected);
+    expect(JSON.parse(String(outside.calls[0]?.body))).toEqual(expected);
   });
 
   test('that was approved is pending', async () => {
-    answers = [saying('woovi/payment-answer')];
+    outside.answers = [saying('woovi/payment-answer')];
     expect(await send()).toMatchObject({
       outcome: 'accepted',
       report: { status: 'pending', endToEnd: null },
@@ -350,43 +345,43 @@ describe('a send', () => {
   });
 
   test('that waits for a person is open, and operators read so', async () => {
-    answers = [saying('woovi/payment-answer-created')];
+    outside.answers = [saying('woovi/payment-answer-created')];
     expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
     expect(warned).toEqual(["a payout waits for a person's approval in the provider's panel"]);
   });
 
   test('without balance may stand there as created: then it is open', async () => {
-    answers = [saying('woovi/payment-without-balance'), saying('woovi/payment-answer-created')];
+    outside.answers = [saying('woovi/payment-without-balance'), saying('woovi/payment-answer-created')];
     expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
-    answers = [saying('woovi/payment-without-balance'), notFound];
+    outside.answers = [saying('woovi/payment-without-balance'), notFound];
     expect(await send('payment1')).toMatchObject({ outcome: 'unclear' });
   });
 
   test('that was refused counts only when the payout is not there', async () => {
-    answers = [saying('woovi/payment-key-not-found'), notFound];
+    outside.answers = [saying('woovi/payment-key-not-found'), notFound];
     expect(await send()).toMatchObject({ outcome: 'refused', reason: 'pix_key_not_found' });
-    answers = [saying('woovi/payment-key-not-found'), { ...saying('woovi/payment-answer-created') }];
+    outside.answers = [saying('woovi/payment-key-not-found'), { ...saying('woovi/payment-answer-created') }];
     expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
     const failed: NetAnswer = { status: 500, headers: {}, text: '{}' };
-    answers = [saying('woovi/payment-key-not-found'), failed];
+    outside.answers = [saying('woovi/payment-key-not-found'), failed];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'server', refused: true });
     // "No balance" is no refusal: a person may approve it later.
-    answers = [saying('woovi/payment-without-balance'), failed];
+    outside.answers = [saying('woovi/payment-without-balance'), failed];
     expect(await send()).not.toHaveProperty('refused');
   });
 
   test('under a used id is a duplicate', async () => {
-    answers = [saying('woovi/payment-duplicate')];
+    outside.answers = [saying('woovi/payment-duplicate')];
     expect(await send()).toEqual({ outcome: 'duplicate' });
   });
 
   test('that asks for a rest is unclear', async () => {
-    answers = [saying('woovi/bucket-empty')];
+    outside.answers = [saying('woovi/bucket-empty')];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'rateLimited' });
   });
 
   test.each(['woovi/app-id-invalid', 'woovi/scope-missing'])('%s is not sent, and is named', async (name) => {
-    answers = [saying(name)];
+    outside.answers = [saying(name)];
     expect(await send()).toMatchObject({ outcome: 'notSent' });
     expect(warned).toEqual(['the provider refused our AppID: check it and its permissions (scopes)']);
   });
@@ -396,14 +391,14 @@ describe('a send', () => {
     [{ status: 422, headers: {}, text: '{"errorCode":"INVALID_PIX_KEY","error":"x"}' }, 'unknownRefusal'],
     [{ status: 503, headers: {}, text: '<html>' }, 'server'],
   ])('%o is unclear', async (answer, cause) => {
-    answers = [answer];
+    outside.answers = [answer];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause });
   });
 });
 
 describe('what is read', () => {
   test('a confirmed payout', async () => {
-    answers = [saying('woovi/payment-confirmed')];
+    outside.answers = [saying('woovi/payment-confirmed')];
     expect(await create().queryPayout('payment-1')).toMatchObject({
       outcome: 'found',
       report: { status: 'completed', endToEnd: 'E...', settledAt: Date.parse('2025-01-01T00:00:00.000Z') },
@@ -413,20 +408,20 @@ describe('what is read', () => {
   test('DENIED, of which no document says what it means, ends nothing', async () => {
     const confirmed = foreign('woovi/payment-confirmed').body as { payment: object };
     const denied = { payment: { ...confirmed.payment, status: 'DENIED' } };
-    answers = [{ status: 200, headers: {}, text: JSON.stringify(denied) }];
+    outside.answers = [{ status: 200, headers: {}, text: JSON.stringify(denied) }];
     expect(await create().queryPayout('payment-1')).toMatchObject({ report: { status: 'pending' } });
   });
 
   test.each(['Company not found', 'Invalid Authorization header', 'Account not found'])(
     '"%s" says nothing of the payout',
     async (error) => {
-      answers = [{ status: 400, headers: {}, text: JSON.stringify({ error }) }];
+      outside.answers = [{ status: 400, headers: {}, text: JSON.stringify({ error }) }];
       expect(await create().queryPayout('payment-1')).toMatchObject({ outcome: 'unclear' });
     },
   );
 
   test('a list of payouts', async () => {
-    answers = [saying('woovi/payment-list')];
+    outside.answers = [saying('woovi/payment-list')];
     const listed = await create().listPayouts({ fromMs: 0, toMs: now });
     expect(listed).toMatchObject({
       complete: true,
@@ -435,7 +430,7 @@ describe('what is read', () => {
   });
 
   test('a created charge', async () => {
-    answers = [saying('woovi/charge-answer')];
+    outside.answers = [saying('woovi/charge-answer')];
     const txid = 'c782e0ac-833d-4a89-9e73-9b60b2b41d3a';
     const outcome = await create().createCharge({
       txid,
@@ -449,8 +444,8 @@ describe('what is read', () => {
       report: { txid, amountCents: 100, expiresAt: Date.parse('2023-02-25T20:09:06.141Z') },
     });
     // Woovi takes no shorter life than five minutes.
-    expect(JSON.parse(String(calls[0]?.body))).toMatchObject({ expiresIn: 300 });
-    expect(JSON.parse(String(calls[0]?.body))).not.toHaveProperty('customer');
+    expect(JSON.parse(String(outside.calls[0]?.body))).toMatchObject({ expiresIn: 300 });
+    expect(JSON.parse(String(outside.calls[0]?.body))).not.toHaveProperty('customer');
   });
 
   test('a paid charge without its Pix is no answer', async () => {
@@ -458,7 +453,7 @@ describe('what is read', () => {
       charge: { correlationID: string };
     };
     const empty = { status: 200, headers: {}, text: '{"transactions":[],"pageInfo":{"hasNextPage":false}}' };
-    answers = [{ status: 200, headers: {}, text: JSON.stringify({ charge }) }, empty];
+    outside.answers = [{ status: 200, headers: {}, text: JSON.stringify({ charge }) }, empty];
     expect(await create().queryCharge(charge.correlationID)).toMatchObject({
       outcome: 'unclear',
       cause: 'unreadable',
@@ -466,7 +461,7 @@ describe('what is read', () => {
   });
 
   test('the balance, of the default account or of one', async () => {
-    answers = [saying('woovi/account-list')];
+    outside.answers = [saying('woovi/account-list')];
     expect(await create().balance()).toMatchObject({
       availableCents: 129_430,
       totalCents: 129_430,
@@ -475,7 +470,7 @@ describe('what is read', () => {
   });
 
   test('whose Pix a transaction is', async () => {
-    answers = [saying('woovi/transaction')];
+    outside.answers = [saying('woovi/transaction')];
     expect(await create().findPix('E18236120202012032010s0133872GZA')).toEqual({
       outcome: 'found',
       report: { direction: 'received', providerId: '9134e286-6f71-427a-bf00-241681624586' },
@@ -547,7 +542,7 @@ describe('a delivery', () => {
     ],
     ['woovi/delivery-refund-received-rejected', { received: [], payouts: [] }],
   ])('%s', async (name, expected) => {
-    answers = [keysAnswer(realKey, pem), ...account];
+    outside.answers = [keysAnswer(realKey, pem), ...account];
     expect(await create().parseWebhook(signed(foreign(name).body))).toMatchObject({
       authentic: true,
       // Each sample is of another company, or names none.
@@ -584,7 +579,7 @@ describe('a delivery', () => {
     ['names another company', { company: { taxID: '11222333000181' }, account: {} }, false],
     ['names no company', { company: undefined, account: undefined }, false],
   ])('that Woovi signed and that %s is believed only where it is for us', async (_, named, addressed) => {
-    answers = [keysAnswer(pem), ...account];
+    outside.answers = [keysAnswer(pem), ...account];
     const body = { ...(foreign('woovi/delivery-charge-completed').body as object), ...named };
     const provider = create();
     const delivery = signed(body);
@@ -593,7 +588,7 @@ describe('a delivery', () => {
   });
 
   test('of a confirmed payout is believed where it names our account as the one that paid', async () => {
-    answers = [keysAnswer(pem), ...account];
+    outside.answers = [keysAnswer(pem), ...account];
     const provider = create();
     const body = foreign('woovi/delivery-movement-confirmed').body as object;
     const { accountId } = own;
@@ -605,7 +600,7 @@ describe('a delivery', () => {
   });
 
   test('that comes before Woovi has said which account it is, is not believed', async () => {
-    answers = [keysAnswer(pem), { status: 403, headers: {}, text: '{"error":"no scope"}' }];
+    outside.answers = [keysAnswer(pem), { status: 403, headers: {}, text: '{"error":"no scope"}' }];
     const body = { ...(foreign('woovi/delivery-charge-completed').body as object), account: own };
     expect(await create().parseWebhook(signed(body))).toMatchObject({ authentic: true, addressed: false });
   });
@@ -630,22 +625,22 @@ describe('a delivery', () => {
   test('under a new key asks for the keys again, and a flood of forged ones does not', async () => {
     const provider = create();
     const delivery = signed(foreign('woovi/delivery-movement-confirmed').body);
-    answers = [keysAnswer(realKey)];
+    outside.answers = [keysAnswer(realKey)];
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: false });
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: false });
-    expect(calls).toHaveLength(1);
+    expect(outside.calls).toHaveLength(1);
     now += 11_000;
-    answers = [keysAnswer(realKey, pem), ...account];
+    outside.answers = [keysAnswer(realKey, pem), ...account];
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
   });
 
   test('keys that cannot be read again serve on', async () => {
     const provider = create();
     const delivery = signed(foreign('woovi/delivery-movement-confirmed').body);
-    answers = [keysAnswer(pem), ...account];
+    outside.answers = [keysAnswer(pem), ...account];
     await provider.parseWebhook(delivery);
     now += 2 * 3_600_000;
-    answers = [{ status: 503, headers: {}, text: '' }, ...account];
+    outside.answers = [{ status: 503, headers: {}, text: '' }, ...account];
     expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
   });
 });

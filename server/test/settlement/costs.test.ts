@@ -152,6 +152,16 @@ describe('a payout that the statement of Inter shows without our id', () => {
     await stepStatementLines(service.runtime, cutOff());
   };
 
+  /** Queries the transfer until it has left. */
+  const follow = async (id: string): Promise<void> => {
+    const followUp = createFollowUp(service.runtime, service.runtime.providers.get('simulator') as Provider);
+    await until(async () => {
+      await service.database.admin(`UPDATE intent SET due_at = 'epoch' WHERE state = 'awaiting'`);
+      await followUp.stepQueries();
+      return (await statusOf(service, id)) === 'completed';
+    });
+  };
+
   const booked = () =>
     service.database.admin<{ cents: string }>(
       `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' ORDER BY amount_cents`,
@@ -169,12 +179,7 @@ describe('a payout that the statement of Inter shows without our id', () => {
     expect(await lines()).toEqual([{ problem: null }]);
     await lookAgain();
     expect(await lines()).toEqual([{ problem: expect.stringContaining('under way') }]);
-    await service.database.admin(`UPDATE intent SET due_at = 'epoch'`);
-    const followUp = createFollowUp(service.runtime, service.runtime.providers.get('simulator') as Provider);
-    await until(async () => {
-      await followUp.stepQueries();
-      return (await statusOf(service, body.id)) === 'completed';
-    });
+    await follow(body.id);
     await lookAgain();
     expect(await lines()).toEqual([]);
     await readStatement();
@@ -205,15 +210,16 @@ describe('a payout that the statement of Inter shows without our id', () => {
   });
 
   test('waits for a person where a person has ended a payout of its amount whose Pix the books do not know', async () => {
-    await service.simulator.behave({ payout: 'refuse' });
+    await service.simulator.behave({ payout: 'refuse-in-answer', settleAfterMs: 0 });
     const { body } = await merchant.transfer({ amountCents: 2_025 });
+    expect(await statusOf(service, body.paymentId)).toBe('cancelled');
     await service.simulator.behave({});
     await service.database.admin(
       `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at, resolved_at, resolution)
         SELECT account_id, gen_random_uuid(), 'undecided', id, operation_id, 2000, 'undecided:' || id, false, '{}', 'resolved', now(), now(),
           '{"action": "credit", "reason": "it did not leave", "actor": "root", "command": "c"}'
         FROM payment WHERE id = $1`,
-      [body.id],
+      [body.paymentId],
     );
     await ownPayout(service, 'inter', 2_000);
     await until(async () => (await balanceAt(service)) === 100_000 - 29_975 - 5_100);

@@ -50,6 +50,7 @@ export function chargebackWrites(
       dispute.amountCents,
       taking ? takenCents({ taken: { [word.providerId]: taking } }) : 0,
     );
+    if (step === null && dispute.debitedCents === debitedCents) continue;
     all.set(word.providerId, { ...dispute, debitedCents });
     if (step?.event && !silent)
       news.push(

@@ -1,5 +1,5 @@
 import { byCell, findOwnersInCells } from '../../flow/in-cells.ts';
-import { takeAllowedQuery } from '../../flow/query.ts';
+import { waitForQuery } from '../../flow/query.ts';
 import { paymentsOfCodes } from '../../flow/static-codes.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import { ownReferencesOf } from '../../flow/unmatched.ts';
@@ -74,7 +74,7 @@ function ofLine(
 /** Of the provider's list since the day began: what names no payment of ours, and what the books do not have. */
 async function linesWeLack(deps: TrackingDeps, provider: Provider, day: string): Promise<StatementLine[]> {
   if (!provider.capabilities.statement.lists) return [];
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return [];
   const { connection } = provider;
   const window = { fromMs: startsAt(day), toMs: deps.clock.now() };

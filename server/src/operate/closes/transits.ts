@@ -1,4 +1,4 @@
-import { takeAllowedQuery } from '../../flow/query.ts';
+import { waitForQuery } from '../../flow/query.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import { providerIdOf } from '../../money/payment.ts';
 import type { Provider } from '../../provider/provider.ts';
@@ -47,7 +47,7 @@ async function stateAt(deps: TrackingDeps, provider: Provider, one: InTransit): 
   const { capabilities } = provider;
   const isRefund = one.endToEnd !== null;
   if (!isRefund && !capabilities.queryPayoutByOwnId && one.providerRef === null) return 'pending';
-  const slot = await takeAllowedQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider);
   if (!slot) return null;
   const id = providerIdOf(one.id);
   const outcome = await (one.endToEnd === null
