@@ -1,4 +1,4 @@
-import { Button, NumberInput, TextInput } from '@mantine/core';
+import { Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { ask, Problem } from '../api/client.ts';
@@ -30,6 +30,7 @@ const empty = {
   name: '',
   document: '',
   email: '',
+  reminders: false,
   description: '',
   dueDate: '',
   validAfterDue: 30,
@@ -62,13 +63,14 @@ function termsOf({ fine, interest, discount, rebate, validAfterDue, dueDate, cen
 
 function bodyOf(fields: Fields, requestKey: string) {
   const { fine, interest, rebate, ...terms } = termsOf(fields);
-  const { name, document, email, description } = fields;
+  const { name, document, email, reminders, description } = fields;
   return {
     ...terms,
     ...(fine && { fine }),
     ...(interest && { interest }),
     ...(rebate && { rebate }),
     payer: { name, document, ...(email !== '' && { email }) },
+    ...(email !== '' && reminders && { reminders }),
     ...(description !== '' && { description }),
     requestKey,
   };
@@ -197,6 +199,14 @@ function PayerFields({ fields, set, error }: { fields: Fields; set: Set; error: 
         value={fields.email}
         onChange={(event) => set({ email: event.currentTarget.value.trim() })}
       />
+      {fields.email !== '' && (
+        <Checkbox
+          label={words.due.reminders}
+          description={words.due.remindersHint}
+          checked={fields.reminders}
+          onChange={(event) => set({ reminders: event.currentTarget.checked })}
+        />
+      )}
     </>
   );
 }

@@ -279,6 +279,8 @@ export const en: Words = {
     documentHint: 'It is kept sealed and shown masked.',
     documentWrong: 'Check the CPF or CNPJ.',
     email: 'E-mail of the payer',
+    reminders: 'Reminders by e-mail',
+    remindersHint: 'Three days before the due date, on it and three days after it, while it is not paid.',
     dueDate: 'Due date',
     validAfterDue: 'Days after the due date on which it can still be paid',
     terms: 'Fine, interest and discounts',

@@ -280,6 +280,8 @@ export const pt = {
     documentHint: 'Fica guardado sob sigilo e aparece mascarado.',
     documentWrong: 'Confira o CPF ou CNPJ.',
     email: 'E-mail do pagador',
+    reminders: 'Lembretes por e-mail',
+    remindersHint: 'Três dias antes do vencimento, no dia e três dias depois, enquanto não for paga.',
     dueDate: 'Vencimento',
     validAfterDue: 'Dias em que ainda pode ser paga depois do vencimento',
     terms: 'Multa, juros e descontos',

@@ -31,7 +31,7 @@ export function DueFacts({ payment }: { payment: Due }) {
   const words = useWords();
   const { dueDate, dueTerms, amountCents, amountPaidCents, components } = payment;
   if (dueDate === undefined || dueTerms === undefined) return null;
-  const { fine, interest, discounts, rebate, validAfterDue, payerDocument } = dueTerms;
+  const { fine, interest, discounts, rebate, validAfterDue, payerDocument, reminders } = dueTerms;
   return (
     <>
       <Fact name={words.due.document}>
@@ -61,6 +61,7 @@ export function DueFacts({ payment }: { payment: Due }) {
           {words.due.discountOf(partText(one), plainDay(one.until))}
         </Fact>
       ))}
+      {reminders && <Fact name={words.due.reminders}>{words.common.yes}</Fact>}
       {rebate && <Fact name={words.due.rebate}>{words.due.rebateOf(partText(rebate))}</Fact>}
       {components &&
         (['fineCents', 'interestCents', 'discountCents', 'rebateCents'] as const)

@@ -271,6 +271,7 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /pay/style.css': memory,
   'GET /pay/page.js': memory,
   'GET /pay/:token': page,
+  'POST /pay/:token': { kind: 'change', policy: null },
   'GET /pay/:token/logo.png': page,
   'GET /pay/:token/state': page,
   'GET /pay/:token/events': page,

@@ -26,6 +26,8 @@ export type Letter = Record<Language, MailText> & {
   to: string | null;
   /** Whose paper it is; absent or null: ours. */
   letterhead?: Letterhead | null;
+  /** The address at which its receiver ends such mails, by one press in a program that reads mail (RFC 8058); absent: they concern an account. */
+  unsubscribe?: string;
 };
 
 export interface Mail {
@@ -87,6 +89,7 @@ export function createMail(
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const name = ids.uuid();
         const headers = [
+          ...Object.entries(unsubscribeHeaders(letter)).map(([field, value]) => `${field}: ${value}`),
           `From: ${from}`,
           `To: ${oneLine(to ?? operator)}`,
           `Subject: ${oneLine(subjectOf(letter, parts))}`,
@@ -119,11 +122,17 @@ export function createMail(
         subject: subjectOf(letter, parts),
         text: textOf(parts),
         html: mailHtml(parts, letterhead),
+        headers: unsubscribeHeaders(letter),
         attachments: letterhead?.logo ? [logoOf(letterhead.logo)] : [],
       });
     },
   };
 }
+
+const unsubscribeHeaders = ({ unsubscribe }: Letter): Record<string, string> =>
+  unsubscribe === undefined
+    ? {}
+    : { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 
 type Parts = readonly (MailText & { language: Language })[];
 

@@ -3,10 +3,11 @@ import { hmacSha256 } from './hmac.ts';
 import { recentMap } from './recent-map.ts';
 
 /**
- * The subject of a public page: a charge, the acquirer's page of a charge by card, a payment link, the proof of a paid charge or transfer, the proof of a refund. The codes stand in
+ * The subject of a public page: a charge, the acquirer's page of a charge by card, a payment link, the proof of a paid charge or transfer, the proof of a refund, the
+ * reminders of a charge with a due date. The codes stand in
  * printed addresses and never change.
  */
-const codes = { charge: 1, link: 2, receipt: 3, refundReceipt: 4, checkout: 5 } as const;
+const codes = { charge: 1, link: 2, receipt: 3, refundReceipt: 4, checkout: 5, reminders: 6 } as const;
 
 export type PageKind = keyof typeof codes;
 

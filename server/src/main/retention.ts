@@ -60,6 +60,8 @@ export const retention: Readonly<
   incident: kept('what was decided about money'),
   known_return: kept('a return is posted once, however late it is named again'),
   request_key: kept('a repeat is never a second payment, however late'),
+  charge_reminder: kept('as its payment'),
+  reminder_stop: kept('a payer who wants no reminders gets none, however late'),
   unknown_told: kept('one for each payment that was unknown: it is reported once'),
   day_close: kept('documents that were handed out'),
   day_close_money: kept('documents that were handed out'),

@@ -1,3 +1,4 @@
+import { stepReminders } from '../api/due-charges/reminders.ts';
 import { createUnusedKeys } from '../api/keys/unused.ts';
 import { stepLinks, stepSoldLinks } from '../api/links/links.ts';
 import { stepTestClocks } from '../api/test-mode/clock.ts';
@@ -44,6 +45,7 @@ const restMs = {
   soldLinks: 2_000,
   retention: 10_000,
   cellRetention: 10_000,
+  reminders: 60_000,
   payerReturns: 10_000,
   statement: 10_000,
   lateStatement: 10_000,
@@ -191,6 +193,7 @@ function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: stri
   begin('drafts', () => expireDrafts(runtime), place);
   begin('links', () => stepLinks(runtime), place);
   begin('soldLinks', () => stepSoldLinks(runtime), place);
+  begin('reminders', () => stepReminders(runtime), place);
   begin('payerReturns', () => stepPayerReturns(runtime), place);
   begin('alerts', createAlerts(runtime, publicUrl).step, place);
   begin('cellRetention', () => stepCellRetention(runtime), place);

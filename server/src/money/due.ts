@@ -8,6 +8,8 @@ import type { DueTerms, PaidParts, Part } from '../provider/due-terms.ts';
 export interface DueCharge extends DueTerms {
   /** The payer's document, most of it masked. */
   document: string;
+  /** The payer is reminded by mail. */
+  reminders?: true;
   /** The account's rule at creation: the fee is of what was received. */
   fee: FeeRule;
   /** The Pix that was its payment; null: there was none. */

@@ -359,6 +359,24 @@ export const refundProofPage = (refund: PublicRefund, frame: PageFrame): string 
     frame,
   );
 
+/** The page of the last line of a reminder: it asks, and a press ends the reminders of this merchant. */
+export function remindersPage(seller: ShownSeller, what: 'ask' | 'done', frame: PageFrame): string {
+  const say = words[frame.language];
+  const [title, text] = say.reminders[what];
+  const form =
+    what === 'ask'
+      ? `<form method="post" action="${frame.path}?lang=${frame.language}"><button type="submit">${say.reminders.press}</button></form>`
+      : '';
+  return documentOf(frame, {
+    title,
+    summary: title,
+    seller,
+    version: null,
+    say: '',
+    main: bannerOf(what === 'ask' ? 'off' : 'good', title, text) + form,
+  });
+}
+
 /** A page that says that there is none. */
 export function emptyPage(what: 'notFound' | 'tooMany' | 'broken', frame: PageFrame): string {
   const say = words[frame.language];

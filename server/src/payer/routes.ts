@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { stopReminders } from '../api/due-charges/reminders.ts';
 import { chargeOfLink } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
@@ -14,6 +15,7 @@ import type { Payment } from '../money/payment.ts';
 import type { Clock } from '../ports/clock.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
 import { qrPngDataUrl } from '../provider/qr.ts';
+import { findReminded } from '../store/rows/charge-reminders.sql.ts';
 import { findLetterhead } from '../store/rows/profile.sql.ts';
 import { formOfJson, formOfPage } from './form.ts';
 import {
@@ -24,6 +26,7 @@ import {
   type Refused,
   receiptProofPage,
   refundProofPage,
+  remindersPage,
 } from './html.ts';
 import { findLogo, findPublicPayment, findPublicRefund, findSeller } from './pages.sql.ts';
 import { payerReceipt } from './receipt.ts';
@@ -180,6 +183,21 @@ export function payerRoutes(
     return linkPage(seller, link, ids.uuid(), frame, refused);
   }
 
+  /** @throws ApiError `route_not_found` */
+  async function remindersPageOf(
+    { sql }: AcceptDeps,
+    { accountNumber, id }: PageSubject,
+    frame: PageFrame,
+    what: 'ask' | 'done',
+  ): Promise<string> {
+    const [seller, reminded] = await Promise.all([
+      findSeller(sql, accountNumber),
+      findReminded(sql, accountNumber, id),
+    ]);
+    if (!seller || !reminded) throw refuse('route_not_found');
+    return remindersPage(seller, what, frame);
+  }
+
   /** The charge of a link, as the answer to a program: nothing of the account's books. */
   const chargeView = async (
     { id, status, amountCents, copyPaste, expiresAt }: Payment,
@@ -254,6 +272,8 @@ export function payerRoutes(
           if (!refund) throw refuse('route_not_found');
           return html(reply, frame, refundProofPage(refund, frame));
         }
+        if (subject.kind === 'reminders')
+          return html(reply, frame, await remindersPageOf(cell, subject, frame, 'ask'));
         if (subject.kind === 'link') return html(reply, frame, await linkPageOf(cell, subject, frame));
         const payment = await findPublicPayment(sql, subject);
         if (payment && subject.kind === 'receipt')
@@ -281,6 +301,22 @@ export function payerRoutes(
         { parseAs: 'buffer', bodyLimit: formBytesMost },
         (_request, body, done) => done(null, new URLSearchParams(body.toString())),
       );
+
+      // Programs that read mail send the press on "unsubscribe" so (RFC 8058); nothing in it is read.
+      pay.addContentTypeParser<Buffer>(
+        'multipart/form-data',
+        { parseAs: 'buffer', bodyLimit: formBytesMost },
+        (_request, _body, done) => done(null, null),
+      );
+
+      pay.post('/:token', async (request, reply) => {
+        const frame = frameOf(request);
+        const { subject, holder } = await subjectOf(request);
+        const cell = cellOf(holder);
+        if (subject.kind !== 'reminders') throw refuse('route_not_found');
+        if (!(await stopReminders(cell, subject.accountNumber, subject.id))) throw refuse('route_not_found');
+        return html(reply, frame, await remindersPageOf(cell, subject, frame, 'done'));
+      });
 
       pay.post('/:token/charge', async (request, reply) => {
         const { subject, holder } = await subjectOf(request);

@@ -30,6 +30,11 @@ interface Words {
   proofDay: string;
   proofHint: string;
   proofScan: string;
+  reminders: {
+    ask: readonly [title: string, text: string];
+    done: readonly [title: string, text: string];
+    press: string;
+  };
   notFound: string;
   notFoundText: string;
   tooMany: string;
@@ -91,6 +96,14 @@ export const words: Readonly<Record<Language, Words>> = {
     proofHint:
       'Compare valor, data e id com o comprovante que você recebeu. Só esta página mostra a situação de hoje.',
     proofScan: proofScans['pt-BR'],
+    reminders: {
+      ask: [
+        'Não receber mais lembretes?',
+        'Você deixa de receber lembretes de cobranças desta empresa por e-mail. As cobranças continuam valendo.',
+      ],
+      done: ['Pronto, sem lembretes', 'Esta empresa não envia mais lembretes de cobranças a este e-mail.'],
+      press: 'Não receber mais',
+    },
     notFound: 'Página não encontrada',
     notFoundText:
       'Este endereço não leva a nenhum pagamento. Confira se ele está completo ou peça outro a quem o enviou.',
@@ -202,6 +215,14 @@ export const words: Readonly<Record<Language, Words>> = {
     proofHint:
       'Compare amount, date and id with the receipt that you were given. Only this page shows the state of today.',
     proofScan: proofScans.en,
+    reminders: {
+      ask: [
+        'No more reminders?',
+        'You get no more reminders of charges of this company by mail. The charges stay as they are.',
+      ],
+      done: ['Done, no reminders', 'This company sends no more reminders of charges to this mail address.'],
+      press: 'No more reminders',
+    },
     notFound: 'Page not found',
     notFoundText:
       'This address leads to no payment. Check that it is complete, or ask the sender for another one.',

@@ -74,6 +74,16 @@ test('a code goes out over SMTP, to its person and from our address, and confirm
   expect(answer.status).toBe(200);
 });
 
+test('A reminder names the address that ends reminders in its head, and no other mail does', async () => {
+  const unsubscribe = 'https://pay.example/pay/AbC-123';
+  await service.runtime.mail.send({ ...letter('bia@loja.example'), unsubscribe });
+  const message = smtp.got.at(-1) ?? '';
+  expect(message).toMatch(/^List-Unsubscribe: <https:\/\/pay\.example\/pay\/AbC-123>\r$/m);
+  expect(message).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+  await service.runtime.mail.send(letter('bia@loja.example'));
+  expect(smtp.got.at(-1)).not.toContain('List-Unsubscribe');
+});
+
 test('each person gets their own language, and a subject with accents is encoded', async () => {
   const person = async (language: 'pt-BR' | 'en') => {
     const email = `${ids.uuid()}@loja.example`;

@@ -196,6 +196,8 @@ describe('a charge with a due date', () => {
     await page.getByRole('textbox', { name: 'Valor', exact: true }).pressSequentially('10000');
     await page.getByLabel('Pagador', { exact: true }).fill('Maria das Dores');
     await page.getByLabel('CPF ou CNPJ do pagador').fill('111.444.777-34');
+    await page.getByLabel('E-mail do pagador').fill('maria@dores.example');
+    await page.getByLabel('Lembretes por e-mail').check();
     await page.getByLabel('Vencimento', { exact: true }).fill(dueDate);
     await page.getByText('Multa, juros e descontos').click();
     await page.getByLabel('Multa', { exact: true }).selectOption('Percentual');
@@ -214,6 +216,7 @@ describe('a charge with a due date', () => {
     await page.getByRole('button', { name: 'Criar cobrança' }).click();
     await page.getByText(`O app do banco mostra o valor do dia.`).waitFor();
     await page.getByText('***.444.777-**').waitFor();
+    await page.getByText('Lembretes por e-mail').waitFor();
     await page.getByText(`5,00 até ${shown(fromDue(-5))}`).waitFor();
     await inspectBoth('due-open');
 

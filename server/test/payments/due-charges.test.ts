@@ -2,6 +2,9 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stepReminders } from '../../src/api/due-charges/reminders.ts';
+import type { Letter } from '../../src/ground/mail.ts';
+import { priceOf } from '../../src/ground/money.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 
 /** Charges with a due date: what pays one may be another amount than asked for, and the provider says which. */
@@ -214,11 +217,123 @@ describe('A due-date charge', () => {
       'validation_failed',
     ],
     ['a payer without a document', { payer: { name: 'Maria' } }, 'validation_failed'],
+    ['reminders to a payer without a mail address', { reminders: true }, 'validation_failed'],
     ['a part of no type', { fine: { type: 'daily', value: 1 } }, 'validation_failed'],
   ])('with %s is refused and nothing is recorded', async (_name, fields, code) => {
     const merchant = await service.newMerchant();
     const { status, body } = await ask(merchant, fields);
     expect([status, body.code]).toEqual([400, code]);
     expect((await merchant.call('GET', '/payments')).body.payments).toEqual([]);
+  });
+});
+
+describe('A reminder of a due-date charge', () => {
+  /** Nine in the morning of Brasília, so many days from the due date, and a moment later. */
+  const morning = (days: number): number => Date.parse(`${after(tuesday, days)}T12:00:01Z`);
+  const hourMs = 3_600_000;
+  /** Another one of each merchant, so that a test sees its own mails. */
+  const addressOf = ({ ownerId }: Merchant): string => `Maria@${ownerId}.example`;
+  const reminded = (merchant: Merchant, email = addressOf(merchant)) =>
+    charged(merchant, { payer: { ...payer, email }, reminders: true });
+
+  /** The mails of one round of the worker at a moment; it reads the clock nowhere else, so the rounds of the running service find nothing. */
+  async function mailsAt(merchant: Merchant, now: number, send = async (_: Letter) => {}): Promise<Letter[]> {
+    const letters: Letter[] = [];
+    const runtime = service.cellOf(merchant);
+    await stepReminders({
+      ...runtime,
+      clock: { ...runtime.clock, now: () => now },
+      mail: {
+        send: async (letter) => {
+          if (letter.to?.toLowerCase() !== addressOf(merchant).toLowerCase()) return;
+          await send(letter);
+          letters.push(letter);
+        },
+      },
+    });
+    return letters;
+  }
+  const pathIn = (url: string | undefined): string => new URL(url ?? '').pathname;
+
+  test('goes to the payer of an open charge alone, three times, and never to one that is paid or about to be cancelled', async () => {
+    const merchant = await service.newMerchant();
+    const open = await reminded(merchant);
+    const [settled, over] = [await reminded(merchant), await reminded(merchant)];
+    await charged(merchant, { payer: { ...payer, email: addressOf(merchant) } });
+    await paid(merchant, settled, { on: tuesday });
+    await merchant.call('POST', `/payments/${over}/cancel`);
+    const { body } = await merchant.call('GET', `/payments/${open}`);
+    expect(body.dueTerms.reminders).toBe(true);
+    expect(await mailsAt(merchant, morning(-3) - 2_000)).toEqual([]);
+    const [first, ...others] = await mailsAt(merchant, morning(-3));
+    expect(others).toEqual([]);
+    const day = tuesday.split('-').reverse().join('/');
+    expect(first).toMatchObject({
+      to: addressOf(merchant),
+      'pt-BR': { subject: `[teste] ${priceOf(10_000)} vence em ${day}` },
+      en: { subject: `[test] ${priceOf(10_000)} due on ${day}` },
+    });
+    expect(first?.['pt-BR'].text).toContain(`Pagar: ${body.payerUrl}\n`);
+    expect(JSON.stringify(first)).not.toMatch(/444|Mensalidade/);
+    expect(await mailsAt(merchant, morning(-3))).toEqual([]);
+    expect((await mailsAt(merchant, morning(0)))[0]?.['pt-BR'].subject).toContain('vence hoje');
+    expect((await mailsAt(merchant, morning(3)))[0]?.['pt-BR'].subject).toContain('venceu em');
+    expect(await mailsAt(merchant, morning(300))).toEqual([]);
+  });
+
+  test('comes again ten minutes after its mail server refused, and is sent once', async () => {
+    const merchant = await service.newMerchant();
+    await reminded(merchant);
+    const refuses = () => Promise.reject(new Error('451 try again later'));
+    expect(await mailsAt(merchant, morning(-3), refuses)).toEqual([]);
+    expect(await mailsAt(merchant, morning(-3) + 60_000)).toEqual([]);
+    expect(await mailsAt(merchant, morning(-3) + 11 * 60_000)).toHaveLength(1);
+    expect(await mailsAt(merchant, morning(-3) + hourMs)).toEqual([]);
+  });
+
+  test('is one of at most six a day to one address; the next one waits', async () => {
+    const merchant = await service.newMerchant();
+    for (let at = 0; at < 7; at++) await reminded(merchant);
+    expect(await mailsAt(merchant, morning(-3))).toHaveLength(6);
+    expect(await mailsAt(merchant, morning(-3) + 1.1 * hourMs)).toEqual([]);
+    expect(await mailsAt(merchant, morning(-3) + 5 * hourMs)).toHaveLength(1);
+  });
+
+  test('has a link by which its payer ends those of the merchant: a GET of it changes nothing, a press or the mail program does', async () => {
+    const merchant = await service.newMerchant();
+    await reminded(merchant);
+    const [letter] = await mailsAt(merchant, morning(-3));
+    const path = pathIn(letter?.unsubscribe);
+    const page = await fetch(`${service.url}${path}?lang=en`);
+    const text = await page.text();
+    expect([page.status, text.includes('No more reminders?'), text.includes('Maria')]).toEqual([
+      200,
+      true,
+      false,
+    ]);
+    const stops = () =>
+      service.database.admin<{ address: Buffer }>('SELECT address FROM reminder_stop WHERE account_id = $1', [
+        merchant.ownerId,
+      ]);
+    expect(await stops()).toEqual([]);
+    const form = new FormData();
+    form.set('List-Unsubscribe', 'One-Click');
+    for (const body of [form, new URLSearchParams('List-Unsubscribe=One-Click')]) {
+      const done = await fetch(`${service.url}${path}`, { method: 'POST', body });
+      expect([done.status, (await done.text()).includes('Pronto, sem lembretes')]).toEqual([200, true]);
+    }
+    expect(await stops()).toHaveLength(1);
+    expect(await mailsAt(merchant, morning(0))).toEqual([]);
+    // Nor of a later charge, whose mail is written in other letters.
+    await reminded(merchant, addressOf(merchant).toUpperCase());
+    expect(await mailsAt(merchant, morning(-3))).toEqual([]);
+    // Another merchant is another matter.
+    const other = await service.newMerchant();
+    await reminded(other);
+    expect(await mailsAt(other, morning(-3))).toHaveLength(1);
+    // An address of another page is none of it.
+    const { body } = await merchant.call('GET', '/payments');
+    const { payerUrl } = (await merchant.call('GET', `/payments/${body.payments[0].id}`)).body;
+    expect((await fetch(`${service.url}${pathIn(payerUrl)}`, { method: 'POST' })).status).toBe(404);
   });
 });

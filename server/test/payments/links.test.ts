@@ -261,6 +261,23 @@ describe('the limits of a link', () => {
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(3);
   });
 
+  test('keep the payers of no other network away, however many of one are refused, and say truly when the next one may come', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: null });
+    const [bots, payer] = [newNetwork(), newNetwork()];
+    const at = Date.now();
+    const codes: unknown[] = [];
+    for (let round = 0; round < 16; round++)
+      codes.push(...(await Promise.all(Array.from({ length: 20 }, () => codeOf(open(link, {}, bots, at))))));
+    expect(codes.filter((code) => code === 'made')).toHaveLength(10);
+    expect(await codeOf(open(link, {}, payer, at))).toBe('made');
+    const refused = await open(link, {}, bots, at).catch((error: ApiError) => error.options);
+    const { retryAfterSeconds = 0 } = refused as ApiError['options'];
+    expect(retryAfterSeconds).toBe(6);
+    expect(await codeOf(open(link, {}, bots, at + 5_900))).toBe('rate_limited');
+    expect(await codeOf(open(link, {}, bots, at + retryAfterSeconds * 1_000))).toBe('made');
+  });
+
   test('take none of the places of a network for a form that is refused', async () => {
     const merchant = await service.newMerchant();
     const link = await newLink(merchant, {

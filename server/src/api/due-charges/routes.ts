@@ -56,6 +56,7 @@ function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
   if (document === null) throw refuseFields([{ field: 'payer.document', code: 'invalid_format' }]);
   const fiscalDocuments = fiscalDocumentsOf(body.fiscalDocuments);
   const { name, email, address } = payer;
+  if (body.reminders && email === undefined) throw refuseFields([{ field: 'payer.email', code: 'required' }]);
   const part = (given: typeof fine) => (given ? { type: given.type, value: given.value } : null);
   const inOrder = discounts.toSorted((one, other) => (one.until < other.until ? -1 : 1));
   return {
@@ -75,6 +76,7 @@ function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
       discounts: inOrder.map(({ until, type, value }) => ({ until, type, value })),
       rebate: part(rebate),
     },
+    ...(body.reminders && { reminders: true as const }),
     ...(metadata && { metadata }),
     ...(fiscalDocuments && { fiscalDocuments }),
   };

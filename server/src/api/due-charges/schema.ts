@@ -88,6 +88,13 @@ export const DueChargeBody = Body(
       ),
     ),
     rebate: Type.Optional(part('Taken off whenever it is paid')),
+    reminders: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'The payer is reminded by mail three days before the due date, on it and three days after it, as long as the charge is open; needs `payer.email`',
+      }),
+    ),
     description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
     requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
     metadata: Type.Optional(MetadataBody),

@@ -85,18 +85,19 @@ const takePlaces = (
   { accountId }: PublicLink,
   network: string,
 ): Promise<void> =>
-  takeOfBuckets(deps, [
+  takeOfBuckets(
+    deps,
     {
-      id: `link-network ${network}`,
+      id: `link-1-network ${network}`,
       most: chargesOfLink.network.most,
       everyMs: chargesOfLink.network.withinMs,
     },
     {
-      id: `link-account ${accountId}`,
+      id: `link-2-account ${accountId}`,
       most: chargesOfLink.account.most,
       everyMs: chargesOfLink.account.withinMs,
     },
-  ]);
+  );
 
 /**
  * Takes an old charge back whose time is over and whose end is not known yet, so that its payer has one code. A provider that cannot do that, or does not

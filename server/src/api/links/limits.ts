@@ -1,7 +1,6 @@
-import { spendShared } from '../../edge/rate-limit.sql.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Queries } from '../../ports/sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 
 export interface Limit {
   id: string;
@@ -10,25 +9,39 @@ export interface Limit {
   everyMs: number;
 }
 
+/** A bucket that is empty is left as it is: its row is not returned. */
+const take: Statement = {
+  name: 'rate_bucket_take',
+  text: `WITH narrow AS (
+      INSERT INTO rate_bucket AS b (id, spent_until) VALUES ($1, $7::float8 + $2::float8)
+      ON CONFLICT (id) DO UPDATE SET spent_until = greatest(b.spent_until, $7) + $2
+        WHERE greatest(b.spent_until, $7) + $2 <= $7 + $3::float8
+      RETURNING id),
+    wide AS (
+      INSERT INTO rate_bucket AS b (id, spent_until) SELECT $4, $7::float8 + $5::float8 FROM narrow
+      ON CONFLICT (id) DO UPDATE SET spent_until = greatest(b.spent_until, $7) + $5
+        WHERE greatest(b.spent_until, $7) + $5 <= $7 + $6::float8
+      RETURNING id)
+    SELECT EXISTS (SELECT FROM narrow) AS narrow, EXISTS (SELECT FROM wide) AS wide`,
+};
+
 /**
- * Takes one of each bucket, in the database that all processes share, before anything is done. Rejected: counting in this process and telling the others
- * later, as calls with a key do: each charge costs a call of the provider, and a thousand strangers at many processes would make as many.
+ * Takes one of a narrow bucket and then one of a wide one, in the database that all processes share, before anything is done. A refused call spends nothing of
+ * the wide one: strangers of one network keep the payers of no other away. It spends nothing of its own bucket either, so that the time in the refusal is true.
+ * Rejected: counting in this process and telling the others later, as calls with a key do: each charge costs a call of the provider, and a thousand
+ * strangers at many processes would make as many.
+ *
+ * The id of the narrow one is first in order: whatever removes full buckets locks them in the same order.
  * @throws ApiError `rate_limited`
  */
 export async function takeOfBuckets(
   { sql, clock }: { sql: Queries; clock: Clock },
-  limits: readonly Limit[],
+  narrow: Limit,
+  wide: Limit,
 ): Promise<void> {
-  const now = clock.now();
-  const taken = limits.map(({ id, most, everyMs }) => {
-    const ms = everyMs / most;
-    // A bucket that refuses fills again by itself: it is spent no further than one beyond its burst.
-    return [id, { ms, mostMs: everyMs + ms }] as const;
-  });
-  const spent = new Map(
-    (await spendShared(sql, new Map(taken), now, now)).map((one) => [one.id, one.spentUntil]),
-  );
-  const waits = limits.map(({ id, everyMs }) => (spent.get(id) ?? now) - now - everyMs);
-  const waitMs = Math.max(0, ...waits);
-  if (waitMs > 0) throw refuse('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  const each = [narrow, wide].flatMap(({ id, most, everyMs }) => [id, everyMs / most, everyMs]);
+  const [taken] = await sql.run<{ narrow: boolean; wide: boolean }>(take, [...each, clock.now()]);
+  const refusing = !taken?.narrow ? narrow : taken.wide ? null : wide;
+  if (refusing === null) return;
+  throw refuse('rate_limited', { retryAfterSeconds: Math.ceil(refusing.everyMs / refusing.most / 1000) });
 }

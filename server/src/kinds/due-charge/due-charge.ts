@@ -3,18 +3,22 @@ import { type Payment, providerIdOf } from '../../money/payment.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
 import type { DuePayer, DueTerms } from '../../provider/due-terms.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
+import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
-import type { View } from '../../store/till.ts';
+import { put, type View } from '../../store/till.ts';
 import { type ChargeOrder, charge } from '../charge/charge.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
+import { nextReminder } from './reminder-times.ts';
 import { maskedDocument, requireTerms } from './terms.ts';
 
 export interface DueChargeOrder extends ChargeOrder {
   /** `payerName` is its name. */
   payer: DuePayer;
   terms: DueTerms;
+  /** The payer, whose mail is known, is reminded. */
+  reminders?: true;
 }
 
 /**
@@ -30,6 +34,7 @@ export const dueCharge: Kind<Payment, DueChargeOrder, ChargeReport | PayoutRepor
     ...charge.asked(order),
     payer: JSON.stringify(order.payer),
     terms: JSON.stringify(order.terms),
+    ...(order.reminders && { reminders: true }),
   }),
   secretOf: ({ payer }) => JSON.stringify(payer),
   admit: admitDueCharge,
@@ -51,10 +56,19 @@ function admitDueCharge(view: View, admission: Admission<DueChargeOrder>, now: n
   const due: DueCharge = {
     ...order.terms,
     document: maskedDocument(order.payer.document),
+    ...(order.reminders && { reminders: true }),
     fee: { fixedCents: account.depositFeeCents, bps: account.depositFeeBps },
     paid: null,
   };
-  return { ...admitted, row: { ...admitted.row, due, payer: sealed } };
+  const { accountId, id: paymentId } = admitted.row;
+  const dueAt = order.reminders ? nextReminder(order.terms, now) : null;
+  const reminder =
+    dueAt === null ? [] : [put(chargeReminders, { accountId, paymentId, dueAt, sentCount: 0 })];
+  return {
+    ...admitted,
+    row: { ...admitted.row, due, payer: sealed },
+    writes: [...admitted.writes, ...reminder],
+  };
 }
 
 async function prepareDueCharge(

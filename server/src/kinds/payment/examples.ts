@@ -56,6 +56,7 @@ const dueCharge = {
     interest: { type: 'percent_month', value: 100, days: 'calendar' },
     discounts: [{ until: '2026-12-05', type: 'fixed', value: 500 }],
     rebate: null,
+    reminders: false,
   },
 };
 

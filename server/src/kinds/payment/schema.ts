@@ -74,6 +74,7 @@ const DueTermsShown = Type.Object(
       },
     }),
     rebate: shownPart('Taken off whenever it is paid'),
+    reminders: Type.Boolean({ description: 'Whether the payer is reminded by mail' }),
   },
   { description: 'Terms of a charge with a due date, as they were asked for' },
 );

@@ -182,10 +182,23 @@ function dueView(
   originalAmountCents: number,
   due: DueCharge,
 ): Pick<PaymentView, 'dueDate' | 'dueTerms' | 'originalAmountCents' | 'amountPaidCents' | 'components'> {
-  const { dueDate, validAfterDue, document, fine, interest, discounts, rebate, paid } = due;
+  const {
+    dueDate,
+    validAfterDue,
+    document,
+    fine,
+    interest,
+    discounts,
+    rebate,
+    paid,
+    reminders = false,
+  } = due;
   return {
     dueDate,
-    dueTerms: { validAfterDue, payerDocument: document, fine, interest, discounts: [...discounts], rebate },
+    dueTerms: {
+      ...{ validAfterDue, payerDocument: document, fine, interest, discounts: [...discounts], rebate },
+      reminders,
+    },
     ...(paid && { originalAmountCents, amountPaidCents: paid.amountCents }),
     ...(paid?.parts && { components: partsOf(paid.parts) }),
   };

@@ -18,6 +18,7 @@ const writeOrder = [
   'incident_case',
   'event',
   'unknown_told',
+  'charge_reminder',
   'hold',
   'day_close',
   'day_close_money',
