@@ -160,7 +160,7 @@ const wooviCalls = [
   ...['GET /api/v1/transaction', 'GET /api/v1/transaction/{id}'],
   ...['POST /api/v1/qrcode-static', 'GET /api/v1/qrcode-static/{id}'],
   ...['GET /api/v1/dispute', 'POST /api/v1/dispute/:id/evidence'],
-  ...['GET /api/v1/account/', 'GET /api/v1/account/{accountId}'],
+  ...['GET /api/v1/account/', 'GET /api/v1/account/{accountId}', 'GET /api/v1/limits/{accountId}'],
   ...['GET /api/v1/webhook/public-keys', 'GET /api/v1/webhook', 'POST /api/v1/webhook'],
   ...['GET /api/v1/pix-keys/tokens', 'POST /api/v1/pix-keys/check'],
 ];

@@ -192,6 +192,8 @@ export type Payout = PayoutRequest & {
   held?: true;
   /** It was asked for beyond the balance. */
   beyond?: true;
+  /** It was asked for beyond the limit of a new account. */
+  overLimit?: true;
   /** It leaves when the account's own address says so, and then ends like this. */
   asks?: { settleAs?: 'completed' | 'refused' };
 };
@@ -305,6 +307,7 @@ export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 
 
 const refusedInAnswer: Refusal = { code: 'AC03', reason: 'Pagamento negado pelo simulador' };
 const refusedLater: Refusal = { code: 'AC03', reason: 'Conta do recebedor inexistente ou inválida' };
+const overLimit: Refusal = { code: 'limite', reason: 'Limite de transferência atingido' };
 const withoutBalance: Refusal = { code: 'SALDO', reason: 'Saldo insuficiente' };
 const keyNotFound: Refusal = {
   code: 'chave_favorecido_nao_encontrada',
@@ -637,6 +640,13 @@ export function requestPayout(
     payout.held = true;
     return { fate: 'answer', answer: { accepted: payout }, writes: [['payout', payout], ...asked] };
   }
+  const over = isOverLimit(bank, world, request);
+  if (over === 'refuse') {
+    decide(bank, world, payout, 'refused');
+    payout.settledAt = payout.createdAt;
+    payout.refusal = overLimit;
+    return { fate: 'answer', answer: { refused: overLimit }, writes: [['payout', payout]] };
+  }
   const isBeyond = bank.behaviour.overdraft === 'refuse' && request.amountCents > payableCents(bank, request);
   if (isBeyond && termsOf[bank.terms].beyondBalance === 'refuse') {
     decide(bank, world, payout, 'refused');
@@ -644,19 +654,35 @@ export function requestPayout(
     payout.refusal = withoutBalance;
     return { fate: 'answer', answer: { refused: withoutBalance }, writes: [['payout', payout]] };
   }
-  const treated = !isBeyond
-    ? behaviour
-    : termsOf[bank.terms].beyondBalance === 'hold'
-      ? 'hold-for-approval'
-      : 'refuse-later';
+  const holds = termsOf[bank.terms].beyondBalance === 'hold';
+  const treated =
+    over === 'fail' ? 'refuse-later' : !isBeyond ? behaviour : holds ? 'hold-for-approval' : 'refuse-later';
   const asked = accept(bank, world, payout, treated);
   if (treated === 'hold-for-approval') payout.held = true;
   if (isBeyond) payout.beyond = true;
+  if (over === 'fail') payout.overLimit = true;
   const writes: Entry[] = [['payout', payout], ...asked];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
   return { fate: 'answer', answer: { accepted: payout }, writes };
+}
+
+const dayMs = 24 * 3_600_000;
+
+/** The fate of a payout that is more than a new account may send in a day; undefined: it is not, or the account is no new one. */
+function isOverLimit(
+  bank: Bank,
+  world: World,
+  { payerKey, amountCents }: PayoutRequest,
+): 'refuse' | 'fail' | undefined {
+  const { newAccount } = termsOf[bank.terms];
+  if (bank.behaviour.account !== 'new' || newAccount === undefined) return undefined;
+  const since = world.now() - dayMs;
+  const sentCents = accountOf(bank, payerKey)
+    .payouts.filter(({ status, createdAt }) => status !== 'refused' && createdAt > since)
+    .reduce((sum, one) => sum + one.amountCents, 0);
+  return sentCents + amountCents > newAccount.dayCents ? newAccount.beyond : undefined;
 }
 
 /** Approves a payout that waits for it. */
@@ -783,7 +809,8 @@ function decide(bank: Bank, world: World, payout: Payout, status: 'pending' | 'r
   bank.payoutsByEndToEnd.set(payout.endToEnd, payout);
 }
 
-function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refusal): Entry[] {
+/** @param as undefined: refused without a reason */
+function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refusal | undefined): Entry[] {
   const at = moment(bank, world);
   payout.settledAt = at;
   payout.settleAt = undefined;
@@ -1151,9 +1178,8 @@ export function passTime(
           ...settleRefund(bank, world, what.payment, what.refund, what.refund.settleAs ?? 'completed'),
         );
     } else if (what.payout.status === 'pending' && what.payout.settleAt !== undefined) {
-      const { settleAs, pixKey, beyond } = what.payout;
-      const refusal = beyond ? withoutBalance : (refusalOfKey(pixKey) ?? refusedLater);
-      const as = settleAs === 'refused' ? refusal : 'completed';
+      const { settleAs } = what.payout;
+      const as = settleAs === 'refused' ? refusalOf(what.payout) : 'completed';
       writes.push(...settle(bank, world, what.payout, as));
     }
   }
@@ -1162,6 +1188,12 @@ export function passTime(
   const { deliveries, dropped } = takeDeliveries(bank.outbox, bank.behaviour, now, perDelivery);
   if (dropped.length > 0) writes.push(['notified', dropped]);
   return { deliveries, writes };
+}
+
+/** Why a payout is refused that was taken at first. */
+function refusalOf({ pixKey, beyond, overLimit: isOver }: Payout): Refusal | undefined {
+  if (isOver) return undefined;
+  return beyond ? withoutBalance : (refusalOfKey(pixKey) ?? refusedLater);
 }
 
 /** A delayed request arrives after its connection was dropped: it is accepted, unless its id was decided by now. */

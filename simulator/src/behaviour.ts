@@ -51,6 +51,8 @@ export const choices = {
   fees: ['off', 'on'],
   overdraft: ['allow', 'refuse'],
   sameTransfer: ['allow', 'refuse'],
+  account: ['settled', 'new'],
+  registration: ['taken', 'checked'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -88,6 +90,10 @@ export type Behaviour = {
   overdraft: (typeof choices.overdraft)[number];
   /** Asaas: two transfers of one value to one key within 15 minutes; it refuses the second with 409. */
   sameTransfer: (typeof choices.sameTransfer)[number];
+  /** `new`: it pays out no more in a day than the provider lets an account at first. */
+  account: (typeof choices.account)[number];
+  /** `checked`: Efí and Woovi call an address before they register it, and take none that does not answer. */
+  registration: (typeof choices.registration)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -110,6 +116,8 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   fees: 'off',
   overdraft: 'allow',
   sameTransfer: 'allow',
+  account: 'settled',
+  registration: 'taken',
   settleAfterMs: 50,
   delayMs: 0,
 };

@@ -2,13 +2,13 @@ import { asaasApi, asaasPosts, unknownAsaas } from './asaas-api.ts';
 import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
 import { itemsPerDelivery } from './outbox.ts';
-import { type Outcome, providerApi } from './provider-api.ts';
+import { addressNotReached, type Outcome, providerApi } from './provider-api.ts';
 import { starkApi, starkPosts, unknownStark } from './stark-api.ts';
 import { stripeApi, stripePosts, unknownStripe } from './stripe-api.ts';
 import type { TermsName } from './terms.ts';
-import { efiPosts, type PostsOf } from './webhooks.ts';
+import { efiPosts, efiTrial, type Post, type PostsOf } from './webhooks.ts';
 import { failure } from './woovi.ts';
-import { wooviApi, wooviPosts } from './woovi-api.ts';
+import { wooviApi, wooviPosts, wooviTrial } from './woovi-api.ts';
 
 /** A protocol in which a provider is spoken to. */
 export interface Dialect {
@@ -16,6 +16,10 @@ export interface Dialect {
   api(desk: Desk, request: Request): Outcome | undefined;
   /** The answer to a call that is none, where it is not that of API Pix. */
   unknown?(): Outcome;
+  /** The call with which its provider tries an address before it registers it; undefined: the request registers none. */
+  trial?(desk: Desk, request: Request): Post | undefined;
+  /** The answer when that call was not taken. */
+  notReached?(): Outcome;
   posts(desk: Pick<Desk, 'bank' | 'commit' | 'world'>): PostsOf;
   /** Payments in one delivery: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
@@ -27,6 +31,8 @@ export interface Dialect {
 /** Efí's, at the root. */
 export const rootDialect: Dialect = {
   api: providerApi,
+  trial: efiTrial,
+  notReached: addressNotReached,
   posts: () => efiPosts,
   perDelivery: itemsPerDelivery,
   terms: 'efi',
@@ -42,6 +48,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   woovi: {
     api: wooviApi,
     unknown: () => failure('Not found', 404),
+    trial: wooviTrial,
+    notReached: () => failure('Não foi possível chamar a URL do webhook'),
     posts: wooviPosts,
     perDelivery: 1,
     terms: 'woovi',

@@ -581,6 +581,15 @@ function getReport(desk: ClientDesk, id: string): Outcome {
 
 // ---------------------------------------------------------------------------------------------- webhooks
 
+/** The text is ours. */
+export const addressNotReached = (): Reply =>
+  problem(
+    422,
+    'WebhookOperacaoInvalida',
+    'Webhook inválido',
+    'A URL informada não respondeu à chamada de teste com 2xx.',
+  );
+
 function webhook(desk: ClientDesk, method: string, key: string, body: string): Outcome | undefined {
   if (key.length > 77) {
     return problem(400, 'WebhookOperacaoInvalida', 'Webhook inválido', 'A chave tem mais de 77 caracteres.');

@@ -11,6 +11,7 @@ import { oddAnswer } from './odd-wire.ts';
 import type { OpenDesk } from './open-desk.ts';
 import { type Outcome, unknownCall, unreadable } from './provider-api.ts';
 import type { Reply } from './reply.ts';
+import { isReached } from './webhooks.ts';
 
 /**
  * The HTTP edge on node:http alone. A framework's routing, schemas and replies cost about as much per request as
@@ -32,13 +33,19 @@ export function createHttpServer({
       return;
     }
     readBody(incoming, (body) => {
-      const { outcome, asked } = answer(deskAt, incoming, body);
-      if (outcome === 'hang') return;
-      // Nothing goes out, not even the end of the connection, before its content is in the journal.
-      (asked?.whenWritten ?? atOnce)(() => {
-        if (outcome === 'drop') incoming.socket.destroy();
-        else send(response, outcome);
-      });
+      const respond = ({ outcome, asked }: ReturnType<typeof answer>): void => {
+        if (outcome === 'hang') return;
+        // Nothing goes out, not even the end of the connection, before its content is in the journal.
+        (asked?.whenWritten ?? atOnce)(() => {
+          if (outcome === 'drop') incoming.socket.destroy();
+          else send(response, outcome);
+        });
+      };
+      if (!mayRegister(incoming)) respond(answer(deskAt, incoming, body));
+      else
+        void refusedTrial(deskAt, incoming, body).then((refused) =>
+          respond(refused ?? answer(deskAt, incoming, body)),
+        );
     });
   });
   // Longer than any client keeps an idle connection: otherwise a request could meet the closing of its own.
@@ -77,6 +84,26 @@ function readBody(incoming: IncomingMessage, done: (body: string | undefined) =>
 }
 
 const atOnce = (callback: () => void): void => callback();
+
+const mayRegister = ({ method, url }: IncomingMessage): boolean =>
+  method !== 'GET' && url?.includes('/webhook') === true;
+
+/** Where addresses are checked: the answer to a registration whose address does not take a call. */
+async function refusedTrial(
+  deskAt: (name: string) => OpenDesk | undefined,
+  incoming: IncomingMessage,
+  body: string | undefined,
+): Promise<{ outcome: Outcome; asked: OpenDesk } | undefined> {
+  const request = body === undefined ? undefined : readRequest(incoming, body);
+  const [first = '', ...rest] = request?.path ?? [];
+  const named = first === '' ? undefined : deskAt(first);
+  const asked = named ?? deskAt('');
+  if (request === undefined || asked?.desk.bank.behaviour.registration !== 'checked') return undefined;
+  const { dialect, desk } = asked;
+  const trial = dialect.trial?.(desk, named === undefined ? request : { ...request, path: rest });
+  if (trial === undefined || (await isReached(trial))) return undefined;
+  return { outcome: dialect.notReached?.() ?? unknownCall(), asked };
+}
 
 /** The outcome, and the provider that was asked. */
 function answer(

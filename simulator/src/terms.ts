@@ -6,6 +6,8 @@ export type Terms = {
   sent(amountCents: number): number;
   /** `refuse`: in the answer. `hold`: it waits for a person. `cancel`: it is taken, and cancelled a moment later. */
   beyondBalance: 'refuse' | 'hold' | 'cancel';
+  /** The cents that a new account may pay out by API in a day, and the fate of more. Absent: no document says. */
+  newAccount?: { dayCents: number; beyond: 'refuse' | 'fail' };
   /** It reports the parts of what paid a charge with a due date (`componentesValor`). */
   saysParts: boolean;
 };
@@ -20,6 +22,8 @@ const efi: Terms = {
   received: (cents) => share(cents, 119),
   sent: (cents) => Math.max(50, share(cents, 119)),
   beyondBalance: 'refuse',
+  // R$ 1.00 in an account Empresas (dev.efipay.com.br, envio de Pix); more is taken, and ends without a reason.
+  newAccount: { dayCents: 100, beyond: 'fail' },
   // The strict schema of its client 2.0.1 has no place for them.
   saysParts: false,
 };
@@ -29,6 +33,8 @@ const woovi: Terms = {
   received: (cents) => Math.min(cents, within(share(cents, 80), 50, 500)),
   sent: () => 100,
   beyondBalance: 'hold',
+  // The amount is ours: Woovi sets one for each account.
+  newAccount: { dayCents: 100, beyond: 'refuse' },
   saysParts: false,
 };
 

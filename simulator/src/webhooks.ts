@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { Agent } from 'undici';
 import { paymentView } from './api-pix.ts';
 import { type Bank, nextReturnForm } from './bank.ts';
+import type { Desk, Request } from './desk.ts';
 import { payoutNotice } from './efi.ts';
 import { toReais } from './money.ts';
+import { readToken } from './oauth.ts';
 import { inForm } from './odd-wire.ts';
 import type { Delivery } from './outbox.ts';
 
@@ -21,6 +23,22 @@ export type Post = {
  * no address to send to.
  */
 export type PostsOf = (bank: Bank, delivery: Delivery, now: number) => Post[];
+
+const trialMs = 5_000;
+
+/** Whether an address takes a call: any 2xx. */
+export async function isReached({ address, headers, body }: Post): Promise<boolean> {
+  try {
+    const answer = await fetch(address, {
+      ...{ method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } },
+      ...{ redirect: 'error', signal: AbortSignal.timeout(trialMs) },
+    });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
 
 /** Posts deliveries. What is delivered, again and when, is the outbox's business. */
 export type Sender = {
@@ -114,6 +132,31 @@ export const efiPosts: PostsOf = (bank, delivery, now) => {
   const signature = sign(secret, Math.floor(now / 1000), body);
   return [{ address: callbackAddress(webhook.url), headers: { 'x-simulator-signature': signature }, body }];
 };
+
+/** Efí calls an address while it registers it. This provider signs, so it signs that call as well. */
+export function efiTrial({ bank, world }: Desk, request: Request): Post | undefined {
+  const [version, noun, key] = request.path;
+  if (request.method !== 'PUT' || version !== 'v2' || noun !== 'webhook' || key === undefined)
+    return undefined;
+  const url = webhookUrlIn(request.body);
+  const client = bank.clients.get(clientOfToken(bank, request) ?? '');
+  if (url === undefined || client === undefined) return undefined;
+  const body = '{"evento":"teste_webhook"}';
+  const signature = sign(client.secret, Math.floor(world.now() / 1000), body);
+  return { address: new URL(url), headers: { 'x-simulator-signature': signature }, body };
+}
+
+function webhookUrlIn(body: string): string | undefined {
+  try {
+    const { webhookUrl } = JSON.parse(body);
+    return URL.canParse(webhookUrl) ? webhookUrl : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const clientOfToken = (bank: Bank, { headers }: Request): string | undefined =>
+  readToken(bank.tokenSecret, /^bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '')?.client;
 
 function deliveryBody(bank: Bank, delivery: Delivery): string {
   const pix: unknown[] = [];

@@ -37,6 +37,7 @@ import { inForm } from './odd-wire.ts';
 import { pageOf } from './page-of-list.ts';
 import { asBehaved, type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
 import { json, type Reply } from './reply.ts';
+import { type Terms, terms } from './terms.ts';
 import type { Post, PostsOf } from './webhooks.ts';
 import {
   accountIdOf,
@@ -147,6 +148,10 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
     case 'GET account':
     case 'GET account/':
       return account(desk, one);
+    case 'GET limits/':
+      return one === accountIdOf(client)
+        ? json(200, { limits: limitsOf(desk) })
+        : failure('Account not found', 404);
     case 'GET pix-keys/':
       return one === 'tokens' ? json(200, tokensView(desk)) : undefined;
     case 'POST pix-keys/':
@@ -521,6 +526,27 @@ function account(desk: ClientDesk, id: string | undefined): Outcome {
   return queried(desk, answer, answer, serverError);
 }
 
+const wooviTerms: Terms = terms.woovi;
+
+const limitsOf = ({ bank }: Desk) => ({
+  ...limits,
+  ...(bank.behaviour.account === 'new' && {
+    pixOutDifferentHolderDayLimit: wooviTerms.newAccount?.dayCents,
+    pixOutDifferentHolderNightLimit: wooviTerms.newAccount?.dayCents,
+  }),
+});
+
+/** The figures of Woovi's own example, in cents. */
+const limits = {
+  ...{ pixDayLimit: 4_000_000, pixNightLimit: 100_000 },
+  ...{ pixOutSameHolderDayLimit: 4_000_000, pixOutDifferentHolderDayLimit: 4_000_000 },
+  ...{ pixOutSameHolderNightLimit: 100_000, pixOutDifferentHolderNightLimit: 100_000 },
+  ...{ pixInSameHolderDayLimit: 100_000_000, pixInDifferentHolderDayLimit: 100_000_000 },
+  ...{ pixInSameHolderNightLimit: 100_000_000, pixInDifferentHolderNightLimit: 100_000_000 },
+  ...{ dayStartAt: '06:00', nightStartAt: '20:00' },
+  ...{ boletoEmissionLimit: 200, boletoMaximumValueLimit: 1_000_000 },
+};
+
 function tokensView(desk: ClientDesk) {
   const { left, at } = lookUpsOf(desk.bank, desk.client, desk.world.now());
   return {
@@ -565,6 +591,16 @@ function postWebhook(desk: Desk, client: string, body: string): Reply {
   const events = there?.url === url ? [...new Set([...(there.events ?? []), event])] : [event];
   desk.commit(registerWebhook(desk.bank, desk.world, { key: client, url, clientId: client, events }));
   return json(200, { webhook: webhookView({ url, createdAt: desk.world.now() }, event) });
+}
+
+/** Woovi calls a new address before it answers (docs/webhook/webhook-timeout.md), with a body of its own and no event. */
+export function wooviTrial(_desk: Desk, { method, path, body }: Request): Post | undefined {
+  if (method !== 'POST' || path.join('/') !== 'api/v1/webhook') return undefined;
+  const given = parsed(body);
+  const url = isRecord(given) && isRecord(given.webhook) ? given.webhook.url : undefined;
+  return typeof url === 'string' && URL.canParse(url)
+    ? { address: new URL(url), headers: {}, body: '{"evento":"teste_webhook"}' }
+    : undefined;
 }
 
 const webhookView = ({ url, createdAt }: Pick<Webhook, 'url' | 'createdAt'>, event: string) => ({

@@ -175,7 +175,9 @@ async function register(
         continue;
       }
       if (token !== registered) {
-        await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
+        const hooks = `${publicUrl}/hooks/providers/${provider.connection}`;
+        await provider.registerWebhook(`${hooks}/${token}`);
+        await provider.withdrawals?.enterAddress?.(`${hooks}/withdrawals`);
         await storeWebhookBase(runtime.sql, provider.connection, publicUrl);
       }
       [registered, waitMs] = [token, 250];

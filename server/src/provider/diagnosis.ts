@@ -129,6 +129,14 @@ export function clockFindings(reply: Reply, clock: Pick<Clock, 'now'>): Finding[
   return [{ check: 'clock', ok, message, ...(ok ? {} : { action: 'run a time service on every machine' }) }];
 }
 
+/** Facts that no call of the provider names: only its panel or its desk shows them. */
+export const unasked = (
+  check: 'payout limit' | 'automatic withdrawal' | 'fees',
+  message: string,
+): Finding => ({
+  ...{ check, ok: true, message },
+});
+
 /** @param read cents of the balance; null: it is none */
 export function balanceFinding(reply: Reply, clock: Clock, read: (body: unknown) => number | null): Finding {
   const cents = reply.kind === 'answer' && isSuccess(reply.status) ? read(reply.body) : null;

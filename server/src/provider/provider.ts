@@ -191,6 +191,8 @@ export interface WithdrawalQuestion {
   read(rawBody: Buffer): AskedPayout | null;
   /** The body of the answer. */
   answerOf(approved: boolean): unknown;
+  /** Only at the simulator: at the provider a person enters the address of the questions in its panel. @throws Error */
+  enterAddress?(url: string): Promise<void>;
 }
 
 /** A payout that waits for our word. */
@@ -620,6 +622,12 @@ export type FindingCheck =
   | 'approval'
   /** How many look-ups of keys, and so how many payouts, the provider still takes. */
   | 'limits'
+  /** How much a day the account may pay out. */
+  | 'payout limit'
+  /** Whether the provider empties the account by itself. */
+  | 'automatic withdrawal'
+  /** Where the provider's costs are read. */
+  | 'fees'
   /** Which address is registered for deliveries. */
   | 'webhook'
   /** Whether that address is reached from outside. */

@@ -95,13 +95,31 @@ describe('a connection that is well', () => {
   test.each<[string, FindingCheck[]]>([
     [
       'loja-efi',
-      ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'limits', 'way in', 'refusal'],
+      [
+        ...(['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'limits'] as const),
+        ...(['payout limit', 'fees', 'way in', 'refusal'] as const),
+      ],
     ],
-    ['loja-woovi', ['token', 'clock', 'webhook', 'balance', 'limits', 'way in', 'refusal']],
+    [
+      'loja-woovi',
+      [
+        ...(['token', 'clock', 'webhook', 'balance', 'limits', 'payout limit'] as const),
+        ...(['automatic withdrawal', 'fees', 'way in', 'refusal'] as const),
+      ],
+    ],
     ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'way in']],
-    ['loja-inter', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'way in']],
-    ['loja-stark', ['token', 'clock', 'webhook', 'balance', 'way in', 'refusal']],
-    ['loja-asaas', ['token', 'clock', 'webhook', 'balance', 'limits', 'approval', 'way in', 'refusal']],
+    [
+      'loja-inter',
+      ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'payout limit', 'fees', 'way in'],
+    ],
+    ['loja-stark', ['token', 'clock', 'webhook', 'balance', 'payout limit', 'fees', 'way in', 'refusal']],
+    [
+      'loja-asaas',
+      [
+        ...(['token', 'clock', 'webhook', 'balance', 'limits', 'approval'] as const),
+        ...(['payout limit', 'fees', 'way in', 'refusal'] as const),
+      ],
+    ],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -172,6 +190,22 @@ describe('a planted fault is found under its name, alone', () => {
     ],
     ['loja-woovi', 'the clock', 'clock', (...call) => hourBehind(...call)],
     ['loja-woovi', 'the balance', 'balance', at(/account/, () => json(500, {}))],
+    [
+      'loja-woovi',
+      'a limit below the least transfer',
+      'payout limit',
+      at(/limits/, (pass) =>
+        changed(pass, (body) => ({
+          limits: { ...(body as { limits: object }).limits, pixOutDifferentHolderDayLimit: 100 },
+        })),
+      ),
+    ],
+    [
+      'loja-woovi',
+      'a permission to read fees',
+      'fees',
+      at(/type=FEE/, () => json(403, foreign('woovi/scope-missing').body)),
+    ],
     ['loja-woovi', 'an empty bucket', 'limits', at(/tokens/, emptied('woovi/tokens', { tokens: 19 }))],
     ['loja-woovi', 'no address', 'webhook', at(/GET .*\/webhook\?/, () => json(200, { webhooks: [] }))],
     [

@@ -56,48 +56,78 @@ async function follow(command: string): Promise<any> {
   return json;
 }
 
-test('Each command of the first real money works as the page prints it, and the amounts that it names come out', async () => {
+/** The blocks of the first real money, a line for each command. */
+async function blocksOfPage(): Promise<string[][]> {
   const page = await readFile(new URL('../../../docs/operators/first-week.md', import.meta.url), 'utf8');
   const [, part = ''] = page.split('## The first real money');
-  const blocks = [...(part.split('\n## ')[0] ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) =>
+  return [...(part.split('\n## ')[0] ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) =>
     code
       .replace(/\\\n\s*/g, ' ')
       .split('\n')
       .map((line) => line.trim())
       .filter(Boolean),
   );
-  expect(blocks.length).toBe(5);
-  const [accounts = [], charge = [], refund = [], transfer = [], compare = []] = blocks;
-  await vintem(['connection', 'create', '--name', 'loja-a', '--adapter', 'efi', '--simulator']);
-  known.URL = program.url;
-  known.OWNER_ID = (await follow(accounts[0] ?? '')).ownerId;
-  known.KEY = (await follow(accounts[1] ?? '')).key;
-  const call = (path: string) =>
-    follow(`curl "$VINTEM_URL/api/v1/public${path}" -H "authorization: Bearer $VINTEM_KEY"`);
+}
 
-  known.CHARGE_ID = (await follow(charge[0] ?? '')).id;
-  const phone = simulatorAt(program.simulatorUrl);
-  await phone.control('POST', `/control/charges/${(known.CHARGE_ID ?? '').replaceAll('-', '')}/pay`);
-  await until(async () => (await follow(charge[1] ?? '')).status === 'paid');
-  const given = await follow(refund[0] ?? '');
-  await until(async () => (await call(`/refunds/${given.id}`)).status === 'completed');
-  const sent = await follow(transfer[0] ?? '');
-  expect(sent).toMatchObject({ amountCents: 1_000, feeCents: 25 });
-  await until(async () => (await call(`/payments/${sent.id}`)).status === 'completed');
-  expect((await call('/account')).balanceCents).toBe(0);
+interface GoingLive {
+  name: string;
+  /** The command that its page prints; null: the simulator at its root, which needs none. */
+  page: string | null;
+  /** Of the simulator. */
+  desk: string;
+  refunds: boolean;
+}
 
-  const [shown, compared, verified] = [
-    await follow(compare[0] ?? ''),
-    await follow(compare[1] ?? ''),
-    await follow(compare[2] ?? ''),
-  ];
-  expect(JSON.stringify(shown)).toContain(known.CHARGE_ID);
-  expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
-  expect(verified.ok).toBe(true);
-});
+const providers: GoingLive[] = [
+  { name: 'loja-a', page: null, desk: '', refunds: true },
+  { name: 'asaas', page: 'asaas.md', desk: '/asaas', refunds: true },
+  { name: 'stark', page: 'stark.md', desk: '/stark', refunds: false },
+];
 
-test('The connection of Asaas is made against the simulator by the command that its page prints', async () => {
-  const page = await readFile(new URL('../../../docs/operators/asaas.md', import.meta.url), 'utf8');
-  const [command] = /^npx vintem connection create .* --simulator$/m.exec(page) ?? [];
-  expect(await follow(command ?? '')).toMatchObject({ name: 'asaas', adapter: 'asaas' });
-});
+test.each(providers)(
+  'Each command of the first real money works over the connection $name as the page prints it, and the amounts that it names come out',
+  async ({ name, page, desk, refunds }) => {
+    const blocks = await blocksOfPage();
+    expect(blocks.length).toBe(5);
+    const [accounts = [], charge = [], refund = [], transfer = [], compare = []] = blocks;
+    const printed = page === null ? [] : await commandOf(page);
+    const made = await follow(
+      printed[0] ?? `npx vintem connection create --name ${name} --adapter efi --simulator`,
+    );
+    expect(made).toMatchObject({ name });
+    known.URL = program.url;
+    const at = (command = '') => command.replace('--connection loja-a', `--connection ${name}`);
+    known.OWNER_ID = (await follow(at(accounts[0]))).ownerId;
+    known.KEY = (await follow(accounts[1] ?? '')).key;
+    const call = (path: string) =>
+      follow(`curl "$VINTEM_URL/api/v1/public${path}" -H "authorization: Bearer $VINTEM_KEY"`);
+
+    known.CHARGE_ID = (await follow(charge[0] ?? '')).id;
+    const phone = simulatorAt(program.simulatorUrl + desk);
+    await phone.control('POST', `/control/charges/${(known.CHARGE_ID ?? '').replaceAll('-', '')}/pay`);
+    await until(async () => (await follow(charge[1] ?? '')).status === 'paid');
+    if (refunds) {
+      const given = await follow(refund[0] ?? '');
+      await until(async () => (await call(`/refunds/${given.id}`)).status === 'completed');
+    }
+    const sent = await follow(transfer[0] ?? '');
+    expect(sent).toMatchObject({ amountCents: 1_000, feeCents: 25 });
+    await until(async () => (await call(`/payments/${sent.id}`)).status === 'completed');
+    expect((await call('/account')).balanceCents).toBe(refunds ? 0 : 200);
+
+    const [shown, compared, verified] = [
+      await follow(compare[0] ?? ''),
+      await follow(compare[1] ?? ''),
+      await follow(compare[2] ?? ''),
+    ];
+    expect(JSON.stringify(shown)).toContain(known.CHARGE_ID);
+    expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
+    expect(verified.ok).toBe(true);
+  },
+);
+
+/** The command by which a page makes its connection against the simulator. */
+async function commandOf(page: string): Promise<string[]> {
+  const text = await readFile(new URL(`../../../docs/operators/${page}`, import.meta.url), 'utf8');
+  return /^npx vintem connection create .* --simulator$/m.exec(text) ?? [];
+}

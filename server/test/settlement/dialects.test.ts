@@ -1,3 +1,4 @@
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { type Dialect, openService, questionToken, type Service, until } from '@vintem/testkit/service.ts';
 import {
   fillQueryLimit,
@@ -5,6 +6,7 @@ import {
   journalsOf,
   providerIdOf,
   statusOf,
+  webhookTokenOf,
 } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -12,6 +14,7 @@ import { stepStatement } from '../../src/jobs/statement.ts';
 import { dismissLine, listOpenLines, stepStatementLines } from '../../src/jobs/statement-lines.ts';
 import { storyOf } from '../../src/operate/look.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
+import type { Provider } from '../../src/provider/provider.ts';
 
 /** A merchant's day in every protocol: the whole service, and only the adapter differs. */
 interface Protocol {
@@ -55,6 +58,7 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect(await merchant.balanceCents()).toBe(20_000);
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
+  if (dialect === 'efi' || dialect === 'woovi') aboutNewAccounts();
   if (tellsReturns) aboutReturns();
   if (dialect === 'asaas') aboutQuestions();
   if (refunds) aboutRefunds();
@@ -71,6 +75,31 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
     });
   // Behind the invariants: money that nothing books is a difference.
   if (dialect === 'asaas') aboutReturnsOfTheStatement();
+
+  function aboutNewAccounts() {
+    test('An address is registered when this service answers at it, and one where nothing listens is refused', async () => {
+      await service.simulator.behave({ registration: 'checked' });
+      const provider = service.runtime.providers.get('simulator') as Provider;
+      const token = await webhookTokenOf(service);
+      await provider.registerWebhook(`${service.url}/hooks/providers/simulator/${token}`);
+      const closed = `http://127.0.0.1:${await freePort()}/hooks/providers/simulator/${token}`;
+      await expect(provider.registerWebhook(closed)).rejects.toThrow('did not take our webhook address');
+      // The earlier address stays: a delivery comes.
+      await service.simulator.behave({});
+      await funded();
+    });
+
+    test('A transfer beyond the limit of a new account gives the money back', async () => {
+      const merchant = await funded();
+      await service.simulator.behave({ account: 'new' });
+      const { body } = await merchant.transfer({ amountCents: 3000 });
+      const id = body.id ?? body.paymentId;
+      await becomes(id, 'cancelled');
+      await service.simulator.behave({});
+      expect(await journalsOf(service, id)).toEqual(['reserve', 'release']);
+      expect(await merchant.balanceCents()).toBe(20_000);
+    });
+  }
 
   function aboutTransfers() {
     test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {

@@ -4,7 +4,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import { arrayIn } from '../bacen.ts';
-import { type Bucket, balanceFinding, clockFindings, limitsFinding, tokenFindings } from '../diagnosis.ts';
+import {
+  type Bucket,
+  balanceFinding,
+  clockFindings,
+  limitsFinding,
+  tokenFindings,
+  unasked,
+} from '../diagnosis.ts';
 import {
   createExchange,
   failureOf,
@@ -223,7 +230,12 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
       throw new Error('Asaas has no reports of days');
     },
     findPix: (endToEnd) => findPix(deps, endToEnd),
-    ...(withdrawalToken === undefined ? {} : { withdrawals: withdrawalsOf(withdrawalToken) }),
+    ...(withdrawalToken !== undefined && {
+      withdrawals: {
+        ...withdrawalsOf(withdrawalToken),
+        ...(options.simulated && { enterAddress: (url: string) => enterAddress(deps, options, url) }),
+      },
+    }),
   };
 }
 
@@ -242,6 +254,21 @@ const withdrawalsOf = (token: string): WithdrawalQuestion => ({
       ? { status: 'APPROVED' }
       : { status: 'REFUSED', refuseReason: 'A transferencia nao consta nos livros do vintem' },
 });
+
+/** The simulator's panel. Its clients are named by their key, `id:secret` in base64. */
+async function enterAddress(
+  { exchange, clock }: AsaasDeps,
+  { apiKey, withdrawalToken }: AsaasOptions,
+  url: string,
+): Promise<void> {
+  const [client = ''] = Buffer.from(apiKey.replace(/^\$aact_[a-z]+_/, ''), 'base64')
+    .toString()
+    .split(':');
+  const path = `/control/questions/${encodeURIComponent(client)}`;
+  const reply = await exchange({ method: 'PUT', path, body: { url, token: withdrawalToken } });
+  if (reply.kind !== 'answer' || !isSuccess(reply.status))
+    throw failureOf('the simulator did not take the address of its questions', reply, clock);
+}
 
 function jsonOf(rawBody: Buffer): unknown {
   try {
@@ -749,6 +776,8 @@ async function diagnose(deps: AsaasDeps, webhookUrl: string, asks: boolean): Pro
     balanceFinding(balance, clock, balanceIn),
     limitsFinding(bucket, readBucket),
     payoutFinding(asks),
+    unasked('payout limit', 'Asaas names it by no call: its panel shows it'),
+    unasked('fees', 'read from the statement, and booked'),
   ];
 }
 

@@ -2,7 +2,14 @@ import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { balanceCall, readBalance, readBuckets } from '../api-pix/efi-account.ts';
-import { balanceFinding, clockFindings, keyFindings, limitsFinding, tokenFindings } from '../diagnosis.ts';
+import {
+  balanceFinding,
+  clockFindings,
+  keyFindings,
+  limitsFinding,
+  tokenFindings,
+  unasked,
+} from '../diagnosis.ts';
 import { createExchange, type Exchange, lacksScope } from '../exchange.ts';
 import type { Provider } from '../provider.ts';
 
@@ -106,7 +113,14 @@ export function efiAccess(options: {
       const balance = await exchange(balanceCall);
       findings.push(balanceFinding(balance, clock, (body) => readBalance(body)?.availableCents ?? null));
       const limits = await exchange({ method: 'GET', path: '/v2/gn/chaves/balde' });
-      findings.push(limitsFinding(limits, readBuckets));
+      findings.push(
+        limitsFinding(limits, readBuckets),
+        unasked(
+          'payout limit',
+          'Efi names it by no call: a new account sends R$ 0.30 to R$ 1.00 a day by API until it is raised (Efi Empresas)',
+        ),
+        unasked('fees', 'read from deliveries and the report of each day, and booked'),
+      );
       return findings;
     },
   };

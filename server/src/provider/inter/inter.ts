@@ -5,7 +5,7 @@ import type { ClientCertificate, Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import { receiptsOf } from '../api-pix/api-pix.ts';
 import { plainForm } from '../bacen.ts';
-import { balanceFinding } from '../diagnosis.ts';
+import { balanceFinding, unasked } from '../diagnosis.ts';
 import {
   createExchange,
   type Exchange,
@@ -270,7 +270,15 @@ export function createInterProvider(options: InterOptions): Provider {
       const findings = await receipts.diagnose(expected);
       if (findings.some(({ check, ok }) => check === 'token' && !ok)) return findings;
       const reply = await exchange(balanceCall);
-      return [...findings, balanceFinding(reply, clock, (body) => readBalance(body)?.availableCents ?? null)];
+      return [
+        ...findings,
+        balanceFinding(reply, clock, (body) => readBalance(body)?.availableCents ?? null),
+        unasked(
+          'payout limit',
+          'Inter names it by no call: internet banking shows limits and approval rules',
+        ),
+        unasked('fees', 'read from the enriched statement, and booked'),
+      ];
     },
     balance: () => balanceOf(deps),
     listCosts: (window) => listCosts({ exchange, clock }, window),

@@ -3,7 +3,7 @@ import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
-import { balanceFinding, clockFindings, tokenFindings } from '../diagnosis.ts';
+import { balanceFinding, clockFindings, tokenFindings, unasked } from '../diagnosis.ts';
 import {
   createExchange,
   failureOf,
@@ -655,5 +655,7 @@ async function diagnose({ exchange, clock }: StarkDeps, webhookUrl: string): Pro
     ...clockFindings(reply, clock),
     webhook,
     balanceFinding(balance, clock, (body) => readBalance(body)?.balance.availableCents ?? null),
+    unasked('payout limit', 'Stark Bank names none by a call: web banking shows it'),
+    unasked('fees', 'read from the ledger, and booked'),
   ];
 }

@@ -1,10 +1,17 @@
 import type { Log } from '../../ground/log.ts';
-import { signedWholeCentsOf } from '../../ground/money.ts';
+import { reaisOf, signedWholeCentsOf } from '../../ground/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import type { Adapter } from '../adapter.ts';
 import { arrayIn } from '../bacen.ts';
-import { type Bucket, balanceFinding, clockFindings, limitsFinding, tokenFindings } from '../diagnosis.ts';
+import {
+  type Bucket,
+  balanceFinding,
+  clockFindings,
+  limitsFinding,
+  tokenFindings,
+  unasked,
+} from '../diagnosis.ts';
 import type { DisputeReport } from '../dispute-report.ts';
 import {
   type Call,
@@ -943,7 +950,54 @@ async function diagnose(deps: Deps, accountId: string | undefined, webhookUrl: s
     webhook,
     balanceFinding(balance, clock, cents),
     limitsFinding(limits, readTokens),
+    await payoutLimit(deps, balance),
+    unasked(
+      'automatic withdrawal',
+      'Woovi says by no call whether it is on: its panel switches it off, or gives it a minimum; else the balance leaves at 19:00',
+    ),
+    await feesFinding(deps),
   ];
+}
+
+/** A transfer of the least amount has to fit. */
+const leastPayoutCents = 1_000;
+
+/** `GET /api/v1/limits/{accountId}`, which Woovi enables for each company. */
+async function payoutLimit({ exchange }: Deps, account: Reply): Promise<Finding> {
+  const accountId = account.kind === 'answer' ? accountIn(account.body)?.accountId : null;
+  const reply =
+    typeof accountId !== 'string'
+      ? null
+      : await exchange({ method: 'GET', path: `/api/v1/limits/${idPart(accountId)}` });
+  const limits =
+    reply?.kind === 'answer' && isSuccess(reply.status) ? recordOf(recordOf(reply.body)?.limits) : null;
+  const [day, night] = [limits?.pixOutDifferentHolderDayLimit, limits?.pixOutDifferentHolderNightLimit].map(
+    amountOf,
+  );
+  if (day == null || night == null)
+    return unasked(
+      'payout limit',
+      'Woovi does not say it: grant ACCOUNT_LIMITS_GET, and have its support unlock the call',
+    );
+  const message = `payouts to others: R$ ${reaisOf(day)} by day, R$ ${reaisOf(night)} by night`;
+  return day >= leastPayoutCents
+    ? { check: 'payout limit', ok: true, message }
+    : {
+        check: 'payout limit',
+        ok: false,
+        message,
+        action: 'have Woovi raise the limit before the first transfer',
+      };
+}
+
+async function feesFinding({ exchange, clock }: Deps): Promise<Finding> {
+  const reply = await exchange({ method: 'GET', path: '/api/v1/transaction?type=FEE&skip=0&limit=1' });
+  if (reply.kind === 'answer' && isSuccess(reply.status))
+    return unasked('fees', 'read from the transactions of the type FEE, and booked');
+  return {
+    ...{ check: 'fees', ok: false, message: `the fees cannot be read: ${unclear(reply, clock).detail}` },
+    action: 'grant TRANSACTION_GET_LIST: without it every daily close differs by the fees',
+  };
 }
 
 /** Below this every payment is answered 429, those of QR codes too (docs/payment/pix-key-token-bucket.md). */
