@@ -334,7 +334,7 @@ export const rounds: readonly (readonly Fault[])[] = [
     },
     {
       name: 'the company takes its money out of the account',
-      fires: ['VintemProviderBalanceLow'],
+      fires: ['VintemProviderBalanceLow', 'VintemLiquidityLow'],
       async strike({ call, operations, sql }) {
         await openPayout(call, operations[1] as string, 'lose-request');
         // The simulator lends no money away: what it would have said last is given to the row.

@@ -328,6 +328,7 @@ export function createMirror(db: Database): Mirror {
               bookedElsewhere: 0,
               miscountedCodes: 0,
               miscountedLinks: 0,
+              miscountedCash: 0,
               lostKeys: keys.filter(
                 (one) =>
                   one.account_id === account.id &&

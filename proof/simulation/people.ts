@@ -148,6 +148,7 @@ const truthNeeded: ReadonlySet<string> = new Set([
   'undecided',
   'divergence',
   'close_difference',
+  'cash_missing',
   'refund_mismatch',
   'refund_contradiction',
   'refund_undecided',

@@ -6,7 +6,7 @@ import {
   defaultBehaviour,
   refusalOfKey,
 } from './behaviour.ts';
-import type { Card } from './cards.ts';
+import type { Card, CardCash } from './cards.ts';
 import { addDays, type DueTerms, dayAt, owedOn, type Parts, sumOf } from './cobv.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
 import type { LookUps } from './look-ups.ts';
@@ -41,6 +41,8 @@ export type Bank = {
   payments: Map<string, Payment>;
   /** Pages of an acquirer, by its own name of each, oldest first. */
   cards: Map<string, Card>;
+  /** What moved between an acquirer's balance and the client's bank, oldest first. */
+  cardCash: Map<string, CardCash>;
   /** Codes that were made by a call, by identifier; where a provider has no such call, none is here. */
   staticCodes: Map<string, StaticCode>;
   /** By the provider's id, in order of opening. */
@@ -283,6 +285,7 @@ export type Entry =
   | ['charge', Charge]
   | ['payment', Payment]
   | ['card', Card]
+  | ['card-cash', CardCash]
   | ['static-code', StaticCode]
   | ['dispute', Dispute]
   | ['file', StoredFile]
@@ -333,6 +336,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
     charges: new Map(),
     chargeList: [],
     cards: new Map(),
+    cardCash: new Map(),
     staticCodes: new Map(),
     disputes: new Map(),
     files: new Map(),
@@ -1380,6 +1384,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'card':
       bank.cards.set(entry[1].ref, entry[1]);
       break;
+    case 'card-cash':
+      bank.cardCash.set(entry[1].id, entry[1]);
+      break;
     case 'static-code':
       bank.staticCodes.set(entry[1].identifier, entry[1]);
       break;
@@ -1501,6 +1508,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const payment of bank.paymentList) yield ['payment', payment];
   for (const code of bank.staticCodes.values()) yield ['static-code', code];
   for (const card of bank.cards.values()) yield ['card', card];
+  for (const cash of bank.cardCash.values()) yield ['card-cash', cash];
   for (const dispute of bank.disputes.values()) yield ['dispute', dispute];
   for (const file of bank.files.values()) yield ['file', file];
   for (const payout of bank.payouts.values()) yield ['payout', payout];

@@ -73,6 +73,47 @@ export type CardDispute = {
   status: 'open' | 'won' | 'lost';
 };
 
+/** What moved between the acquirer's balance of a client and its bank. `fee`: the acquirer took it for itself. */
+export type CardCash = {
+  id: string;
+  client: string;
+  kind: 'payout' | 'fee';
+  amountCents: number;
+  at: number;
+  /** When it should be at the bank. */
+  dueAt: number;
+  /** The bank refused it: when the acquirer had it again. */
+  failedAt?: number;
+};
+
+/** Pays out of what was released, or takes a fee of it. `wrong`: there is not so much. */
+export function payOut(
+  bank: Bank,
+  world: World,
+  { client, kind, amountCents }: Pick<CardCash, 'client' | 'kind'> & { amountCents?: number },
+): { answer: CardCash | 'wrong'; writes: Entry[] } {
+  const at = moment(bank, world);
+  const there = cardBalance(bank, client).availableCents;
+  const asked = amountCents ?? there;
+  if (asked <= 0 || asked > there) return { answer: 'wrong', writes: [] };
+  const id = `${kind === 'payout' ? 'po' : 'fee'}_${world.letters(24)}`;
+  const cash: CardCash = { id, client, kind, amountCents: asked, at, dueAt: at + day };
+  bank.cardCash.set(id, cash);
+  return { answer: cash, writes: [['card-cash', cash]] };
+}
+
+/** The bank of the client refuses a payout: the acquirer has its money again. */
+export function failPayout(
+  bank: Bank,
+  world: World,
+  id: string,
+): { answer: CardCash | 'wrong'; writes: Entry[] } {
+  const cash = bank.cardCash.get(id);
+  if (cash?.kind !== 'payout' || cash.failedAt !== undefined) return { answer: 'wrong', writes: [] };
+  cash.failedAt = moment(bank, world);
+  return { answer: cash, writes: [['card-cash', cash]] };
+}
+
 export type CardRequest = Pick<
   Card,
   | 'id'
@@ -313,5 +354,7 @@ export function cardBalance(bank: Bank, client: string): { availableCents: numbe
     // Money taken back is taken from what may be paid out, whichever payment it is of.
     balance.availableCents -= refundedOf(approval.refunds) + takenFor(approval.dispute);
   }
+  for (const cash of bank.cardCash.values())
+    if (cash.client === client && cash.failedAt === undefined) balance.availableCents -= cash.amountCents;
   return balance;
 }

@@ -33,7 +33,9 @@ import {
   type CardAction,
   type CardFields,
   cardOf,
+  failPayout,
   moveCard,
+  payOut,
   refundedOf,
 } from './cards.ts';
 import { isDay } from './cobv.ts';
@@ -60,6 +62,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
   if (call === 'POST payouts' && id !== undefined)
     return payout(desk, nameIn(desk.bank.payouts, id), action, request.body);
+  if (call === 'POST card-cash' && id !== undefined) return cash(desk, id, action, request.body);
   if (call === 'POST cards' && id !== undefined)
     return card(desk, cardOf(desk.bank, plainId(id)), action, request.body);
   if (call === 'POST refunds' && id !== undefined) return refund(desk, plainId(id), action, request.body);
@@ -184,6 +187,24 @@ function card(desk: Desk, one: Card | undefined, action: string | undefined, bod
   );
   desk.commit(writes);
   return answer === 'wrong' ? failure(409, `it cannot ${action} as it stands`) : json(200, cardState(one));
+}
+
+/** `/payout`, `/fee`: out of what the acquirer has released for a client; `/fail`: the bank refuses a payout. */
+function cash(desk: Desk, id: string, action: string | undefined, body: string): Reply {
+  const read = readBody(body, ['amountCents']);
+  if ('refusal' in read) return read.refusal;
+  const amount = readCents(read.given);
+  if ('refusal' in amount) return amount.refusal;
+  if (action !== 'payout' && action !== 'fee' && action !== 'fail') return unknownCall();
+  const { answer, writes } =
+    action === 'fail'
+      ? failPayout(desk.bank, desk.world, id)
+      : payOut(desk.bank, desk.world, {
+          ...{ client: id, kind: action },
+          ...(amount.cents !== undefined && { amountCents: amount.cents }),
+        });
+  desk.commit(writes);
+  return answer === 'wrong' ? failure(409, `it cannot ${action} as it stands`) : json(200, answer);
 }
 
 function cardState(one: Card) {

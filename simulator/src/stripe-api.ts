@@ -4,6 +4,7 @@ import {
   type Attempt,
   approvalOf,
   type Card,
+  type CardCash,
   type CardDispute,
   type CardRefund,
   cardBalance,
@@ -42,6 +43,7 @@ export function stripeApi(anyone: Desk, request: Request): Outcome | undefined {
   if (method === 'GET' && first === 'disputes' && second) return getDispute(desk, second);
   if (method === 'GET' && first === 'payment_intents' && second) return getIntent(desk, second);
   if (call === 'GET balance') return balance(desk);
+  if (call === 'GET balance_transactions') return listCash(desk, query);
   if (call === 'GET account')
     return json(200, { id: `acct_${client}`, object: 'account', country: 'BR', default_currency: 'brl' });
   if (call === 'GET webhook_endpoints')
@@ -406,6 +408,33 @@ function disputeView(card: Card, { id: charge, currency }: Attempt, dispute: Car
     reason: 'fraudulent',
     status: status === 'open' ? 'needs_response' : status,
   };
+}
+
+/** https://docs.stripe.com/api/balance_transactions/list, as far as they are of no payment: payouts, those that came back, and fees. */
+function listCash(desk: ClientDesk, query: URLSearchParams): Outcome {
+  const isWhole = query.getAll('expand[]').includes('data.source');
+  const lines = [...desk.bank.cardCash.values()]
+    .filter((cash) => cash.client === desk.client)
+    .flatMap((cash) => cashLines(cash, isWhole))
+    .filter(({ type }) => query.get('type') === null || type === query.get('type'))
+    .sort((one, other) => one.created - other.created);
+  return pageOf(desk, '/v1/balance_transactions', lines, query);
+}
+
+function cashLines(cash: CardCash, isWhole: boolean) {
+  const { id, kind, amountCents, at, dueAt, failedAt } = cash;
+  const payout = {
+    ...{ id, object: 'payout', amount: amountCents, currency: 'brl', automatic: true, livemode: false },
+    ...{ created: seconds(at), arrival_date: seconds(dueAt), method: 'standard', type: 'bank_account' },
+    status: failedAt === undefined ? 'in_transit' : 'failed',
+  };
+  const line = (suffix: string, type: string, amount: number, when: number) => ({
+    ...{ id: `txn_${id}${suffix}`, object: 'balance_transaction', amount, currency: 'brl', fee: 0 },
+    ...{ net: amount, type, created: seconds(when), available_on: seconds(when), status: 'available' },
+    source: kind === 'fee' ? null : isWhole ? payout : id,
+  });
+  const left = line('', kind === 'fee' ? 'stripe_fee' : 'payout', -amountCents, at);
+  return failedAt === undefined ? [left] : [left, line('_back', 'payout_failure', amountCents, failedAt)];
 }
 
 const approvedCards = (desk: ClientDesk): { card: Card; approval: Attempt }[] =>

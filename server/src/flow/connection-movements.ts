@@ -1,6 +1,6 @@
 import { eventKinds } from '../money/journal.ts';
 import type { Queries } from '../ports/sql.ts';
-import type { ListWindow, Provider, ProviderCost } from '../provider/provider.ts';
+import type { ListOutcome, ListWindow, Provider, ProviderCost } from '../provider/provider.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
 import {
   type ConnectionMovement,
@@ -15,6 +15,7 @@ import {
 import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
+import { keepPayouts, stepCash } from './cash-transfers.ts';
 import { waitForQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -58,7 +59,7 @@ export const movementsOfCosts = (
     }));
 
 const chain = { accountId: installationId, chainId: installationId };
-const movementOf = { cost: 'providerCost', own: 'ownMoney' } as const;
+const movementOf = { cost: 'providerCost', own: 'ownMoney', cash: 'cashTransfer' } as const;
 
 /**
  * Posts what is not posted yet, at most `postedMost` movements: one journal for each kind and direction. The journal is known by the first of its movements,
@@ -133,10 +134,13 @@ const settlingMs = 10 * 60_000;
 const firstMs = 24 * 3_600_000;
 const windowMs = 24 * 3_600_000;
 
-/** One turn of one connection: reads the provider's list of costs when that is due, and posts what is stored. @returns false always */
+/**
+ * One turn of one connection: reads the provider's lists of costs and of payouts when that is due, and posts what is stored.
+ * @returns false always
+ */
 export async function stepConnectionMovements(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const { connection } = provider;
-  if (provider.listCosts) {
+  if (hasLists(provider)) {
     const now = deps.clock.now();
     const turn = await claimJob(deps.sql, job, connection, now);
     if (turn) {
@@ -147,8 +151,12 @@ export async function stepConnectionMovements(deps: TrackingDeps, provider: Prov
     }
   }
   await postMovements(deps, connection);
+  if (provider.cards?.listPayouts) await stepCash(deps, connection);
   return false;
 }
+
+const hasLists = ({ listCosts, cards }: Provider): boolean =>
+  listCosts !== undefined || cards?.listPayouts !== undefined;
 
 /**
  * Reads and posts the provider's charges up to this moment, as far as it reports them. For the daily close, which compares just then.
@@ -157,7 +165,7 @@ export async function stepConnectionMovements(deps: TrackingDeps, provider: Prov
 export async function bringCostsUpToDate(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const { connection } = provider;
   let read: number | null = 0;
-  if (provider.listCosts) {
+  if (hasLists(provider)) {
     const now = deps.clock.now();
     read = await readCosts(deps, provider, await findCostsPlace(deps.sql, connection, now), now);
     if (read !== null) await noteCostsRead(deps.sql, connection, read);
@@ -182,26 +190,41 @@ async function readCosts(
 }
 
 async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWindow): Promise<boolean> {
-  const { connection, listCosts } = provider;
-  if (!listCosts) return true;
+  const { connection, listCosts, cards } = provider;
+  const keepCosts = (costs: readonly ProviderCost[]) =>
+    keepMovements(deps, connection, movementsOfCosts(costs, 'statement'));
+  if (listCosts && !(await readList(deps, provider, window, listCosts, keepCosts))) return false;
+  const listPayouts = cards?.listPayouts;
+  if (listPayouts === undefined) return true;
+  return readList(deps, provider, window, listPayouts, (payouts) => keepPayouts(deps, connection, payouts));
+}
+
+async function readList<Report>(
+  deps: TrackingDeps,
+  provider: Provider,
+  window: ListWindow,
+  list: (window: ListWindow) => Promise<ListOutcome<Report>>,
+  keep: (reports: readonly Report[]) => Promise<unknown>,
+): Promise<boolean> {
+  const { connection } = provider;
   const slot = await waitForQuery(deps, provider);
   if (!slot) return false;
   const outcome = await deps.breakers
-    .counted(queryOf(connection), () => listCosts(window))
+    .counted(queryOf(connection), () => list(window))
     .finally(() => slot.free());
   if (outcome.outcome !== 'listed') return false;
   // The daily close shows what these were: the list is read on.
   if (outcome.unread.length > 0)
     deps.log.error({ connection, unread: outcome.unread.length }, 'costs of the provider cannot be read');
-  // The read items of a part that is too long are kept: each cost is kept once.
-  await keepMovements(deps, connection, movementsOfCosts(outcome.reports, 'statement'));
+  // The read items of a part that is too long are kept: each movement is kept once.
+  await keep(outcome.reports);
   if (outcome.complete) return true;
   const lengthMs = window.toMs - window.fromMs;
   if (lengthMs <= 1_000) return false;
   const partMs = Math.max(1_000, Math.ceil(lengthMs / outcome.parts));
   for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
     const part = { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) };
-    if (!(await readWindow(deps, provider, part))) return false;
+    if (!(await readList(deps, provider, part, list, keep))) return false;
   }
   return true;
 }

@@ -245,6 +245,24 @@ const databaseGauges: readonly DatabaseGauge[] = [
       WHERE i.kind IN ('transfer', 'refund') AND COALESCE(p.status, r.status) <> 'pending' GROUP BY i.connection`,
   },
   {
+    // Of every operation, and read as rarely as the open payments are. `reserved` counts: it leaves the account yet.
+    name: 'withdrawable_cents',
+    of: 'cells: sum',
+    help: 'What merchants may withdraw, or have asked to, over the connection of their account',
+    labels: ['connection'],
+    text: `SELECT a.connection, sum(b.available + b.reserved)::double precision AS value
+      FROM account a JOIN balance b ON b.account_id = a.id WHERE a.number > 0 AND b.available + b.reserved > 0 GROUP BY a.connection`,
+  },
+  {
+    name: 'cash_in_transit_cents',
+    of: 'directory',
+    help: 'What acquirers paid out, and what has not arrived at the connection that it goes to',
+    labels: ['connection'],
+    text: `SELECT connection, sum(amount_cents)::double precision AS value FROM cash_transfer
+      WHERE to_connection IS NOT NULL AND (arrival IS NULL AND own_at IS NULL) = (returned_at IS NULL) AND returned_at IS NULL
+      GROUP BY connection`,
+  },
+  {
     name: 'replication_lag_seconds',
     of: 'directory',
     help: 'How far a standby of the database is behind, where the owner of the schema may see it',

@@ -71,6 +71,7 @@ export const retention: Readonly<
   payment_link: kept('charges name it'),
   static_identifier: kept('a Pix that comes years later has its owner by it'),
   connection_movement: kept('money of the connection, posted once'),
+  cash_transfer: kept('money between two connections, posted once'),
   lost_payment: kept('what a restore lost, and what was decided'),
   lost_time: kept('when the database went back'),
   audit: kept('what operators, people of an account and rules did'),

@@ -227,6 +227,18 @@ describe('a movement of an operator writes', () => {
     }
   });
 
+  it('for cash between two connections: in suspense while it is in transit, and the own money of where it arrived', () => {
+    expect(post(balance({ available: 5 }), { kind: 'cashTransfer', amountCents: -700 })).toEqual({
+      lines: { clearing: 700, suspense: -700 },
+      balance: balance({ available: 5 }),
+    });
+    for (const amountCents of [700, -700])
+      expect(post(emptyBalance, { kind: 'cashArrive', amountCents })).toEqual({
+        lines: { adjustments: -amountCents, suspense: amountCents },
+        balance: emptyBalance,
+      });
+  });
+
   it('for a debt that we take over: at most the debt', () => {
     expect(post(balance({ receivable: 700 }), { kind: 'waiveDebt', amountCents: 700 })).toEqual({
       lines: { receivable: 700, adjustments: -700 },
@@ -323,7 +335,10 @@ describe('an amount', () => {
     ];
     for (const movement of movements) expect(() => decide(rich, movement)).toThrow(RangeError);
     if (amount === -1) return;
-    for (const kind of ['bookToSuspense', 'writeOff', 'bookLoss', 'providerCost', 'ownMoney'] as const)
+    for (const kind of [
+      ...(['bookToSuspense', 'writeOff', 'bookLoss', 'providerCost', 'ownMoney'] as const),
+      ...(['cashTransfer', 'cashArrive'] as const),
+    ])
       expect(() => decide(rich, { kind, amountCents: amount })).toThrow(RangeError);
   });
 
@@ -383,6 +398,7 @@ describe('any sequence of movements', () => {
     fc.record({
       do: fc.constantFrom(
         ...(['bookToSuspense', 'writeOff', 'bookLoss', 'providerCost', 'ownMoney'] as const),
+        ...(['cashTransfer', 'cashArrive'] as const),
       ),
       amountCents: cents,
       out: fc.boolean(),
@@ -470,6 +486,8 @@ describe('any sequence of movements', () => {
       case 'bookLoss':
       case 'providerCost':
       case 'ownMoney':
+      case 'cashTransfer':
+      case 'cashArrive':
         return { kind: one.do, amountCents: one.out ? -one.amountCents : one.amountCents };
       case 'debitLateCompletion':
       case 'creditNeverLeft':

@@ -89,6 +89,11 @@ export type Movement =
    * account (or, negative, left it). Both on the installation's own chain.
    */
   | { kind: 'providerCost' | 'ownMoney'; amountCents: number }
+  /**
+   * Cash between two connections of the company, on the installation's own chain. `cashTransfer`: it left the acquirer's account (below zero), or came back to
+   * it, and stands in suspense meanwhile. `cashArrive`: it is in the other account, whose statement had it as the company's own money; below zero: it is not.
+   */
+  | { kind: 'cashTransfer' | 'cashArrive'; amountCents: number }
   /** The acquirer approved a card payment and owes it, less its own cost, until it releases it. */
   | { kind: 'cardApprove'; amountCents: number; costCents: number }
   /** The acquirer released it: from now on it is the merchant's, less the account's fee. `costCents`: of the acquirer, beyond what is booked. */
@@ -283,6 +288,20 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       cents(Math.abs(amount));
       lines.clearing = -amount;
       lines.adjustments = amount;
+      return posted(before, lines);
+    }
+    case 'cashTransfer': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.clearing = -amount;
+      lines.suspense = amount;
+      return posted(before, lines);
+    }
+    case 'cashArrive': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.adjustments = -amount;
+      lines.suspense = amount;
       return posted(before, lines);
     }
     case 'cardApprove': {

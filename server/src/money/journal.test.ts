@@ -156,6 +156,8 @@ describe('the canonical form', () => {
       cardRelease: 17,
       cardSeize: 18,
       cardGiveBack: 19,
+      cashTransfer: 20,
+      cashArrive: 21,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

@@ -62,6 +62,9 @@ export const eventKinds = {
   /** Takings of the acquirer of a card payment, by its own word, and their return; the reference is the acquirer's name of it. */
   cardSeize: 18,
   cardGiveBack: 19,
+  /** Of an acquirer's connection, on the installation's chain: cash that left it for another connection, and its arrival there. */
+  cashTransfer: 20,
+  cashArrive: 21,
 } as const;
 
 export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];

@@ -101,6 +101,19 @@ export interface CardRefund {
   at: number;
 }
 
+/** Money that the acquirer paid out to an account of the company at a bank. */
+export interface CardPayout {
+  /** The acquirer's own name of the payout. */
+  reference: string;
+  /** It came back: the bank refused it, or the company stopped it. */
+  isReturn: boolean;
+  /** Above zero. */
+  amountCents: number;
+  at: number;
+  /** When it should be at the bank; of a return, as `at`. */
+  dueAt: number;
+}
+
 export interface CardChargeback {
   /** `providerId`: the acquirer's own name of it; `endToEnd`: of the approval. */
   report: DisputeReport;

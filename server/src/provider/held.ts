@@ -43,7 +43,14 @@ export const heldProvider = (provider: Provider): Provider => ({
   requestDayReport: asksNothing,
   readDayReport: asksNothing,
   ...(provider.disputes && { disputes: { list: asksNothing, defend: sendsNothing } }),
-  ...(provider.cards && { cards: { create: sendsNothing, query: asksNothing, expire: sendsNothing } }),
+  ...(provider.cards && {
+    cards: {
+      create: sendsNothing,
+      query: asksNothing,
+      expire: sendsNothing,
+      ...(provider.cards.listPayouts && { listPayouts: asksNothing }),
+    },
+  }),
   ...(provider.dueCharges && {
     dueCharges: { create: sendsNothing, query: asksNothing, list: asksNothing, cancel: sendsNothing },
   }),

@@ -51,6 +51,9 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
         create: timed('create_checkout', provider.cards.create),
         query: timed('query_checkout', provider.cards.query),
         expire: timed('expire_checkout', provider.cards.expire),
+        ...(provider.cards.listPayouts && {
+          listPayouts: timed('list_card_payouts', provider.cards.listPayouts),
+        }),
       },
     }),
     ...(provider.dueCharges && {

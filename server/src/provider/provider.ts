@@ -1,4 +1,4 @@
-import type { CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
+import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
 import type { DuePayer, DueTerms, PaidParts } from './due-terms.ts';
 
@@ -182,6 +182,8 @@ export interface CardPages {
    * repeat is safe: nothing but the page's end comes of it.
    */
   expire(checkout: CheckoutName): Promise<SendOutcome<CheckoutReport>>;
+  /** What it paid out to the company's own bank, and what of it came back, each under the time at which its account changed. */
+  listPayouts?(window: ListWindow): Promise<ListOutcome<CardPayout>>;
 }
 
 /** The provider's question whether a payout may leave. It comes to an address of its own, under a token of its own. */

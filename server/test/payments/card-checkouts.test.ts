@@ -9,9 +9,14 @@ import {
 import { spendQueryLimit } from '@vintem/testkit/settlement.ts';
 import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { stepCash } from '../../src/flow/cash-transfers.ts';
+import { bringCostsUpToDate } from '../../src/flow/connection-movements.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { bookMovement } from '../../src/operate/book-movement.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
+import { routePayouts, takePayoutAsOwn } from '../../src/operate/connections/payouts.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
+import type { Provider } from '../../src/provider/provider.ts';
 
 /** Payments by card on the page of an acquirer, in Stripe's protocol: what each report makes of payment, books and answers. */
 
@@ -589,6 +594,137 @@ describe('Bad input of a card checkout', () => {
         status: 'pending',
         expiresAt: expect.any(String),
       });
+  });
+});
+
+describe('Cash that its acquirer paid out', () => {
+  /** The client of the service at the simulator. */
+  const client = 'vintem-cartoes';
+  const cash = async (path: string, amountCents?: number) => {
+    const { status, body } = await acquirer.control('POST', `/control/card-cash/${path}`, { amountCents });
+    expect({ path, status, body }).toMatchObject({ status: 200 });
+    return body as { id: string; amountCents: number };
+  };
+  const provider = () => service.runtime.providers.get('cartoes') as Provider;
+  const operator = () => ({ ...service.runtime, actor: 'tester' });
+  /** As the loop and a close do it: the lists are read up to now, then what has arrived ends. */
+  const readLists = async () => {
+    await until(() => bringCostsUpToDate(service.runtime, provider()));
+    await stepCash(service.runtime, 'cartoes');
+  };
+  const arrives = async (amountCents: number, requestKey: string = crypto.randomUUID()) => {
+    await bookMovement(operator(), {
+      ...{ connection: 'simulator', kind: 'own', amountCents, requestKey },
+      ...{ at: service.runtime.clock.now(), reason: 'TED of the acquirer' },
+    });
+    await stepCash(service.runtime, 'cartoes');
+  };
+  const lines = async (): Promise<{ cartoes: number; simulator: number; transit: number }> => {
+    const [row] = await service.database.admin<Record<string, string>>(
+      `SELECT coalesce(sum(-clearing) FILTER (WHERE connection = 'cartoes'), 0) AS cartoes,
+          coalesce(sum(-clearing) FILTER (WHERE connection = 'simulator'), 0) AS simulator,
+          coalesce(sum(-suspense) FILTER (WHERE event IN (20, 21)), 0) AS transit FROM journal`,
+    );
+    return {
+      cartoes: Number(row?.cartoes),
+      simulator: Number(row?.simulator),
+      transit: Number(row?.transit),
+    };
+  };
+  /** Approvals of other tests that were not booked are the acquirer's alone. */
+  const apart = async () => (await provider().balance()).totalCents - (await lines()).cartoes;
+  const released = async (amountCents = 200_000) => {
+    const merchant = await shop();
+    const { body } = await pay(merchant, { amountCents });
+    await move(body.id, 'approve');
+    await becomes(merchant, body.id, { status: 'paid' });
+    await move(body.id, 'release');
+    await becomes(merchant, body.id, { cardSettlementStatus: 'available' });
+  };
+
+  beforeAll(async () => {
+    await routePayouts(operator(), 'cartoes', 'simulator');
+  });
+
+  test('is in transit from the acquirer’s word to the statement of the connection for Pix, and each agrees with its books at every moment', async () => {
+    await released();
+    const before = await lines();
+    const difference = await apart();
+    await cash(`${client}/payout`, 7_001);
+    await readLists();
+    const away = await lines();
+    expect(away).toEqual({ ...before, cartoes: before.cartoes - 7_001, transit: before.transit + 7_001 });
+    expect(await apart()).toBe(difference);
+    await arrives(7_002);
+    expect((await lines()).transit).toBe(away.transit);
+    await arrives(7_001);
+    const there = await lines();
+    expect(there).toEqual({ ...away, simulator: away.simulator + 14_003, transit: before.transit });
+    await readLists();
+    expect(await lines()).toEqual(there);
+  });
+
+  test('that the other statement shows first arrives once, and the second of one amount waits for its own', async () => {
+    await released();
+    const before = await lines();
+    await arrives(3_003);
+    await cash(`${client}/payout`, 3_003);
+    await cash(`${client}/payout`, 3_003);
+    await readLists();
+    expect((await lines()).transit).toBe(before.transit + 3_003);
+    await arrives(3_003);
+    expect((await lines()).transit).toBe(before.transit);
+  });
+
+  test('that its bank refused is at the acquirer again, also where money of one amount had been taken for it', async () => {
+    await released();
+    const before = await lines();
+    const difference = await apart();
+    const [one, other] = [await cash(`${client}/payout`, 2_002), await cash(`${client}/payout`, 2_004)];
+    await readLists();
+    await arrives(2_004);
+    await cash(`${one.id}/fail`);
+    await cash(`${other.id}/fail`);
+    await readLists();
+    expect(await lines()).toEqual({ ...before, simulator: before.simulator + 2_004 });
+    expect(await apart()).toBe(difference);
+    // What had been taken for its arrival may be that of another.
+    await cash(`${client}/payout`, 2_004);
+    await readLists();
+    expect((await lines()).transit).toBe(before.transit);
+  });
+
+  test('that does not arrive is an incident once, and is the company’s own when a person says so', async () => {
+    await released();
+    const before = await lines();
+    const { id: reference } = await cash(`${client}/payout`, 5_005);
+    await readLists();
+    await service.database.admin(
+      `UPDATE cash_transfer SET due_at = now() - interval '5 days' WHERE reference = '${reference}'`,
+    );
+    for (let turn = 0; turn < 2; turn++) await stepCash(service.runtime, 'cartoes');
+    const incidents = await service.database.admin(
+      `SELECT kind, amount_cents, detail ->> 'toConnection' AS "to" FROM incident WHERE reference = 'cash:cartoes:${reference}'`,
+    );
+    expect(incidents).toEqual([{ kind: 'cash_missing', amount_cents: '5005', to: 'simulator' }]);
+    const wanted = { connection: 'cartoes', reference, reason: 'paid to the other bank' };
+    await takePayoutAsOwn(operator(), wanted);
+    expect((await lines()).transit).toBe(before.transit);
+    await expect(takePayoutAsOwn(operator(), wanted)).rejects.toThrow('is under way');
+  });
+
+  test('to no connection is the company’s own at once, and a fee of the acquirer that is of no payment is a cost', async () => {
+    await released();
+    await routePayouts(operator(), 'cartoes', null);
+    const before = await lines();
+    const difference = await apart();
+    await cash(`${client}/payout`, 1_001);
+    await cash(`${client}/fee`, 99);
+    await readLists();
+    await routePayouts(operator(), 'cartoes', 'simulator');
+    await readLists();
+    expect(await lines()).toEqual({ ...before, cartoes: before.cartoes - 1_100 });
+    expect(await apart()).toBe(difference);
   });
 });
 

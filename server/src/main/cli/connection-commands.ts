@@ -17,11 +17,13 @@ import {
   testConnection,
 } from '../../operate/connections/connections.ts';
 import { setHolder } from '../../operate/connections/holders.ts';
+import { routePayouts, takePayoutAsOwn } from '../../operate/connections/payouts.ts';
 import { dayOf, startOfDay } from '../../operate/statement/period.ts';
 import { encodingFault, textOf } from '../../ports/outside-text.ts';
 import { CredentialFault } from '../../provider/adapter.ts';
 import { adapterNames } from '../../provider/registry/adapters.ts';
 import { OperatorRefused } from '../../store/operator.ts';
+import { findCashInTransit } from '../../store/rows/cash-transfers.sql.ts';
 import { type Context, type Edge, onDatabase } from '../start.ts';
 import {
   type Answer,
@@ -192,6 +194,64 @@ export const connectionCommands: Command[] = [
     "books money of the company that came into the provider's account; below zero: it left",
   ),
   {
+    name: 'connection pays-out-to',
+    usage: 'NAME --to NAME|none',
+    about:
+      'says at which connection arrives what this acquirer pays out from now on; none: at an account of the company that no connection is for',
+    options: { to: { type: 'string' } },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [name = ''] }) => {
+      const given = required(values, 'to');
+      const json = await onDatabase(edge, 'connection pays-out-to', (context) =>
+        routePayouts(operatorOf(context), name, given === 'none' ? null : given),
+      );
+      return { json, text: `${name}: pays out to ${json.toConnection ?? 'an account without a connection'}` };
+    },
+  },
+  {
+    name: 'connection payouts',
+    usage: 'NAME',
+    about: 'what this acquirer paid out and what has not arrived yet, the oldest first',
+    operands: ['NAME'],
+    run: async (edge, { operands: [name = ''] }) => {
+      const payouts = await onDatabase(edge, 'connection payouts', ({ sql }) => findCashInTransit(sql, name));
+      const rows = payouts.map((one) => [
+        one.reference,
+        priceOf(one.amountCents),
+        `to ${one.toConnection}`,
+        `left ${new Date(one.leftAt).toISOString()}`,
+        `due ${new Date(one.dueAt).toISOString()}`,
+      ]);
+      return { json: { connection: name, payouts }, text: table(rows, 'none') };
+    },
+  },
+  {
+    name: 'connection payout-own',
+    usage: 'NAME --payout ID --reason R [--dry-run]',
+    about:
+      "a payout of this acquirer went elsewhere, or arrived as another amount: from now on it is the company's own money",
+    options: { payout: { type: 'string' }, reason: { type: 'string' }, ...dryRunOption },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [connection = ''] }) => {
+      const wanted = {
+        connection,
+        reference: required(values, 'payout'),
+        reason: required(values, 'reason'),
+      };
+      return onDatabase(edge, 'connection payout-own', (context) =>
+        posting(
+          values,
+          operatorOf(context),
+          (operator) => takePayoutAsOwn(operator, wanted),
+          (json) => ({
+            json,
+            text: `${connection}: ${priceOf(json.amountCents)} of ${json.reference} is the company's own`,
+          }),
+        ),
+      );
+    },
+  },
+  {
     name: 'connection movements',
     usage: 'NAME [--from YYYY-MM-DD] [--to YYYY-MM-DD]',
     about:
@@ -208,7 +268,7 @@ export const connectionCommands: Command[] = [
       );
       const rows = days.map((one) => [
         one.day,
-        one.kind === 'cost' ? 'costs' : 'own money',
+        { cost: 'costs', own: 'own money', cash: 'cash to another connection' }[one.kind],
         `in ${priceOf(one.inCents)}`,
         `out ${priceOf(one.outCents)}`,
         `${one.count} movements`,

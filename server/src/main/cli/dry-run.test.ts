@@ -44,6 +44,7 @@ const silent = [
   ],
   ...['unread show', 'unread dismiss', 'connection create', 'connection list', 'connection show'],
   ...['connection test', 'connection set', 'connection rotate', 'connection holder', 'connection retire'],
+  ...['connection pays-out-to', 'connection payouts'],
   ...['connection movements', 'member invite', 'member list', 'member sessions', 'member end'],
   ...['member reset-factor', 'secret status', 'secret rotate', 'subject export', 'subject anonymise'],
   ...['operator create', 'operator list', 'operator suspend', 'operator reset-factor', 'operator grant'],

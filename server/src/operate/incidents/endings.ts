@@ -674,6 +674,7 @@ const endings: Record<IncidentCase['kind'], readonly Subject[]> = {
   unreadable: [],
   divergence: [],
   close_difference: [],
+  cash_missing: [],
   unread: [],
   connection_held: [],
   // `none` lets the account's withdrawals go out again.

@@ -148,6 +148,8 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   bookLoss: null,
   providerCost: null,
   ownMoney: null,
+  cashTransfer: null,
+  cashArrive: null,
 };
 
 const unknownMovement: Shown = { main: 'correction' };

@@ -130,6 +130,8 @@ export interface StoredAccount {
   miscountedCodes: number;
   /** The same of payment links, their open charges too. */
   miscountedLinks: number;
+  /** Of the installation: cash between connections that is booked otherwise than it moved. */
+  miscountedCash: number;
   /** Of the account's own chain, and the returns to payers that are `unknown` or `pending`, at the same moment. */
   own: { reserved: number; openCents: number };
 }
@@ -1177,18 +1179,16 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 64,
-    name: 'a journal of costs or of own money is the sum of the movements that it holds, each in one journal',
+    name: 'a journal of costs, of own money or of cash is the sum of the movements that it holds, each in one journal',
     journal: ({ seq, event, template, chainId, accountId, lines, movementCents }) => {
-      const isCost = event === eventKinds.providerCost;
-      const isOwn = event === eventKinds.ownMoney;
-      if (!isCost && !isOwn)
-        return template === 'providerCost' ||
-          template === 'ownMoney' ||
+      const expected = ofConnections[event];
+      if (expected === undefined)
+        return Object.values(ofConnections).includes(template) ||
           (lines.providerCost !== 0 && !ofAcquirer.has(event))
           ? `journal ${seq} is a cost without a movement`
           : null;
       return first(
-        template === (isCost ? 'providerCost' : 'ownMoney') ? null : `journal ${seq} is a ${template}`,
+        template === expected ? null : `journal ${seq} is a ${template}`,
         chainId === accountId ? null : `journal ${seq} charges an operation`,
         differs(`what journal ${seq} moved`, 0 - lines.clearing, movementCents ?? 0),
       );
@@ -1280,6 +1280,12 @@ export const invariants: readonly Invariant[] = [
     payment: (payment) => faultOfDue(payment),
   },
   {
+    number: 74,
+    name: 'cash that an acquirer paid out is in transit, has arrived once as money of the other connection, or came back, and nothing else is',
+    account: ({ miscountedCash }) =>
+      miscountedCash === 0 ? null : `${miscountedCash} payouts of acquirers are booked otherwise`,
+  },
+  {
     number: 75,
     name: 'no row of the audit log was changed, removed or added behind its chain',
     audit: (row, before) =>
@@ -1295,6 +1301,13 @@ export const invariants: readonly Invariant[] = [
       ),
   },
 ];
+
+/** What movements of connections are posted as. */
+const ofConnections: Readonly<Partial<Record<number, string>>> = {
+  [eventKinds.providerCost]: 'providerCost',
+  [eventKinds.ownMoney]: 'ownMoney',
+  [eventKinds.cashTransfer]: 'cashTransfer',
+};
 
 function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journals }: StoredPayment): Fault {
   if (due === null) return null;

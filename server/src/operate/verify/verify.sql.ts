@@ -20,6 +20,24 @@ import type {
 /** No payment and no operation has it: only the installation has. */
 export const beforeAll = '00000000-0000-0000-0000-000000000000';
 
+/** What a cash transfer has posted, of the installation's chain. */
+const arrivedIn = `SELECT coalesce(sum(j.suspense), 0)::bigint FROM journal j
+          WHERE j.account_id = a.id AND j.subject = a.id AND j.event = 21`;
+
+/** Cash transfers whose movements or journals are others than their state says, and journals of arrivals beyond them. */
+const miscountedCash = `(SELECT count(*) FROM cash_transfer t CROSS JOIN LATERAL (
+          SELECT CASE WHEN t.to_connection IS NULL THEN 'own' ELSE 'cash' END AS kind, t.arrival IS NOT NULL OR t.own_at IS NOT NULL AS ended) s
+        WHERE (SELECT count(*) FROM connection_movement m WHERE m.connection = t.connection AND m.kind = s.kind
+              AND m.reference = 'payout:' || t.reference AND m.amount_cents = -t.amount_cents) <> 1
+          OR (t.to_connection IS NOT NULL AND (t.returned_at IS NOT NULL) <> EXISTS (SELECT FROM connection_movement m WHERE m.connection = t.connection
+              AND m.kind = 'cash' AND m.reference = 'payout:' || t.reference || ':back' AND m.amount_cents = t.amount_cents))
+          OR (${arrivedIn} AND j.reference IN (t.connection || ':' || t.reference, t.connection || ':' || t.reference || ':back'))
+            <> CASE WHEN s.ended THEN t.amount_cents ELSE 0 END
+          OR (t.arrival IS NOT NULL AND NOT EXISTS (SELECT FROM connection_movement m WHERE m.connection = t.to_connection AND m.kind = 'own'
+              AND m.reference = t.arrival AND m.amount_cents = t.amount_cents AND m.posted_as IS NOT NULL)))
+        + ((${arrivedIn}) <> (SELECT coalesce(sum(t.amount_cents), 0)::bigint FROM cash_transfer t
+            WHERE t.arrival IS NOT NULL OR t.own_at IS NOT NULL))::int`;
+
 const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
         AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys",
@@ -32,7 +50,8 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM payment_link l WHERE l.account_id = a.id AND l.paid_count <= 20000
         AND (l.open_count, l.paid_count, l.paid_cents) <> (SELECT count(*) FILTER (WHERE p.status IN ('unknown', 'pending')),
             count(*) FILTER (WHERE p.status = 'paid'), coalesce(sum(p.amount_cents) FILTER (WHERE p.status = 'paid'), 0)::bigint
-          FROM payment p WHERE p.account_id = l.account_id AND p.payment_link_id = l.id)) AS "miscountedLinks"
+          FROM payment p WHERE p.account_id = l.account_id AND p.payment_link_id = l.id)) AS "miscountedLinks",
+      CASE WHEN a.number = 0 THEN (${miscountedCash}) ELSE 0 END AS "miscountedCash"
     FROM account a WHERE ${condition}`;
 
 const selectAccounts: Statement = {
@@ -222,9 +241,9 @@ const selectJournals: Statement = {
       CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
       coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
       i.id IS NOT NULL AS "hasIncident",
-      CASE WHEN j.event IN (14, 15) THEN (SELECT coalesce(sum(m.amount_cents), 0)::bigint FROM connection_movement m
+      CASE WHEN j.event IN (14, 15, 20) THEN (SELECT coalesce(sum(m.amount_cents), 0)::bigint FROM connection_movement m
         WHERE m.posted_as = j.reference AND m.connection = j.connection
-          AND m.kind = CASE j.event WHEN 14 THEN 'cost' ELSE 'own' END) END AS "movementCents"
+          AND m.kind = CASE j.event WHEN 14 THEN 'cost' WHEN 15 THEN 'own' ELSE 'cash' END) END AS "movementCents"
     FROM journal j JOIN account a ON a.id = j.account_id
       LEFT JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
       LEFT JOIN refund r ON j.event IN (11, 12, 13) AND r.account_id = j.account_id AND r.id = j.subject

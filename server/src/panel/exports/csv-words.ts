@@ -145,6 +145,8 @@ const movements: Record<Movement['kind'], string> = {
   bookLoss: 'Assumido pelo operador do serviço',
   providerCost: 'Tarifas do provedor',
   ownMoney: 'Dinheiro próprio da empresa',
+  cashTransfer: 'Repasse da adquirente em trânsito',
+  cashArrive: 'Repasse da adquirente recebido',
   waiveDebt: 'Dívida perdoada',
   cardApprove: 'Cartão aprovado',
   cardRelease: 'Cartão liberado',
@@ -173,6 +175,7 @@ const incidents: Record<Incident['kind'], string> = {
   connection_held: 'Conexão parada: outra conta no provedor responde por ela',
   divergence: 'Saldo difere dos lançamentos',
   close_difference: 'Fechamento difere da conta no provedor',
+  cash_missing: 'Repasse da adquirente não chegou à conta Pix',
   lost_payout: 'Uma transferência feita no provedor não está nos registros',
   lost_time: 'O banco de dados voltou a um momento anterior',
 };

@@ -3,12 +3,14 @@ import type {
   CardAttempt,
   CardBrand,
   CardChargeback,
+  CardPayout,
   CardRefund,
   CardRefusal,
   CheckoutReport,
 } from '../cards.ts';
 import type { DisputeStatus } from '../dispute-report.ts';
 import type { Reply } from '../exchange.ts';
+import type { ProviderCost } from '../provider.ts';
 
 /** Stripe's bodies, in the version that every call asks for (https://docs.stripe.com/api/checkout/sessions). */
 export const apiVersion = '2026-07-29.dahlia';
@@ -199,6 +201,34 @@ export function readDispute(body: unknown): CardChargeback | null {
     },
     ...money,
   };
+}
+
+/** The lines of the balance about payouts: one that left, and the two ways in which one comes back. */
+export const payoutTypes = ['payout', 'payout_failure', 'payout_cancel'] as const;
+
+/** A line of the balance about a payout, with the payout itself as its source. */
+export function readPayout(item: unknown): CardPayout | null {
+  const line = recordOf(item);
+  const payout = recordOf(line?.source);
+  const reference = textOf(payout?.id);
+  const net = integerOf(line?.net);
+  const at = msOf(line?.created);
+  const isReturn = line?.type !== 'payout';
+  if (line === null || reference === null || net === null || at === null) return null;
+  if (line.currency !== 'brl' || net === 0 || net > 0 !== isReturn) return null;
+  const dueAt = isReturn ? at : (msOf(payout?.arrival_date) ?? at);
+  return { reference, isReturn, amountCents: Math.abs(net), at, dueAt };
+}
+
+/** A line of the balance about a fee of Stripe that is of no payment. */
+export function readFee(item: unknown): ProviderCost | null {
+  const line = recordOf(item);
+  const reference = textOf(line?.id);
+  const net = integerOf(line?.net);
+  const at = msOf(line?.created);
+  if (line === null || reference === null || net === null || at === null || line.currency !== 'brl')
+    return null;
+  return { reference, amountCents: 0 - net, at };
 }
 
 /** The items of a list, each by its reader; null: it is no list, or one cannot be read. */

@@ -4,6 +4,7 @@ import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import type {
   CardApproval,
+  CardPayout,
   CardRefund,
   CheckoutInstruction,
   CheckoutName,
@@ -29,6 +30,7 @@ import type {
   PixOwner,
   Provider,
   ProviderBalance,
+  ProviderCost,
   QueryOutcome,
   RefundInstruction,
   RefundReport,
@@ -51,7 +53,10 @@ import {
   listIn,
   metadataName,
   nameIn,
+  payoutTypes,
   readDispute,
+  readFee,
+  readPayout,
   readRefund,
   readSession,
   recordOf,
@@ -214,7 +219,9 @@ export function createStripeProvider(options: StripeOptions): Provider {
       create: (instruction) => createSession(deps, instruction),
       query: (checkout) => querySession(deps, checkout),
       expire: (checkout) => expireSession(deps, checkout),
+      listPayouts: (window) => listPayouts(deps, window),
     },
+    listCosts: (window) => listFees(deps, window),
     parseWebhook: (delivery) => parseDelivery(delivery, options.webhookSecrets),
     readWebhook: (rawBody) => readDelivery(rawBody),
     registerWebhook: (url) => registerWebhook(deps, url, simulated),
@@ -475,6 +482,34 @@ async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<L
     ...report,
     debitedCents: outCents - backCents,
   }));
+  return { outcome: 'listed', reports, unread: [], complete: true };
+}
+
+/** https://docs.stripe.com/api/balance_transactions/list: the lines of one type, in reais, each with what it is about. */
+const linesOf = <One>(
+  deps: Deps,
+  type: string,
+  { fromMs, toMs }: ListWindow,
+  read: (item: unknown) => One | null,
+): Promise<One[] | Unclear> => {
+  const created = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
+  const path = `/v1/balance_transactions?type=${type}&currency=brl&${created}&expand[]=data.source`;
+  return listed(deps, path, read);
+};
+
+async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<CardPayout>> {
+  const reports: CardPayout[] = [];
+  for (const type of payoutTypes) {
+    const lines = await linesOf(deps, type, window, readPayout);
+    if (!Array.isArray(lines)) return lines;
+    reports.push(...lines);
+  }
+  return { outcome: 'listed', reports, unread: [], complete: true };
+}
+
+async function listFees(deps: Deps, window: ListWindow): Promise<ListOutcome<ProviderCost>> {
+  const reports = await linesOf(deps, 'stripe_fee', window, readFee);
+  if (!Array.isArray(reports)) return reports;
   return { outcome: 'listed', reports, unread: [], complete: true };
 }
 

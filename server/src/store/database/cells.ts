@@ -33,6 +33,7 @@ export const directoryTables: readonly string[] = [
   'statement_line',
   'unread_item',
   'connection_movement',
+  'cash_transfer',
   'static_identifier',
   'reconcile_seen',
   'lost_payment',

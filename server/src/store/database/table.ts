@@ -25,6 +25,7 @@ const writeOrder = [
   'connection_close',
   'connection_close_cell',
   'connection_movement',
+  'cash_transfer',
   'dispute',
   'late_query',
   'audit',

@@ -5,8 +5,11 @@ import { rankOf, type Table } from '../database/table.ts';
 import { readPosted } from '../ledger.sql.ts';
 import { installationId } from './audit.sql.ts';
 
-/** `cost`: the provider charged it. `own`: money of the company itself. Both belong to no merchant. */
-export type MovementKind = 'cost' | 'own';
+/**
+ * `cost`: the provider charged it. `own`: money of the company itself. `cash`: an acquirer paid it out to another connection of the company
+ * (`cash-transfers.sql.ts`). None of them belongs to a merchant.
+ */
+export type MovementKind = 'cost' | 'own' | 'cash';
 
 /** Where it was learnt first. */
 export type MovementSource = 'delivery' | 'report' | 'statement' | 'person';

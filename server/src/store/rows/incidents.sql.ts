@@ -10,9 +10,10 @@ export interface Incident {
   id: string;
   /**
    * `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. `unread`:
-   * for an hour a provider has sent what cannot be read. `connection_held`: another account stands behind a connection than before.
+   * for an hour a provider has sent what cannot be read. `connection_held`: another account stands behind a connection than before. `cash_missing`: what an
+   * acquirer paid out has not arrived at the connection that it was to go to.
    */
-  kind: IncidentKind | 'divergence' | 'close_difference' | 'unread' | 'connection_held';
+  kind: IncidentKind | 'divergence' | 'close_difference' | 'cash_missing' | 'unread' | 'connection_held';
   paymentId: string | null;
   operationId: string | null;
   amountCents: number;
