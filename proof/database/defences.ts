@@ -20,6 +20,7 @@ const tables = [
   'charge_cancel',
   'statement_line',
   'connection_movement',
+  'cash_transfer',
   'intent',
   'incident',
   'hold',
@@ -121,6 +122,9 @@ const breaks: Record<string, string> = {
   connection_movement_kind_check: "kind = 'gift'",
   connection_movement_source_check: "source = 'rumour'",
   statement_line_kind_check: "kind = 'gift'",
+  cash_transfer_amount_cents_check: 'amount_cents = 0',
+  cash_transfer_check: "arrival = 'own', own_at = now()",
+  cash_transfer_check1: "to_connection = NULL, arrival = 'own'",
 };
 
 /** Where the row that is broken must be a certain one. */
@@ -181,6 +185,8 @@ const samples = `
     VALUES ('simulator', 'received', 'r', now(), now(), 0, now());
   INSERT INTO connection_movement (connection, kind, reference, amount_cents, moved_at, source, found_at)
     VALUES ('simulator', 'cost', 'received:E1', -1, now(), 'report', now());
+  INSERT INTO cash_transfer (connection, reference, to_connection, amount_cents, left_at, due_at, found_at)
+    VALUES ('simulator', 'po_1', 'simulator', 1, now(), now(), now());
   INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
     SELECT account_id, id, operation_id, 1, 'r', 'me', now() FROM payment LIMIT 1;
   INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, opened_at,

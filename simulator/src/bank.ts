@@ -41,7 +41,7 @@ export type Bank = {
   payments: Map<string, Payment>;
   /** Pages of an acquirer, by its own name of each, oldest first. */
   cards: Map<string, Card>;
-  /** What moved between an acquirer's balance and the client's bank, oldest first. */
+  /** Moves between an acquirer's balance and the client's bank, oldest first. */
   cardCash: Map<string, CardCash>;
   /** Codes that were made by a call, by identifier; where a provider has no such call, none is here. */
   staticCodes: Map<string, StaticCode>;

@@ -73,7 +73,7 @@ export type CardDispute = {
   status: 'open' | 'won' | 'lost';
 };
 
-/** What moved between the acquirer's balance of a client and its bank. `fee`: the acquirer took it for itself. */
+/** A move between the acquirer's balance of a client and its bank. `fee`: the acquirer took it for itself. */
 export type CardCash = {
   id: string;
   client: string;

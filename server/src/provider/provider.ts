@@ -182,7 +182,7 @@ export interface CardPages {
    * repeat is safe: nothing but the page's end comes of it.
    */
   expire(checkout: CheckoutName): Promise<SendOutcome<CheckoutReport>>;
-  /** What it paid out to the company's own bank, and what of it came back, each under the time at which its account changed. */
+  /** Its payouts to the company's own bank, and those that came back, each under the time at which its account changed. */
   listPayouts?(window: ListWindow): Promise<ListOutcome<CardPayout>>;
 }
 

@@ -688,7 +688,7 @@ describe('Cash that its acquirer paid out', () => {
     await readLists();
     expect(await lines()).toEqual({ ...before, simulator: before.simulator + 2_004 });
     expect(await apart()).toBe(difference);
-    // What had been taken for its arrival may be that of another.
+    // The money that had been taken for its arrival may be that of another.
     await cash(`${client}/payout`, 2_004);
     await readLists();
     expect((await lines()).transit).toBe(before.transit);

@@ -1,10 +1,11 @@
 import { arrivalOf } from '../../flow/cash-transfers.ts';
 import { applyWithinMs } from '../../flow/send.ts';
+import { idsOf } from '../../ports/ids.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
-import { audits, installationId } from '../../store/rows/audit.sql.ts';
+import { audits, installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { openCash, setPaysOutTo } from '../../store/rows/cash-transfers.sql.ts';
 import { isConnection } from '../../store/rows/connection-movements.sql.ts';
-import { createTill, put, read } from '../../store/till.ts';
+import { type Command, createTill, put, read } from '../../store/till.ts';
 
 /**
  * Says at which connection arrives what an acquirer pays out from now on; audited. What it has paid out before stays as it was.
@@ -26,26 +27,43 @@ export async function routePayouts(
       ...{ accountId: installationId, id: ids.uuid(), at: clock.now(), actor },
       ...{ action: 'connection.pays_out_to', subject: connection, reason: null, detail: { toConnection } },
     };
-    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+    await writeAudit(tx, audit);
   });
   return { connection, toConnection };
+}
+
+export interface PayoutToEnd {
+  connection: string;
+  /** The acquirer's own name of it. */
+  reference: string;
+  reason: string;
+}
+
+export interface EndedPayout extends Omit<PayoutToEnd, 'reason'> {
+  amountCents: number;
 }
 
 /**
  * Ends a payout that is under way as the company's own money; audited. Once: a payout that is not under way is refused.
  * @throws OperatorRefused no such payout is under way
  */
-export async function takePayoutAsOwn(
-  operator: Operator,
-  { connection, reference, reason: given }: { connection: string; reference: string; reason: string },
-): Promise<{ connection: string; reference: string; amountCents: number }> {
+export async function takePayoutAsOwn(operator: Operator, wanted: PayoutToEnd): Promise<EndedPayout> {
   const { ids, clock, actor } = operator;
-  const reason = reasonOf(given);
-  const chain = { accountId: installationId, chainId: installationId };
-  return createTill(operator).submit({
-    token: ids.uuid(),
-    deadlineMs: clock.monotonicMs() + applyWithinMs,
-    chains: [chain],
+  const reason = reasonOf(wanted.reason);
+  const deadlineMs = clock.monotonicMs() + applyWithinMs;
+  return createTill(operator).submit(buildPayoutAsOwn({ ...wanted, reason, actor }, ids.uuid(), deadlineMs));
+}
+
+/** Pure. @throws OperatorRefused from `decide` */
+function buildPayoutAsOwn(
+  { connection, reference, reason, actor }: PayoutToEnd & { actor: string },
+  token: string,
+  deadlineMs: number,
+): Command<EndedPayout> {
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId: installationId, chainId: installationId }],
     reads: [read(openCash, connection)],
     eventRefs: [],
     decide: (view, now) => {
@@ -54,8 +72,9 @@ export async function takePayoutAsOwn(
       if (row === undefined || payout === undefined)
         throw new OperatorRefused(`no payout ${reference} of ${connection} is under way`);
       const { amountCents, toConnection } = payout;
+      const open = row.open.filter((one) => one !== payout);
       const audit = {
-        ...{ accountId: installationId, id: ids.uuid(), at: now, actor, reason },
+        ...{ accountId: installationId, id: idsOf(token).uuid(), at: now, actor, reason },
         ...{ action: 'connection.payout_own', subject: connection },
         detail: { reference, amountCents, toConnection },
       };
@@ -63,14 +82,10 @@ export async function takePayoutAsOwn(
         answer: { connection, reference, amountCents },
         postings: [arrivalOf(payout, amountCents, now)],
         writes: [
-          put(openCash, {
-            connection,
-            open: row.open.filter((one) => one !== payout),
-            ended: [...row.ended, { ...payout, ownAt: now }],
-          }),
+          put(openCash, { connection, open, ended: [...row.ended, { ...payout, ownAt: now }] }),
           put(audits, audit),
         ],
       };
     },
-  });
+  };
 }

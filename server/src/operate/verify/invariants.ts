@@ -1302,7 +1302,7 @@ export const invariants: readonly Invariant[] = [
   },
 ];
 
-/** What movements of connections are posted as. */
+/** The movements of the ledger by which those of connections are posted. */
 const ofConnections: Readonly<Partial<Record<number, string>>> = {
   [eventKinds.providerCost]: 'providerCost',
   [eventKinds.ownMoney]: 'ownMoney',

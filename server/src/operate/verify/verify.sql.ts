@@ -20,7 +20,7 @@ import type {
 /** No payment and no operation has it: only the installation has. */
 export const beforeAll = '00000000-0000-0000-0000-000000000000';
 
-/** What a cash transfer has posted, of the installation's chain. */
+/** Arrivals of cash, on the installation's chain. */
 const arrivedIn = `SELECT coalesce(sum(j.suspense), 0)::bigint FROM journal j
           WHERE j.account_id = a.id AND j.subject = a.id AND j.event = 21`;
 

@@ -4,7 +4,7 @@ import { timestamp } from '../database/pool.ts';
 import { rankOf, type Table } from '../database/table.ts';
 import { installationId } from './audit.sql.ts';
 
-/** What an acquirer pays out to the company's account at another connection, and comes back from there when that bank refuses it. */
+/** Money that an acquirer pays out to the company's account at another connection, and has again when that bank refuses it. */
 export interface CashTransfer {
   /** Of the acquirer. */
   connection: string;
@@ -26,7 +26,7 @@ export const movementOfPayout = (reference: string): string => `payout:${referen
 export const movementOfReturn = (reference: string): string => `payout:${reference}:back`;
 
 /**
- * Each payout once, with its movement. Which of the two kinds it is is said once: two rows of one payout would be booked twice. One whose return was booked
+ * Each payout once, with its movement. Its kind is chosen once: two rows of one payout would be booked twice. One whose return was booked
  * as the company's own, because its payout was not known, is the company's own as well.
  */
 const insertLeft: Statement = {
