@@ -114,6 +114,7 @@ const deskPage = (
     | 'StoryPage'
     | 'IncidentPage'
     | 'RequestsPage'
+    | 'AuditPage'
     | 'OperatorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 const insideDesk = createRoute({
@@ -349,6 +350,13 @@ const routes = root.addChildren([
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
     onDesk('/operator/pedidos', deskPage('RequestsPage')),
     onDesk('/operator/operadores', deskPage('OperatorsPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/auditoria',
+      validateSearch: (search): { ownerId?: string; actor?: string; action?: string } =>
+        textsOf(search, ['ownerId', 'actor', 'action']),
+      component: deskPage('AuditPage'),
+    }),
   ]),
   open('/operator/entrar', deskPage('OperatorSignIn')),
   open('/operator/convite', deskPage('OperatorInvitation')),

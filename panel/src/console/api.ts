@@ -26,6 +26,7 @@ export type Worklist = Answer<'/worklist'>;
 export type Story = Answer<'/payments/{id}'>;
 export type Found = Answer<'/find'>['found'][number];
 
+export type AuditEntry = Answer<'/audit'>['entries'][number];
 export type Asked = Answer<'/requests'>['requests'][number];
 
 /** The first part of every key of the console. */

@@ -55,6 +55,13 @@ function Frame({ session }: { session: OperatorSession }) {
                 {words.nav.requests}
               </Link>
             </li>
+            {session.acts.includes('audit') && (
+              <li>
+                <Link to="/operator/auditoria" className="navlink">
+                  {words.nav.audit}
+                </Link>
+              </li>
+            )}
             {session.acts.includes('operators') && (
               <li>
                 <Link to="/operator/operadores" className="navlink">

@@ -14,6 +14,7 @@ import { Holds } from './holds.tsx';
 import { ReasonField } from './reason-field.tsx';
 import { useConsoleWords } from './words.ts';
 
+export { AuditPage } from './audit.tsx';
 export { Desk } from './frame.tsx';
 export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
 export { RequestsPage } from './requests.tsx';
@@ -409,6 +410,14 @@ export function StoryPage() {
         <>
           <PageHead title={story.kind === 'transfer' ? words.payment.transfer : words.payment.charge}>
             <Status status={story.status} kind={story.kind} />
+            <Button
+              component="a"
+              variant="default"
+              href={`/operator/api/payments/${story.id}/evidence`}
+              download
+            >
+              {words.payment.evidence}
+            </Button>
           </PageHead>
           <div className="stack">
             <div className="cols">

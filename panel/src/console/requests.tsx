@@ -79,7 +79,7 @@ function RequestCard({ request }: { request: Asked }) {
       )}
       <Planned postings={request.postings} />
       <dl className="facts" style={{ marginTop: 14 }}>
-        <dt>{words.requests.by}</dt>
+        <dt>{isAlone ? words.requests.doneBy : words.requests.by}</dt>
         <dd>
           {request.requestedBy}, {when(request.requestedAt)}
         </dd>

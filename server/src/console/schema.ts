@@ -88,6 +88,43 @@ export const FindQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const auditFilters = {
+  ownerId: Type.Optional(Uuid('Account; absent: all of them and the installation')),
+  actor: Type.Optional(Text('Who', { minLength: 1, maxLength: 200, 'x-trim': true })),
+  action: Type.Optional(Text('Name of the act', { minLength: 1, maxLength: 100, 'x-trim': true })),
+};
+export const AuditFileQuery = Type.Object(auditFilters, { additionalProperties: false });
+export const AuditQuery = Type.Object(
+  {
+    ...auditFilters,
+    below: Type.Optional(
+      Type.String({ pattern: '^[0-9]{1,15}_[0-9a-f-]{36}$', description: 'The `next` of the page before' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export const AuditSchema = Type.Object({
+  entries: Type.Array(
+    Type.Object({
+      id: Uuid('Entry'),
+      ownerId: Uuid('Account; that of number 0 is the installation'),
+      at: Time('When, by the program’s clock'),
+      actor: Word('Who'),
+      action: Word('What was done'),
+      subject: Word('To what'),
+      reason: Nullable('Why'),
+      detail: Word('What changed, as JSON'),
+      seq: Type.Unsafe<number | null>({
+        type: ['integer', 'null'],
+        description: 'Number in the chain of its account',
+      }),
+      chainedAt: NullableTime('When it was chained, by the database’s clock'),
+      hash: Nullable('SHA-256 over it and the entry before it'),
+    }),
+  ),
+  next: Nullable('For the next page; null: there is none'),
+});
+
 const OperationFacts = Type.Object({
   id: Uuid('Operation'),
   name: Type.String(),
@@ -206,6 +243,12 @@ export const PaymentSchema = Type.Object({
       [Name in (typeof columns)[number]]: ReturnType<typeof Cents>;
     }),
   ),
+});
+
+export const EvidenceSchema = Type.Object({
+  takenAt: Time('When it was taken'),
+  takenBy: Word('E-mail address of the operator'),
+  payment: PaymentSchema,
 });
 
 export const PersonalDataSchema = Type.Object({

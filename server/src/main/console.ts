@@ -4,6 +4,7 @@ import { allowList } from '../api/keys/address.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
+import { auditRoutes } from '../console/views/audit.ts';
 import { decideRoutes } from '../console/views/decide.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
@@ -76,6 +77,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         lookRoutes(inside, deps);
         requestRoutes(inside, deps);
         holdRoutes(inside, deps);
+        auditRoutes(inside, deps);
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
           inside.route({

@@ -54,7 +54,7 @@ export const acts = {
     ['GET /accounts/:id', 'GET /operations/:id/holds'],
     ['account show', 'account list', 'hold list', 'key list', 'member list', 'member sessions'],
   ),
-  payments: reading(everybody, ['GET /payments/:id'], ['payment show']),
+  payments: reading(everybody, ['GET /payments/:id', 'GET /payments/:id/evidence'], ['payment show']),
   incidents: reading(everybody, ['GET /incidents/:id'], ['incident show']),
   personalData: changing(
     ['risk', 'auditor'],
@@ -188,7 +188,11 @@ export const acts = {
     ['subject', 'detail'],
     ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
   ),
-  audit: reading(['administrator', 'auditor'], [], ['audit list', 'audit export', 'verify']),
+  audit: reading(
+    ['administrator', 'auditor'],
+    ['GET /audit', 'GET /audit.csv'],
+    ['audit list', 'audit export', 'verify'],
+  ),
 } as const satisfies Record<string, Act>;
 
 export type ActName = keyof typeof acts;

@@ -1,4 +1,5 @@
 import type { Queries, Statement } from '../ports/sql.ts';
+import { timestamp } from '../store/database/pool.ts';
 
 /** Reading for operators, over all accounts of a cell. Each statement probes an index for each account, so that it costs what the accounts are and not their payments. */
 
@@ -306,10 +307,38 @@ export interface ExportedAudit extends AuditEntry {
   hash: string | null;
 }
 
+const exported = `current_schema()::text AS cell, ${auditColumns}, seq, chained_ms AS "chainedMs", encode(hash, 'hex') AS hash`;
+
 const auditPage: Statement = {
   name: 'find_audit_page',
-  text: `SELECT current_schema()::text AS cell, ${auditColumns}, seq, chained_ms AS "chainedMs", encode(hash, 'hex') AS hash FROM audit
+  text: `SELECT ${exported} FROM audit
     WHERE (account_id, id) > ($1, $2) AND account_id <= $3 ORDER BY account_id, id LIMIT $4`,
+};
+
+/** A row's place in the order of time. */
+export type AuditPlace = Pick<ExportedAudit, 'at' | 'id'>;
+
+const auditBelow: Statement = {
+  name: 'find_audit_below',
+  text: `SELECT ${exported} FROM audit WHERE (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
+};
+
+const auditOfBelow: Statement = {
+  name: 'find_audit_of_below',
+  text: `SELECT ${exported} FROM audit WHERE account_id = $4 AND (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
+};
+
+/** Of one account or of all, the newest first. @param below null: from the newest */
+export const findAuditBelow = (
+  sql: Queries,
+  accountId: string | null,
+  below: AuditPlace | null,
+  most: number,
+): Promise<ExportedAudit[]> => {
+  const place = [below === null ? 'infinity' : timestamp(below.at), below?.id ?? highestId, most];
+  return accountId === null
+    ? sql.run<ExportedAudit>(auditBelow, place)
+    : sql.run<ExportedAudit>(auditOfBelow, [...place, accountId]);
 };
 
 const lowestId = '00000000-0000-0000-0000-000000000000';

@@ -212,6 +212,37 @@ test('An act that one person did at the shell is confirmed as seen', async () =>
   await page.getByText('feito por uma pessoa só, visto').waitFor();
 });
 
+test('An auditor reads the audit log, filters it, and takes it as a file', async () => {
+  const auditor = await newOperator(service, 'auditor');
+  const second = await openWindow(browser);
+  const [name = '', value = ''] = auditor.cookie.split('=');
+  await second.context.addCookies([{ name, value, url: service.url }]);
+  const first = page;
+  page = second.page;
+  await page.goto(`${service.url}/operator`);
+  await page.getByRole('link', { name: 'Auditoria' }).press('Enter');
+  await heading('Auditoria').waitFor();
+  await page.getByText('pedido do banco').waitFor();
+  await inspectBoth('audit');
+  await page.getByRole('textbox', { name: 'Ato' }).fill('hold.place');
+  await page.keyboard.press('Enter');
+  await until(async () => new URL(page.url()).searchParams.get('action') === 'hold.place');
+  await page.getByText('pedido do banco').waitFor();
+  expect(await page.getByText('request.see').count()).toBe(0);
+  await page.getByText('Ver', { exact: true }).first().press('Enter');
+  await page.getByText(/nº \d+, [0-9a-f]{64}/).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Baixar CSV' }).press('Enter'),
+  ]);
+  expect(download.suggestedFilename()).toBe('vintem-audit.csv');
+  await page.getByRole('button', { name: 'EN English' }).press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  expect(second.complaints).toEqual([]);
+  page = first;
+  await second.context.close();
+});
+
 test('Signing out leads to the gate, which takes the password and a code', async () => {
   await page.getByRole('button', { name: 'Sair' }).press('Enter');
   await heading('Entrar no console').waitFor();

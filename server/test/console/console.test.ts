@@ -23,6 +23,7 @@ import { costs } from '../../src/edge/costs.ts';
 import { type ActName, actOfRoute, mayAct, operatorRoles } from '../../src/operate/acts.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { resumeWithdrawals } from '../../src/operate/pause.ts';
+import { audits } from '../../src/store/rows/audit.sql.ts';
 
 /** The operators' console: who comes in, what each role may call, and what is shown for a reason alone. */
 
@@ -344,6 +345,10 @@ describe('the console', () => {
     expect(story.body.postings.map(({ available }: { available: number }) => available)).toContain(1000);
     expect(JSON.stringify(story.body)).not.toMatch(/Maria|cenoura/);
     expect(story.headers.get('cache-control')).toBe('no-store');
+    const evidence = await desk.call('GET', `/payments/${id}/evidence`);
+    expect(evidence.headers.get('content-disposition')).toBe(`attachment; filename="vintem-${id}.json"`);
+    expect(evidence.body).toMatchObject({ takenBy: desk.email, payment: story.body });
+    expect(JSON.stringify(evidence.body)).not.toMatch(/Maria|cenoura/);
     const without = await desk.call('POST', `/payments/${id}/personal-data`, { reason: '  ' });
     expect(without.status).toBe(400);
     const shown = await desk.call('POST', `/payments/${id}/personal-data`, {
@@ -426,6 +431,60 @@ describe('the console', () => {
     expect(incident.body.facts).toEqual([{ name: 'endToEnd', value: 'E1' }]);
     const story = (await desk.call('GET', `/payments/${charge.id}`)).body;
     expect(story.incidents.map(({ id }: { id: string }) => id)).toEqual([older, frozen]);
+  });
+
+  test('shows the audit log of all accounts, the newest first and page by page, with filters and as a file', async () => {
+    const [shop, other] = [await service.newMerchant(), await service.newMerchant()];
+    const actor = `tester ${randomUUID()}`;
+    const at = service.runtime.clock.now();
+    const note = (accountId: string, n: number) => ({
+      ...{ accountId, id: service.runtime.ids.uuid(), at: at + Math.floor(n / 3), actor },
+      ...{ action: n % 2 ? 'odd' : 'even', subject: String(n), reason: '=1+1', detail: { n } },
+    });
+    for (const { ownerId } of [shop, other])
+      await service.cellOf(shop).sql.tx((tx) =>
+        Promise.all(
+          audits.write(tx, {
+            ...{ inserted: Array.from({ length: 60 }, (_, n) => note(ownerId, n)), updated: [], deleted: [] },
+          }),
+        ),
+      );
+    const desk = await newOperator(service, 'auditor');
+    const all = async (
+      filters: string,
+    ): Promise<{ id: string; at: string; subject: string; seq: number }[]> => {
+      const found = [];
+      for (let next: string | null = ''; next !== null; ) {
+        const below: string = next === '' ? '' : `&below=${next}`;
+        const { body } = await desk.call(
+          'GET',
+          `/audit?actor=${encodeURIComponent(actor)}${filters}${below}`,
+        );
+        expect(body.entries.length).toBeLessThanOrEqual(50);
+        found.push(...body.entries);
+        next = body.next;
+      }
+      return found;
+    };
+    const found = await all('');
+    expect(found).toHaveLength(120);
+    expect(new Set(found.map(({ id }) => id)).size).toBe(120);
+    expect(found.map((one) => one.at)).toEqual(
+      found
+        .map((one) => one.at)
+        .sort()
+        .reverse(),
+    );
+    const own = await all(`&ownerId=${shop.ownerId}&action=odd`);
+    expect(own.map(({ subject }) => Number(subject)).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 30 }, (_, n) => 2 * n + 1),
+    );
+    const file = await desk.call('GET', `/audit.csv?actor=${encodeURIComponent(actor)}&action=even`);
+    const lines = String(file.body).trimEnd().split('\r\n');
+    expect([file.status, lines.length]).toEqual([200, 61]);
+    // No spreadsheet runs it.
+    expect(lines[1]).toContain("'=1+1");
+    expect((await desk.call('GET', '/audit?below=x')).status).toBe(400);
   });
 
   test('answers 404 for ids that are not there, and 400 for what is none', async () => {

@@ -16,6 +16,7 @@ import { noteOperator } from '../people/operators.ts';
 import { consoleConfig } from '../route.ts';
 import {
   AccountSchema,
+  EvidenceSchema,
   FindQuery,
   FoundSchema,
   IncidentSchema,
@@ -122,10 +123,24 @@ function paymentRoutes(api: ApiScope, deps: ViewDeps): void {
       },
       config: consoleConfig,
     },
-    async ({ params }) => {
-      const story = await storyNamed(deps, params.id);
-      const history = story.history.map(({ at, status, cause }) => ({ at, status, by: cause.by }));
-      return { ...story, history } as Static<typeof PaymentSchema>;
+    ({ params }) => shownStory(deps, params.id),
+  );
+
+  api.get(
+    '/payments/:id/evidence',
+    {
+      schema: {
+        tags,
+        summary: 'The story of a payment as a file, for a defence',
+        params: IdParams('Payment'),
+        response: { 200: EvidenceSchema },
+      },
+      config: consoleConfig,
+    },
+    async ({ params, operator: { email } }, reply) => {
+      const payment = await shownStory(deps, params.id);
+      reply.header('content-disposition', `attachment; filename="vintem-${payment.id}.json"`);
+      return { takenAt: isoOf(deps.clock.now()), takenBy: email, payment };
     },
   );
 
@@ -162,6 +177,13 @@ function paymentRoutes(api: ApiScope, deps: ViewDeps): void {
       };
     },
   );
+}
+
+/** Without names and texts: the schema of the answer does not have them. */
+async function shownStory(deps: ViewDeps, id: string): Promise<Static<typeof PaymentSchema>> {
+  const story = await storyNamed(deps, id);
+  const history = story.history.map(({ at, status, cause }) => ({ at, status, by: cause.by }));
+  return { ...story, history } as Static<typeof PaymentSchema>;
 }
 
 const storyNamed = (deps: ViewDeps, id: string) =>

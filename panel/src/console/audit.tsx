@@ -1,0 +1,161 @@
+import { Button, TextInput } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask } from '../api/client.ts';
+import { dateTimeSeconds } from '../format.ts';
+import { useText } from '../text/text.tsx';
+import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
+import { type AuditEntry, desk, deskKey } from './api.ts';
+import { useConsoleWords } from './words.ts';
+
+/** Account number 0 is the installation itself. */
+const installation = '00000000-0000-0000-0000-000000000000';
+
+/** Who did what, the newest first. Filters stand in the address. */
+export function AuditPage() {
+  const words = useConsoleWords();
+  const filters = useSearch({ from: '/operator-inside/operator/auditoria' });
+  const query = useInfiniteQuery({
+    queryKey: [deskKey, 'audit', filters],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        desk.GET('/audit', { params: { query: { ...filters, ...(pageParam && { below: pageParam }) } } }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+  });
+  const entries = query.data?.pages.flatMap((page) => page.entries) ?? [];
+  const file = new URLSearchParams(filters as Record<string, string>).toString();
+  return (
+    <>
+      <PageHead title={words.audit.title} lead={words.audit.lead}>
+        <Button
+          component="a"
+          variant="default"
+          href={`/operator/api/audit.csv${file && `?${file}`}`}
+          download
+        >
+          {words.audit.csv}
+        </Button>
+      </PageHead>
+      <div className="stack">
+        <Filters key={file} filters={filters} />
+        {query.data === undefined ? (
+          query.error ? (
+            <Trouble error={query.error} retry={() => void query.refetch()} />
+          ) : (
+            <Rows />
+          )
+        ) : entries.length === 0 && !query.hasNextPage ? (
+          <Empty icon="search" title={words.audit.none} lead={words.audit.noneLead} />
+        ) : (
+          <Entries entries={entries} />
+        )}
+        {query.hasNextPage && (
+          <Button
+            variant="default"
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+            style={{ alignSelf: 'start' }}
+          >
+            {words.audit.more}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+type Wanted = { ownerId?: string; actor?: string; action?: string };
+
+function Filters({ filters }: { filters: Wanted }) {
+  const words = useConsoleWords();
+  const navigate = useNavigate();
+  const [wanted, setWanted] = useState(filters);
+  const field = (name: keyof Wanted, label: string) => (
+    <TextInput
+      label={label}
+      maxLength={200}
+      value={wanted[name] ?? ''}
+      onChange={(event) => setWanted({ ...wanted, [name]: event.currentTarget.value })}
+    />
+  );
+  return (
+    <form
+      className="card filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const search = Object.fromEntries(
+          Object.entries(wanted).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()]])),
+        );
+        void navigate({ to: '/operator/auditoria', search });
+      }}
+    >
+      {field('actor', words.audit.who)}
+      {field('action', words.audit.did)}
+      {field('ownerId', words.audit.account)}
+      <Button type="submit" variant="default">
+        {words.audit.filter}
+      </Button>
+    </form>
+  );
+}
+
+function Entries({ entries }: { entries: AuditEntry[] }) {
+  const words = useConsoleWords();
+  const { language } = useText();
+  return (
+    <div className="card scroll">
+      <table className="table folding">
+        <thead>
+          <tr>
+            <th scope="col">{words.audit.did}</th>
+            <th scope="col">{words.audit.who}</th>
+            <th scope="col">{words.audit.at}</th>
+            <th scope="col">{words.audit.account}</th>
+            <th scope="col">{words.audit.detail}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((one) => (
+            <tr key={one.id}>
+              <td className="wide">
+                <span className="mono">{one.action}</span>
+                {one.reason !== null && <div>{one.reason}</div>}
+              </td>
+              <td data-label={words.audit.who} className="breaks">
+                {one.actor}
+              </td>
+              <td data-label={words.audit.at}>
+                <time dateTime={one.at} title={one.at} className="num">
+                  {dateTimeSeconds(one.at, language)}
+                </time>
+              </td>
+              <td data-label={words.audit.account}>
+                {one.ownerId === installation ? (
+                  words.audit.installation
+                ) : (
+                  <Link to="/operator/contas/$id" params={{ id: one.ownerId }} className="mono">
+                    {one.ownerId}
+                  </Link>
+                )}
+              </td>
+              <td data-label={words.audit.detail}>
+                <details>
+                  <summary>{words.audit.show}</summary>
+                  <div className="mono soft breaks">
+                    {one.subject} {one.detail}
+                  </div>
+                  <div className="mono soft breaks">
+                    {one.seq === null ? words.audit.before : words.audit.chained(one.seq, one.hash ?? '')}
+                  </div>
+                </details>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
