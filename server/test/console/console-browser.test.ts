@@ -227,8 +227,8 @@ test('An auditor reads the audit log, filters it, and takes it as a file', async
   await page.getByRole('textbox', { name: 'Ato' }).fill('hold.place');
   await page.keyboard.press('Enter');
   await until(async () => new URL(page.url()).searchParams.get('action') === 'hold.place');
+  await until(async () => (await page.getByText('request.see').count()) === 0);
   await page.getByText('pedido do banco').waitFor();
-  expect(await page.getByText('request.see').count()).toBe(0);
   await page.getByText('Ver', { exact: true }).first().press('Enter');
   await page.getByText(/nº \d+, [0-9a-f]{64}/).waitFor();
   const [download] = await Promise.all([
