@@ -135,6 +135,41 @@ test('what is sealed in every cell is sealed again under another secret', async 
   expect(after.sealed.map((one: { secret: string }) => one.secret)).toEqual([after.current]);
 });
 
+test('a Pix that two cells have booked is found in both, with the other payment', async () => {
+  const [pix] = await service.database.admin<{ pix: string; subject: string }>(
+    'SELECT pix, subject FROM vintem_2.journal WHERE pix IS NOT NULL',
+  );
+  const [own] = await service.database.admin<{ pix: string; subject: string }>(
+    'SELECT pix, subject FROM vintem_3.journal WHERE pix IS NOT NULL',
+  );
+  const book = (endToEnd: string | undefined) =>
+    service.database.admin('UPDATE vintem_3.journal SET pix = $1 WHERE subject = $2 AND pix IS NOT NULL', [
+      endToEnd,
+      own?.subject,
+    ]);
+  await book(pix?.pix);
+  const { code, stdout } = await finish(['verify', '--full', '--json'], env(service.database.url));
+  expect(code).toBe(3);
+  const { checks } = JSON.parse(stdout);
+  expect(checks.find(({ number }: { number: number }) => number === 76)).toMatchObject({
+    ...{ name: 'a Pix is booked in one cell', ok: false },
+    violations: [
+      {
+        accountId: merchants[1]?.ownerId,
+        paymentId: pix?.subject,
+        fault: expect.stringContaining(own?.subject ?? '-'),
+      },
+      {
+        accountId: merchants[2]?.ownerId,
+        paymentId: own?.subject,
+        fault: expect.stringContaining(pix?.subject ?? '-'),
+      },
+    ],
+  });
+  await book(own?.pix);
+  for (const cell of ['vintem_2', 'vintem_3']) await service.database.admin(`DELETE FROM ${cell}.incident`);
+});
+
 test('a broken chain of one cell is found there, and its incident stands there', async () => {
   await service.database.admin(
     `UPDATE vintem_3.journal SET effective_at = effective_at + interval '1 second' WHERE account_id = $1 AND seq = 1`,

@@ -1,5 +1,6 @@
 import type { StoredConnectionClose, StoredDayClose } from '../../money/day-closes.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
+import type { BookedPix, PixRef } from '../../store/ledger.sql.ts';
 import type { ChainedAudit } from '../../store/rows/audit-chain.ts';
 import type {
   AuditState,
@@ -382,6 +383,16 @@ export const findPayments = async (
   eventsSince: number,
 ): Promise<StoredPayment[]> =>
   withLateEvents(sql, eventsSince, await sql.run<StoredPayment>(selectPayments, [accountId, after, most]));
+
+const selectBookedPix: Statement = {
+  name: 'verify_booked_pix',
+  text: `SELECT account_id AS "accountId", subject, connection, pix AS "endToEnd" FROM journal
+    WHERE pix IS NOT NULL AND (connection, pix) > ($1, $2) ORDER BY connection, pix LIMIT $3`,
+};
+
+/** Pix that the cell has booked, in the order of their index, behind `after`. */
+export const findBookedPix = (sql: Queries, after: PixRef | null, most: number): Promise<BookedPix[]> =>
+  sql.run(selectBookedPix, [after?.connection ?? '', after?.endToEnd ?? '', most]);
 
 const selectPaymentsById: Statement = {
   name: 'verify_payments_by_id',

@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { homeCell } from '../../store/database/cells.ts';
+import { type BookedPix, type PixRef, readBookedIn } from '../../store/ledger.sql.ts';
 import {
   type ChainState,
   type ChargeTruth,
@@ -20,6 +21,7 @@ import {
   findAuditChain,
   findAuditChains,
   findAuditRows,
+  findBookedPix,
   findCellsOf,
   findChains,
   findCheckpoints,
@@ -109,6 +111,7 @@ const chainsPerPage = 200;
 const journalsPerPage = 2_000;
 const paymentsPerPage = 500;
 const closesPerPage = 100;
+const pixPerPage = 2_000;
 const auditRowsPerPage = 500;
 /** By a pass that is not full, of each account. */
 const auditRowsLooked = 500;
@@ -178,13 +181,46 @@ export async function verifyCells(
       { sql, clock },
       { ...options, ...(own === undefined ? {} : { anchor: own }) },
     );
-    found.push({ cell, checks: verified.checks });
+    const others = cells.map((other) => other.cell).filter((other) => other !== cell);
+    const ofCells = options.full && others.length > 0 ? [await bookedHereAlone(sql, others)] : [];
+    found.push({ cell, checks: [...verified.checks, ...ofCells] });
     anchor.chains.push(...verified.anchor.chains);
     anchor.audit.push(...verified.anchor.audit);
   }
   const checks = together(found);
   return { ok: checks.every((check) => check.ok), checks, anchor, cells: found };
 }
+
+/** Within a cell an index holds it. None reaches over several, where the till looks under a lock: what it missed is found here. */
+async function bookedHereAlone(sql: Sql, others: readonly string[]): Promise<Check> {
+  const check: Check = {
+    number: 76,
+    name: 'a Pix is booked in one cell',
+    ok: true,
+    examined: 0,
+    violations: [],
+  };
+  let page: BookedPix[] = [];
+  do {
+    page = await findBookedPix(sql, page.at(-1) ?? null, pixPerPage);
+    check.examined += page.length;
+    const elsewhere = new Map((await readBookedIn(sql, others, page)).map((one) => [pixKey(one), one]));
+    for (const one of page) {
+      const twice = elsewhere.get(pixKey(one));
+      if (twice === undefined) continue;
+      check.ok = false;
+      check.violations.push({
+        accountId: one.accountId,
+        operationId: null,
+        paymentId: one.subject,
+        fault: `Pix ${one.endToEnd} is booked under payment ${twice.subject} of another cell as well`,
+      });
+    }
+  } while (page.length === pixPerPage);
+  return check;
+}
+
+const pixKey = ({ connection, endToEnd }: PixRef): string => `${connection} ${endToEnd}`;
 
 /** A check of several cells is one. */
 function together(found: readonly CellChecks[]): Check[] {
