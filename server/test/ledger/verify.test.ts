@@ -8,7 +8,7 @@ import { placeHold } from '../../src/operate/accounts/holds.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { invariants } from '../../src/operate/verify/invariants.ts';
 import { findStoredBooks } from '../../src/operate/verify/verify.sql.ts';
-import type { Verified, VerifyOptions } from '../../src/operate/verify/verify.ts';
+import { readAnchor, type Verified, type VerifyOptions } from '../../src/operate/verify/verify.ts';
 import type { Operator } from '../../src/store/operator.ts';
 
 let service: Service;
@@ -249,6 +249,8 @@ test('an anchor shows a ledger that was written anew, which nothing else does', 
   expect(faults(await verified(true, { anchor: forged }))).toEqual([`4 journal ${chain.seq} is another one`]);
   const longer = { ...anchor, chains: [{ ...chain, seq: 1_000_000 }] };
   expect(faults(await verified(true, { anchor: longer }))).toEqual(['4 journal 1000000 is gone']);
+  const { audit: _, ...older } = anchor;
+  expect(readAnchor(JSON.stringify(older))).toEqual({ ...anchor, audit: [] });
 });
 
 test('A row of the audit log that is changed, removed or added is found, in full and among the last rows of an account', async () => {

@@ -252,7 +252,8 @@ async function anchorOfCell(sql: Sql, anchor: Anchor, cell: string): Promise<Anc
 export function readAnchor(text: string): Anchor | null {
   let anchor: Partial<Anchor>;
   try {
-    anchor = JSON.parse(text) as Partial<Anchor>;
+    // One that was kept before the audit log had chains names none of them.
+    anchor = { audit: [], ...(JSON.parse(text) as Partial<Anchor>) };
   } catch {
     return null;
   }
@@ -266,7 +267,7 @@ export function readAnchor(text: string): Anchor | null {
     typeof one.accountId === 'string' &&
     Number.isSafeInteger(one.seq) &&
     typeof one.hash === 'string';
-  return anchor?.vintemAnchor === 1 &&
+  return anchor.vintemAnchor === 1 &&
     Array.isArray(anchor.chains) &&
     anchor.chains.every(isChain) &&
     Array.isArray(anchor.audit) &&
