@@ -108,7 +108,17 @@ export async function plantAll({ say, only, from, withinMs }: Options): Promise<
 
 /** The packages of the project in the copy are the copy's own: a link into the tree as it is would run code without the mistake. */
 export async function copyTree(copy: string, more: readonly string[] = []): Promise<void> {
-  const parts = ['server', 'simulator', 'testkit', 'proof', 'contract', 'tsconfig.json', 'package.json'];
+  // Tests read pages as well.
+  const parts = [
+    'server',
+    'simulator',
+    'testkit',
+    'proof',
+    'contract',
+    'docs',
+    'tsconfig.json',
+    'package.json',
+  ];
   for (const part of [...parts, ...more])
     await cp(join(root, part), join(copy, part), {
       recursive: true,
