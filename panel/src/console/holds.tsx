@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
@@ -9,6 +9,7 @@ import { useAction } from '../ui/action.ts';
 import { FormError, Money, MoneyInput, Rows, Trouble } from '../ui/parts.tsx';
 import { desk, deskKey, useOperator } from './api.ts';
 import { AskedNote, Planned } from './decision.tsx';
+import { ReasonField } from './reason-field.tsx';
 import { useConsoleWords } from './words.ts';
 
 type Hold =
@@ -97,7 +98,7 @@ function Place({ operationId }: { operationId: string }) {
           setShown(null);
         }}
       />
-      <Why value={reason} onChange={setReason} />
+      <ReasonField label={words.decide.why} value={reason} onText={setReason} />
       {shown !== null && <Planned postings={shown.postings} />}
       <FormError error={look.error ?? place.error} />
       <Button
@@ -147,7 +148,7 @@ function Release({ hold: { id } }: { hold: Hold }) {
   return (
     <form className="stack narrow" onSubmit={request.submit}>
       <Planned postings={shown.postings} />
-      <Why value={reason} onChange={setReason} />
+      <ReasonField label={words.decide.why} value={reason} onText={setReason} />
       <FormError error={request.error} />
       <Button
         type="submit"
@@ -158,20 +159,5 @@ function Release({ hold: { id } }: { hold: Hold }) {
         {words.decide.request}
       </Button>
     </form>
-  );
-}
-
-function Why({ value, onChange }: { value: string; onChange: (reason: string) => void }) {
-  const words = useConsoleWords();
-  return (
-    <TextInput
-      label={words.decide.why}
-      required
-      withAsterisk={false}
-      minLength={5}
-      maxLength={200}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-    />
   );
 }
