@@ -40,6 +40,7 @@ const operators = [
   'stark',
   'asaas',
   'stripe',
+  'asaas-checkout',
   'backup',
   'updates',
   'secrets',

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createAsaasProvider } from '../../server/src/provider/asaas/asaas.ts';
+import { createAsaasCheckoutProvider } from '../../server/src/provider/asaas/asaas-checkout.ts';
 import { installedClients } from './clients.ts';
 
 /** A public client of Asaas (npm `asaas`) drives the dialect, and its types judge the answers to it and what our adapter makes there. */
@@ -147,3 +148,29 @@ test('What Asaas refuses, the dialect refuses to the client as well', async () =
   });
   expect(await refused(stranger.transfers.list())).toEqual([401, 'invalid_access_token']);
 });
+
+test('A card payment of our adapter is found by the client, with every member that it knows of one', async () => {
+  const cards = createAsaasCheckoutProvider({
+    ...{ connection: 'cartoes', test: true, simulated: true, baseUrl: `${simulator.url}/asaas` },
+    ...{ apiKey: cardKey, email: 'a@b.example', webhookToken: 'w'.repeat(32), net, clock: systemClock },
+  });
+  const { AsaasClient } = await import(join(await installedClients(), 'asaas/dist/index.js'));
+  const theirs = new AsaasClient(cardKey, { baseUrl: `${simulator.url}/asaas/v3`, printError: false });
+  const made = await cards.cards?.create({
+    ...{ providerId: id(9), amountCents: 12_345, description: 'Pedido', minutes: 60 },
+    ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/' },
+  });
+  if (made?.outcome !== 'accepted') throw new Error(JSON.stringify(made));
+  const answer = await fetch(`${simulator.url}/asaas/control/cards/${id(9)}/approve`, { method: 'POST' });
+  expect(answer.status).toBe(200);
+  const { data, totalCount } = await theirs.payments.list({ billingType: 'CREDIT_CARD' });
+  expect([totalCount, data[0].value, data[0].status]).toEqual([1, 123.45, 'CONFIRMED']);
+  expect(data[0].checkoutSession).toBe(made.report.providerRef);
+  const ofSlips = ['canBePaidAfterDueDate'];
+  const missing = membersOf('IAsaasPaymentResponse').filter(
+    (one) => !(one in data[0]) && !ofSlips.includes(one),
+  );
+  expect(missing).toEqual([]);
+});
+
+const cardKey = `$aact_hmlg_${Buffer.from('cartoes:segredo').toString('base64')}`;

@@ -91,6 +91,10 @@ const order = () => ({
   ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/pay/1', host: '127.0.0.1' },
 });
 
+const pageOf = (providerId: string, providerRef: string | null, createdAt: number) => ({
+  ...{ providerId, providerRef, createdAt, amountCents: 12_500, minutes: 60, approval: null },
+});
+
 const asOf = (id: string, amount = 12_500) => ({
   ...{ mode: 'payment', ui_mode: 'hosted_page', payment_method_types: ['card'], client_reference_id: id },
   line_items: [
@@ -127,7 +131,7 @@ describe('Stripe’s own client', () => {
   test('makes a page that our adapter finds by our id alone and by its name, and pays the same', async () => {
     const { providerId, createdAt } = order();
     const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });
-    const found = await provider().cards?.query({ providerId, providerRef: null, createdAt });
+    const found = await provider().cards?.query(pageOf(providerId, null, createdAt));
     expect(found).toMatchObject({
       outcome: 'found',
       report: { providerRef: session.id, page: 'open', amountCents: 12_500, currency: 'BRL', approval: null },
@@ -141,7 +145,7 @@ describe('Stripe’s own client', () => {
         latest_charge: { paid: true, balance_transaction: { status: 'pending', currency: 'brl' } },
       },
     });
-    const report = await provider().cards?.query({ providerId, providerRef: session.id, createdAt });
+    const report = await provider().cards?.query(pageOf(providerId, session.id, createdAt));
     expect(report).toMatchObject({
       report: { approval: { reference: paid.payment_intent.id, released: false, installments: 1 } },
     });
@@ -179,7 +183,7 @@ describe('Stripe’s own client', () => {
     const { providerId, createdAt } = order();
     const session = await stripe.checkout.sessions.create(asOf(providerId), { idempotencyKey: providerId });
     expect(await stripe.checkout.sessions.expire(session.id)).toMatchObject({ status: 'expired', url: null });
-    const found = await provider().cards?.query({ providerId, providerRef: session.id, createdAt });
+    const found = await provider().cards?.query(pageOf(providerId, session.id, createdAt));
     expect(found).toMatchObject({ report: { page: 'closed', url: null, approval: null } });
   });
 
@@ -209,7 +213,7 @@ describe('Stripe’s own client', () => {
       ...{ outcome: 'found', report: { status: 'completed', amountCents: 2_500 } },
     });
     expect(await provider().queryRefund(intent, 'b'.repeat(32))).toEqual({ outcome: 'notFound' });
-    const found = await provider().cards?.query({ providerId, providerRef: session.id, createdAt });
+    const found = await provider().cards?.query(pageOf(providerId, session.id, createdAt));
     expect(found).toMatchObject({
       report: {
         approval: {
@@ -267,7 +271,7 @@ describe('Stripe’s own client', () => {
         balance_transactions: [{ amount: -12_500 }],
       },
     ]);
-    const asked = { providerId, providerRef: session.id, createdAt };
+    const asked = pageOf(providerId, session.id, createdAt);
     const chargebackOf = async () => {
       const found = await provider().cards?.query(asked);
       return found?.outcome === 'found' ? found.report.approval?.chargebacks : found;
@@ -317,7 +321,7 @@ describe('Stripe’s own client', () => {
     const { payment_intent: intent } = await stripe.checkout.sessions.retrieve(session.id);
     const { data } = await stripe.charges.list({ payment_intent: intent });
     expect(data.map((one: { status: string }) => one.status)).toEqual(['failed']);
-    const found = await provider().cards?.query({ providerId, providerRef: session.id, createdAt });
+    const found = await provider().cards?.query(pageOf(providerId, session.id, createdAt));
     expect(found).toMatchObject({ report: { attempt: { refusal: 'expired_card', refusals: 1 } } });
     const { available, pending } = await stripe.balance.retrieve();
     const cents = [...available, ...pending].reduce((sum, { amount }) => sum + amount, 0);

@@ -26,6 +26,7 @@ import {
   transferView,
   unnamed,
 } from './asaas.ts';
+import { asaasCardApi, cardEventOf, checkoutPage } from './asaas-cards.ts';
 import {
   type Bank,
   type Charge,
@@ -52,7 +53,7 @@ import type { Post, PostsOf } from './webhooks.ts';
 export function asaasApi(anyone: Desk, request: Request): Outcome | undefined {
   const { method, path, query, body } = request;
   const [version, ...parts] = path.at(-1) === '' ? path.slice(0, -1) : path;
-  if (version !== 'v3') return undefined;
+  if (version !== 'v3') return method === 'GET' ? checkoutPage(anyone, request) : undefined;
   // Since 2024 accounts have to name their program, and a GET with a body is refused (docs.asaas.com, 403 of every reference page).
   if (!request.headers['user-agent'])
     return failure('User-Agent não informado', 400, 'user_agent_not_informed');
@@ -63,6 +64,8 @@ export function asaasApi(anyone: Desk, request: Request): Outcome | undefined {
   const desk: ClientDesk = { ...anyone, client };
   const [, second, third] = parts;
   if (parts.length > 4) return undefined;
+  const ofCards = asaasCardApi(desk, request, parts, page);
+  if (ofCards !== undefined) return ofCards;
   switch (`${method} ${parts.map((part, at) => (isName(part, at, parts) ? part : '*')).join('/')}`) {
     case 'POST payments':
       return postPayment(desk, body);
@@ -575,6 +578,10 @@ function eventsOf(
     dateCreated: `${dayText(createdAt)} 12:00:00`,
   };
   const account = { id: pixIdOf('account'), ownerId: null };
+  if (kind === 'card') {
+    const event = cardEventOf(bank, id, returns, createdAt);
+    return event === undefined ? [] : [{ ...head, account, ...event }];
+  }
   const payment = kind === 'payment' ? bank.payments.get(id) : undefined;
   const charge = payment && bank.charges.get(payment.txid);
   if (payment !== undefined && charge !== undefined) {

@@ -27,7 +27,7 @@ export const serverError = (): Reply => failure('Erro interno', 500, 'internal_e
 export const realOf = (cents: number): number => cents / 100;
 
 /** Reais as a JSON number with at most two decimals; undefined: it is none. */
-function centsIn(value: unknown): number | undefined {
+export function centsIn(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   const cents = Math.round(value * 100);
   return cents > 0 && Math.abs(cents / 100 - value) < 1e-9 ? cents : undefined;
@@ -39,8 +39,9 @@ export const timeText = (at: number): string =>
   new Date(at - brasiliaMs).toISOString().slice(0, 19).replace('T', ' ');
 export const dayText = (at: number): string => timeText(at).slice(0, 10);
 
-const idOf = (kind: string, id: string): string => createHash('sha256').update(`${kind}:${id}`).digest('hex');
-const uuidOf = (kind: string, id: string): string =>
+export const idOf = (kind: string, id: string): string =>
+  createHash('sha256').update(`${kind}:${id}`).digest('hex');
+export const uuidOf = (kind: string, id: string): string =>
   idOf(kind, id).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
 /** The charge's own payment, and one more for every Pix behind its first. */

@@ -53,6 +53,7 @@ export const choices = {
   sameTransfer: ['allow', 'refuse'],
   account: ['settled', 'new'],
   registration: ['taken', 'checked'],
+  pageFilter: ['kept', 'inherited', 'ignored', 'empty'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -94,6 +95,11 @@ export type Behaviour = {
   account: (typeof choices.account)[number];
   /** `checked`: Efí and Woovi call an address before they register it, and take none that does not answer. */
   registration: (typeof choices.registration)[number];
+  /**
+   * Asaas: what a list of payments by their page has. `kept`: those of the page; `inherited`: they carry the page's reference as well; `ignored`: all;
+   * `empty`: none.
+   */
+  pageFilter: (typeof choices.pageFilter)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -118,6 +124,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   sameTransfer: 'allow',
   account: 'settled',
   registration: 'taken',
+  pageFilter: 'kept',
   settleAfterMs: 50,
   delayMs: 0,
 };

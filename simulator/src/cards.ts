@@ -27,6 +27,10 @@ export type Card = {
   intent?: string;
   /** An attempt waits for a check. */
   inReview?: true;
+  /** Its client closed it; absent: it expired, or is not closed. */
+  cancelled?: true;
+  /** Absent: `stripePrices`. */
+  prices?: CardPrices;
   attempts: Attempt[];
   /** Its events so far. */
   events: string[];
@@ -47,6 +51,10 @@ export type Attempt = {
   feeCents: number;
   releaseAt: number;
   released: boolean;
+  releasedAt?: number;
+  /** Asked for, or paid before its time. */
+  anticipation?: 'asked' | 'credited';
+  anticipatedAt?: number;
   refunds: CardRefund[];
   dispute?: CardDispute;
 };
@@ -114,6 +122,16 @@ export function failPayout(
   return { answer: cash, writes: [['card-cash', cash]] };
 }
 
+/** The fees of an acquirer, and how long it holds. */
+export type CardPrices = {
+  bps: number;
+  cents: number;
+  disputeCents: number;
+  heldDays: number;
+  /** It pays before its time, for a fee. */
+  anticipates?: true;
+};
+
 export type CardRequest = Pick<
   Card,
   | 'id'
@@ -126,13 +144,14 @@ export type CardRequest = Pick<
   | 'returnUrl'
   | 'host'
   | 'expiresAt'
->;
+> & { ref?: string; prices?: CardPrices };
 
 const day = 86_400_000;
-/** In Brazil a card payment is released after 30 days. */
-const heldFor = 30 * day;
-/** 3.99 % and 39 cents. */
-const priceOf = (cents: number): number => Math.min(cents - 1, Math.round((cents * 399) / 10_000) + 39);
+/** 3.99 % and 39 cents, R$ 55.00 for each dispute; in Brazil a card payment is released after 30 days. */
+const stripePrices: CardPrices = { bps: 399, cents: 39, disputeCents: 5_500, heldDays: 30 };
+const pricesOf = ({ prices = stripePrices }: Pick<Card, 'prices'>): CardPrices => prices;
+const priceOf = (card: Card, amountCents: number): number =>
+  Math.min(amountCents - 1, Math.round((amountCents * pricesOf(card).bps) / 10_000) + pricesOf(card).cents);
 
 /** The page under a key; the first one again for a repeat within a day, `conflict` for another request under the key. */
 export function openPage(
@@ -149,7 +168,7 @@ export function openPage(
   }
   const card: Card = {
     ...request,
-    ref: `cs_test_${world.letters(24)}`,
+    ref: request.ref ?? `cs_test_${world.letters(24)}`,
     createdAt: now,
     status: 'open',
     attempts: [],
@@ -178,7 +197,8 @@ export type CardAction =
   | 'win'
   | 'lose'
   | 'expire'
-  | 'refund';
+  | 'refund'
+  | 'anticipate';
 
 export type CardFields = Partial<
   Pick<Attempt, 'brand' | 'last4' | 'amountCents' | 'currency' | 'installments'>
@@ -236,7 +256,15 @@ function eventsOf(
     case 'release':
       if (!approval || approval.released) return null;
       approval.released = true;
+      approval.releasedAt = now;
       return ['charge.updated'];
+    // Asked for first, and credited by the second call.
+    case 'anticipate':
+      if (!pricesOf(card).anticipates || !approval || approval.released) return null;
+      if (approval.anticipation === 'credited') return null;
+      approval.anticipation = approval.anticipation === 'asked' ? 'credited' : 'asked';
+      approval.anticipatedAt = now;
+      return ['charge.anticipated'];
     case 'refund': {
       const amountCents = fields.amountCents ?? (approval ? leftOf(approval) : 0);
       if (!approval || amountCents <= 0 || amountCents > leftOf(approval)) return null;
@@ -247,7 +275,7 @@ function eventsOf(
     case 'chargeback': {
       if (!approval || approval.dispute) return null;
       const amountCents = Math.min(approval.amountCents, fields.amountCents ?? approval.amountCents);
-      const costCents = bank.behaviour.fees === 'on' ? disputeCost : 0;
+      const costCents = bank.behaviour.fees === 'on' ? pricesOf(card).disputeCents : 0;
       const dispute = { id: `du_${world.letters(24)}`, at: now, amountCents, costCents };
       approval.dispute = { ...dispute, status: 'open' };
       return ['charge.dispute.created', 'charge.dispute.funds_withdrawn'];
@@ -262,9 +290,6 @@ function eventsOf(
       return ['charge.dispute.closed'];
   }
 }
-
-/** R$ 55.00 for each dispute. */
-const disputeCost = 5_500;
 
 /** The amount that may still be given back: a refund that failed is not. */
 export const leftOf = ({ amountCents, refunds }: Attempt): number => amountCents - refundedOf(refunds);
@@ -336,8 +361,8 @@ function attemptOf(
   return {
     id: `ch_${world.letters(24)}`,
     ...{ at, status, brand, last4, amountCents, currency, installments },
-    feeCents: status === 'succeeded' && bank.behaviour.fees === 'on' ? priceOf(amountCents) : 0,
-    releaseAt: at + heldFor,
+    feeCents: status === 'succeeded' && bank.behaviour.fees === 'on' ? priceOf(card, amountCents) : 0,
+    releaseAt: at + pricesOf(card).heldDays * day,
     released: false,
     refunds: [],
   };

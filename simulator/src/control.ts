@@ -168,6 +168,7 @@ const cardActions: ReadonlySet<string> = new Set<CardAction>([
   'lose',
   'expire',
   'refund',
+  'anticipate',
 ]);
 
 /** A payer, his bank or time moves a payment by card. */

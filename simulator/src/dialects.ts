@@ -64,7 +64,10 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     cards: true,
   },
   stark: { api: starkApi, unknown: unknownStark, posts: starkPosts, perDelivery: 1, terms: 'stark' },
-  asaas: { api: asaasApi, unknown: unknownAsaas, posts: asaasPosts, perDelivery: 1, terms: 'asaas' },
+  asaas: {
+    ...{ api: asaasApi, unknown: unknownAsaas, posts: asaasPosts, perDelivery: 1, terms: 'asaas' },
+    cards: true,
+  },
   inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
   'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

@@ -94,3 +94,55 @@ test('a wrong key is refused, and so is a call that names no agent', async () =>
   const unnamed = await call('GET', '/asaas/v3/payments', undefined, { 'user-agent': '' });
   expect([unnamed.status, unnamed.body.errors[0].code]).toEqual([400, 'user_agent_not_informed']);
 });
+
+test('a page for cards, its payment and what comes of it have the members of Asaas', async () => {
+  const { call, asaas: ask } = await asaas();
+  const request = foreign('asaas/checkout-request').body as Json;
+  const made = await ask('POST', '/checkouts', request);
+  sentAs('checkout-answer', made.body);
+  expect(made.body).toMatchObject({ status: 'ACTIVE', externalReference: request.externalReference });
+  expect((await ask('GET', `/checkouts/${made.body.id}`)).status).toBe(404);
+  const steer = (action: string, fields: Json = {}) =>
+    call('POST', `/asaas/control/cards/${request.externalReference}/${action}`, fields);
+  await call('PUT', '/asaas/control/behaviour', { fees: 'on' });
+  await steer('approve', { brand: 'mastercard', last4: '4771' });
+  const paid = await ask('GET', `/payments?checkoutSession=${made.body.id}`);
+  sentAs('card-payment-list', paid.body);
+  expect(paid.body.data[0]).toMatchObject({ value: 1300, netValue: 1260.64, status: 'CONFIRMED' });
+  sentAs('payment-statistics', (await ask('GET', statistics)).body);
+  await steer('anticipate');
+  sentAs('anticipation-list', (await ask('GET', `/anticipations?payment=${paid.body.data[0].id}`)).body);
+  const refunds = `/payments/${paid.body.data[0].id}/refunds`;
+  await ask('POST', refunds.slice(0, -1), { value: 100, description: 'volta' });
+  sentAs('card-refund-list', (await ask('GET', refunds)).body);
+  await steer('chargeback');
+  sentAs('chargeback', (await ask('GET', `/payments/${paid.body.data[0].id}/chargeback`)).body);
+  sentAs('chargeback-list', (await ask('GET', '/chargebacks/')).body);
+  sentAs('account-status', (await ask('GET', '/myAccount/status/')).body);
+});
+
+const statistics = '/finance/payment/statistics?billingType=CREDIT_CARD&status=CONFIRMED&anticipated=false';
+
+test('a page for cards is refused as Asaas does it, and an open one is cancelled once', async () => {
+  const { asaas: ask } = await asaas();
+  const request = foreign('asaas/checkout-request').body as Json;
+  for (const fields of [
+    { billingTypes: ['PIX'] },
+    { chargeTypes: ['INSTALLMENT'] },
+    { minutesToExpire: 9 },
+    { minutesToExpire: 1441 },
+    { callback: { successUrl: 'https://a.example' } },
+    { items: [] },
+    { items: [{ ...request.items[0], name: 'x'.repeat(31) }] },
+    { items: [{ ...request.items[0], value: 4.99 }] },
+    { currency: 'USD' },
+  ]) {
+    const refused = await ask('POST', '/checkouts', { ...request, ...fields });
+    expect([fields, refused.status]).toEqual([fields, 400]);
+    sentAs('error', refused.body);
+  }
+  const { body } = await ask('POST', '/checkouts', request);
+  sentAs('checkout-cancelled', (await ask('POST', `/checkouts/${body.id}/cancel`, {})).body);
+  expect((await ask('POST', `/checkouts/${body.id}/cancel`, {})).status).toBe(400);
+  expect((await ask('POST', '/checkouts/none/cancel', {})).status).toBe(404);
+});

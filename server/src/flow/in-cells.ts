@@ -1,4 +1,6 @@
-import { findOwners, type PaymentOwner } from '../store/rows/payments.sql.ts';
+import { providerIdOf } from '../money/payment.ts';
+import type { PixOwner, Provider, QueryOutcome } from '../provider/provider.ts';
+import { findOwners, findPaymentOfPage, type PaymentOwner } from '../store/rows/payments.sql.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
 /** `items` by the cell of their account. Items that name no account of ours are with the first cell. */
@@ -37,4 +39,21 @@ export async function findOwnersInCells(
       owners: await findOwners(group.deps.sql, connection, group.items),
     })),
   );
+}
+
+/** Of which payment the provider's own name of something is; a page that it names in the place of our id is looked up here. */
+export async function findNamed(
+  deps: TrackingDeps,
+  provider: Provider,
+  name: string,
+): Promise<QueryOutcome<PixOwner>> {
+  const found = await provider.findPix(name);
+  if (found.outcome !== 'found' || found.report.providerId !== null) return found;
+  const { page } = found.report;
+  if (page === undefined) return found;
+  for (const { sql } of deps.cells.all()) {
+    const id = await findPaymentOfPage(sql, provider.connection, page);
+    if (id !== undefined) return { ...found, report: { ...found.report, providerId: providerIdOf(id) } };
+  }
+  return found;
 }

@@ -21,7 +21,7 @@ import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts
 import { applyOutcome } from './apply.ts';
 import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { noteLost, strayOfReport } from './find-lost-payments.ts';
-import { byCell, findOwnersInCells } from './in-cells.ts';
+import { byCell, findNamed, findOwnersInCells } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
@@ -268,7 +268,7 @@ async function namesOf(
   const ids: string[] = [];
   for (const name of names) {
     const slot = await nextQuery(deps, provider, untilMs);
-    const found = await provider.findPix(name).finally(() => slot.free());
+    const found = await findNamed(deps, provider, name).finally(() => slot.free());
     if (found.outcome === 'unclear') throw new Error(`the provider does not answer: ${found.detail}`);
     const id = found.outcome === 'found' ? found.report.providerId : null;
     if (id !== null) ids.push(id);

@@ -170,7 +170,7 @@ export function createInbound(deps: InboundDeps): Inbound {
       const receivedAt = deps.clock.now();
       const content = await provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
       const id = deps.ids.uuid();
-      const body = deps.secrets.seal(rawBody, id);
+      const body = deps.secrets.seal(provider.redactDelivery?.(rawBody) ?? rawBody, id);
       await store({
         id,
         connection,

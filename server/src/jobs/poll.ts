@@ -1,5 +1,5 @@
 import { queryOf } from '../flow/breaker.ts';
-import { findOwnersInCells } from '../flow/in-cells.ts';
+import { findNamed, findOwnersInCells } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
 import { confirm, NoQueryLeft, waitForQuery } from '../flow/query.ts';
 import { buildDisputeReport } from '../flow/report-command.ts';
@@ -130,7 +130,7 @@ async function ownerOf(
   const { connection } = provider;
   const slot = await waitForQuery(deps, provider);
   if (!slot) return 'later';
-  const found = await provider.findPix(endToEnd).finally(() => slot.free());
+  const found = await findNamed(deps, provider, endToEnd).finally(() => slot.free());
   if (found.outcome === 'unclear') return 'later';
   const txid =
     found.outcome === 'found' && found.report.direction === 'received' ? found.report.providerId : null;

@@ -16,14 +16,17 @@ export interface CheckoutName {
   providerRef: string | null;
   /** When our request to create it went out. */
   createdAt: number;
+  /** As asked, for an acquirer that does not repeat it. */
+  amountCents: number;
+  /** How long the page takes payments, as asked: the same. */
+  minutes: number;
+  /** The acquirer's own name of the approval (`CardApproval.reference`); null: none is known. */
+  approval: string | null;
 }
 
-export interface CheckoutInstruction extends Omit<CheckoutName, 'providerRef'> {
-  amountCents: number;
+export interface CheckoutInstruction extends Omit<CheckoutName, 'providerRef' | 'approval'> {
   /** The payer reads it on the page. */
   description: string;
-  /** How long the page takes payments. */
-  minutes: number;
   /** Where the acquirer sends the payer back to, paid or not: it proves nothing. */
   returnUrl: string;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */

@@ -57,6 +57,8 @@ export interface Provider {
   parseWebhook(delivery: WebhookDelivery): WebhookContent | Promise<WebhookContent>;
   /** The content of a stored delivery that was believed when it came; null when it cannot be read. Never throws. */
   readWebhook(rawBody: Buffer, receivedAt: number): WebhookNews | null;
+  /** A delivery as it may be stored; only where the provider sends more of a card than its brand and last digits. Never throws. */
+  redactDelivery?(rawBody: Buffer): Buffer;
   /** Registers our address for deliveries. @throws Error when it does not take the address. */
   registerWebhook(url: string): Promise<void>;
   /** The questions of `vintem doctor` and `vintem connection test`: moves nothing and changes nothing. Never throws. */
@@ -174,7 +176,7 @@ export interface ChargeInstruction {
 
 /** Card payments by the page of an acquirer: the payer types the card there, and no number and no token of it comes here. */
 export interface CardPages {
-  /** Makes the page. A repeat under the same id gives the same page, or is refused. No money moves by it. */
+  /** Makes the page. A repeat under the same id gives the same page, or is refused, or gives another one, where no payer has the address of the first. No money moves by it. */
   create(instruction: CheckoutInstruction): Promise<SendOutcome<CheckoutReport>>;
   query(checkout: CheckoutName): Promise<QueryOutcome<CheckoutReport>>;
   /**
@@ -586,6 +588,8 @@ export interface PixOwner {
   direction: 'received' | 'sent';
   /** `txid` or `idEnvio`; null when the provider has none for this Pix. */
   providerId: string | null;
+  /** Of a card payment without an id of ours: the acquirer's own name of its page. */
+  page?: string;
 }
 
 /** The connections that settings of the environment make; every other one is a row that `vintem connection` made. */
@@ -637,7 +641,9 @@ export type FindingCheck =
   /** Whether a stranger's delivery is refused there. */
   | 'refusal'
   /** Whether accounts of another company than the holder's use it. */
-  | 'holder';
+  | 'holder'
+  /** Whether the account may take cards. */
+  | 'cards';
 
 /** The defence of a dispute that a connection takes. */
 export interface DefenceOffer {

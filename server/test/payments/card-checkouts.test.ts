@@ -6,7 +6,7 @@ import {
   simulatorAt,
   until,
 } from '@vintem/testkit/service.ts';
-import { spendQueryLimit } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, spendQueryLimit } from '@vintem/testkit/settlement.ts';
 import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stepCash } from '../../src/flow/cash-transfers.ts';
@@ -18,7 +18,10 @@ import { routePayouts, takePayoutAsOwn } from '../../src/operate/connections/pay
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
-/** Payments by card on the page of an acquirer, in Stripe's protocol: what each report makes of payment, books and answers. */
+/**
+ * Payments by card on the page of an acquirer: what each report makes of payment, books and answers. In Stripe's protocol whole, and what Asaas does
+ * otherwise at every acquirer. Which duties all of them have says `acquirers.test.ts`.
+ */
 
 let service: Service;
 let acquirer: Simulator;
@@ -27,14 +30,16 @@ beforeAll(async () => {
   service = await openService();
   acquirer = simulatorAt(`${service.simulator.url}/stripe`);
   const config = { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null };
-  await createConnection(
-    { ...service.runtime, actor: 'tester', config },
-    {
-      ...{ name: 'cartoes', adapter: 'stripe-checkout', mode: 'shared' },
-      ...{ url: null, credentials: null, simulated: true },
-    },
-  );
-  await until(async () => service.runtime.providers.has('cartoes'));
+  for (const [name, adapter] of [
+    ['cartoes', 'stripe-checkout'],
+    ['parcelas', 'asaas-checkout'],
+  ] as const) {
+    await createConnection(
+      { ...service.runtime, actor: 'tester', config },
+      { ...{ name, adapter, mode: 'shared', url: null, credentials: null, simulated: true } },
+    );
+    await until(async () => service.runtime.providers.has(name));
+  }
 });
 afterAll(async () => {
   const { ok, checks } = await verified(service);
@@ -529,6 +534,200 @@ describe('A chargeback of a card payment', () => {
     await disputeIs(merchant, { status: 'rejected', debitedCents: 0 });
     expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 6_000 });
     await expectSameAsAcquirer();
+  });
+});
+
+describe.each([
+  { connection: 'cartoes', desk: 'stripe' },
+  { connection: 'parcelas', desk: 'asaas' },
+])('At every acquirer a payment by card ($desk)', ({ connection, desk }) => {
+  const at = () => simulatorAt(`${service.simulator.url}/${desk}`);
+  beforeEach(() => at().behave({ fees: 'on' }));
+  const booked = async (): Promise<number> => {
+    const [sum] = await service.database.admin<{ cents: string }>(
+      'SELECT coalesce(-sum(clearing), 0) AS cents FROM journal WHERE connection = $1',
+      [connection],
+    );
+    return Number(sum?.cents);
+  };
+  const there = async () => (await service.runtime.providers.get(connection)?.balance())?.totalCents ?? 0;
+  let apartCents = 0;
+  beforeAll(async () => {
+    apartCents = (await there()) - (await booked());
+  });
+  const expectSame = async () => expect((await there()) - (await booked())).toBe(apartCents);
+  const shopHere = () => shop({ cardConnection: connection });
+  const heldFor = async (merchant: Merchant): Promise<string> => {
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    return id;
+  };
+
+  test('is held, is released, and is given back in part before and after that, and both have the same money', async () => {
+    const merchant = await shopHere();
+    const id = await heldFor(merchant);
+    expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
+    const first = (await refund(merchant, id, { amountCents: 2_000 })).body;
+    await refundIs(merchant, first.id, { status: 'completed', amountCents: 2_000 });
+    await expectSame();
+    await move(id, 'release');
+    await becomes(merchant, id, { cardSettlementStatus: 'available', settledAt: expect.any(String) });
+    const second = (await refund(merchant, id, { amountCents: 3_000 })).body;
+    await refundIs(merchant, second.id, { status: 'completed' });
+    expect(await account(merchant)).toMatchObject({ balanceCents: 5_000 - 438, cardHeldCents: 0 });
+    expect((await refund(merchant, id, { amountCents: 5_001 })).body.code).toBe('refund_exceeds');
+    await expectSame();
+  });
+
+  test('is made, refused once and approved by queries alone, where no delivery comes', async () => {
+    const merchant = await shopHere();
+    await at().behave({ fees: 'on', webhook: 'drop' });
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'refuse', { reason: 'insufficient_funds', brand: 'elo', last4: '0001' });
+    await move(id, 'approve', { brand: 'elo', last4: '0002' });
+    await becomes(merchant, id, { status: 'paid', card: { status: 'paid', last4: '0002' } });
+    await expectSame();
+  });
+
+  test('of which the answer to a refund was lost is given back once', async () => {
+    const merchant = await shopHere();
+    const id = await heldFor(merchant);
+    await at().behave({ fees: 'on', refund: 'lose-answer', webhook: 'drop' });
+    const { body } = await refund(merchant, id, { amountCents: 4_000 });
+    expect(body.status).toBe('unknown');
+    await at().behave({ fees: 'on' });
+    await refundIs(merchant, body.id, { status: 'completed' });
+    const { cards } = (await at().control('GET', '/control/state')).body;
+    const card = cards.find((one: { id: string }) => one.id === id.replaceAll('-', ''));
+    expect(card.refundedCents).toBe(4_000);
+    await expectSame();
+  });
+
+  test('that is charged back is a dispute, also where no delivery reports it, and comes back when that is won', async () => {
+    const merchant = await shopHere();
+    const id = await heldFor(merchant);
+    await move(id, 'release');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    await at().behave({ fees: 'on', webhook: 'drop' });
+    await move(id, 'chargeback');
+    const disputes = async () => {
+      await fillQueryLimit(service);
+      await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
+      return (await merchant.call('GET', '/disputes')).body.disputes;
+    };
+    const become = (what: object) =>
+      expect.poll(disputes, { timeout: 60_000, interval: 200 }).toMatchObject([what]);
+    await become({ paymentId: id, status: 'open', debitedCents: 10_000 });
+    expect((await account(merchant)).balanceCents).toBe(-438);
+    await expectSame();
+    await move(id, 'win');
+    await become({ status: 'rejected', debitedCents: 0 });
+    expect((await account(merchant)).balanceCents).toBe(10_000 - 438);
+    await expectSame();
+  });
+
+  test('is closed before its time by the acquirer’s word, and an approval that comes after all is a payment', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    const closed = await merchant.call('POST', `/card/checkouts/${id}/expire`, {});
+    expect([closed.status, closed.body]).toMatchObject([200, { id, status: 'expired' }]);
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    await expectSame();
+  });
+});
+
+describe('At Asaas a payment by card', () => {
+  const asaas = () => simulatorAt(`${service.simulator.url}/asaas`);
+  beforeEach(() => asaas().behave({}));
+  const shopHere = () => shop({ cardConnection: 'parcelas' });
+
+  test('is found where the filter by page answers nothing: it is neither paid nor closed until its own name is known', async () => {
+    const merchant = await shopHere();
+    await asaas().behave({ pageFilter: 'empty', webhook: 'drop' });
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    const provider = service.runtime.providers.get('parcelas');
+    const [row] = await service.database.admin<{ ref: string; at: Date }>(
+      `SELECT card ->> 'ref' AS ref, created_at AS at FROM payment WHERE id = $1`,
+      [id],
+    );
+    const name = {
+      ...{ providerId: id.replaceAll('-', ''), providerRef: row?.ref ?? null, approval: null },
+      ...{ createdAt: row?.at.getTime() ?? 0, amountCents: 10_000, minutes: 60 },
+    };
+    expect(await provider?.cards?.query(name)).toMatchObject({ report: { page: 'open', approval: null } });
+    expect(await provider?.cards?.expire(name)).toMatchObject({ outcome: 'unclear' });
+    expect(await payment(merchant, id)).toMatchObject({ status: 'pending' });
+    await asaas().behave({});
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+  });
+
+  test('is not read where the filter by page gives every payment of the account', async () => {
+    const merchant = await shopHere();
+    await asaas().behave({ pageFilter: 'ignored', webhook: 'drop' });
+    const [paid, open] = [(await pay(merchant)).body.id, (await pay(merchant)).body.id];
+    await move(paid, 'approve');
+    const [row] = await service.database.admin<{ ref: string }>(
+      `SELECT card ->> 'ref' AS ref FROM payment WHERE id = $1`,
+      [open],
+    );
+    const name = { providerId: open.replaceAll('-', ''), providerRef: row?.ref ?? null, approval: null };
+    const found = await service.runtime.providers
+      .get('parcelas')
+      ?.cards?.query({ ...name, createdAt: Date.now(), amountCents: 10_000, minutes: 60 });
+    expect(found).toMatchObject({ outcome: 'unclear', detail: 'the list was not filtered' });
+    expect(await payment(merchant, open)).toMatchObject({ status: 'pending', card: null });
+  });
+
+  test('is released when its anticipation was credited, and not when that was only asked for', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid' });
+    await move(id, 'anticipate');
+    const [row] = await service.database.admin<{ card: { ref: string; approval: string } }>(
+      'SELECT card FROM payment WHERE id = $1',
+      [id],
+    );
+    const name = { providerId: id.replaceAll('-', ''), providerRef: row?.card.ref ?? null };
+    const found = await service.runtime.providers.get('parcelas')?.cards?.query({
+      ...{ ...name, approval: row?.card.approval ?? null, createdAt: Date.now() - 60_000 },
+      ...{ amountCents: 10_000, minutes: 60 },
+    });
+    expect(found).toMatchObject({ report: { approval: { released: false } } });
+    expect(await payment(merchant, id)).toMatchObject({ cardSettlementStatus: 'held' });
+    await move(id, 'anticipate');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+  });
+
+  test('that went back whole before its release is over: what is left of it is the fee alone', async () => {
+    const merchant = await shop({ cardConnection: 'parcelas', refundFees: 'kept' });
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid' });
+    const { body } = await refund(merchant, id);
+    await refundIs(merchant, body.id, { status: 'completed' });
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    expect(await account(merchant)).toMatchObject({ balanceCents: -438, cardHeldCents: 0 });
+  });
+
+  test('leaves the token of its card in no table: deliveries are stored without it', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid' });
+    const bodies = () =>
+      service.database.admin<{ id: string; body: Buffer }>(
+        `SELECT id, body FROM inbound WHERE connection = 'parcelas' ORDER BY received_at DESC LIMIT 5`,
+      );
+    await until(async () => (await bodies()).length > 1);
+    for (const one of await bodies()) {
+      const text = service.runtime.secrets.open(one.body, one.id).toString();
+      expect(text).toContain('"event"');
+      expect(text).not.toContain('creditCardToken');
+    }
   });
 });
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
     ofEnvironment: new Map(),
     config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
-  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark', 'asaas'])
+  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark', 'asaas', 'asaas-checkout'])
     await createConnection(deps, {
       name: `loja-${adapter}`,
       adapter,
@@ -120,6 +120,7 @@ describe('a connection that is well', () => {
         ...(['payout limit', 'fees', 'way in', 'refusal'] as const),
       ],
     ],
+    ['loja-asaas-checkout', ['token', 'clock', 'webhook', 'balance', 'cards', 'way in', 'refusal']],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -132,6 +133,7 @@ describe('a connection that is well', () => {
     const all = await examineConnections(deps, null);
     expect(all.map(({ connection, adapter }) => [connection, adapter])).toEqual([
       ['loja-asaas', 'asaas'],
+      ['loja-asaas-checkout', 'asaas-checkout'],
       ['loja-bb', 'bb'],
       ['loja-efi', 'efi'],
       ['loja-inter', 'inter'],
@@ -156,6 +158,12 @@ describe('a planted fault is found under its name, alone', () => {
     ['loja-efi', 'a permission', 'scopes', at(/oauth/, withoutScope)],
     ['loja-efi', 'the clock', 'clock', (...call) => hourBehind(...call)],
     ['loja-efi', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
+    [
+      'loja-asaas-checkout',
+      'an account that is not approved',
+      'cards',
+      at(/GET .*\/v3\/myAccount\/status/, emptied('asaas/account-status', { general: 'PENDING' })),
+    ],
     [
       'loja-asaas',
       'a queue that was stopped',

@@ -131,3 +131,8 @@ async function commandOf(page: string): Promise<string[]> {
   const text = await readFile(new URL(`../../../docs/operators/${page}`, import.meta.url), 'utf8');
   return /^npx vintem connection create .* --simulator$/m.exec(text) ?? [];
 }
+
+test('The connection of Asaas Checkout is made against the simulator by the command that its page prints', async () => {
+  const [command] = await commandOf('asaas-checkout.md');
+  expect(await follow(command ?? '')).toMatchObject({ name: 'asaas-cartoes', adapter: 'asaas-checkout' });
+});

@@ -1,5 +1,12 @@
 import { balanceAt, clearingOf, closeDay, closesOf, costsOf, inDays } from '@vintem/testkit/closing-days.ts';
-import { type Dialect, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import {
+  type Dialect,
+  type Merchant,
+  openService,
+  type Service,
+  simulatorAt,
+  until,
+} from '@vintem/testkit/service.ts';
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,8 +20,10 @@ import { createFollowUp } from '../../src/flow/follow-up.ts';
 import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
 import { stepStatement } from '../../src/jobs/statement.ts';
 import { setAside, stepStatementLines } from '../../src/jobs/statement-lines.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { bookMovement, listMovements } from '../../src/operate/book-movement.ts';
 import { endsAt } from '../../src/operate/closes/day.ts';
+import { createConnection } from '../../src/operate/connections/connections.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { findForeignAccounts, setHolder } from '../../src/operate/connections/holders.ts';
 import { resolveOwnIncidents } from '../../src/operate/own-incidents.ts';
@@ -83,6 +92,118 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
     );
   },
 );
+
+describe('days at acquirers that charge', () => {
+  const acquirers = { cartoes: 'stripe-checkout', parcelas: 'asaas-checkout' } as const;
+  const desks = { cartoes: 'stripe', parcelas: 'asaas' } as const;
+  type Name = keyof typeof acquirers;
+  const names = Object.keys(acquirers) as Name[];
+  let service: Service;
+  const merchants = new Map<Name, Merchant>();
+
+  beforeAll(async () => {
+    service = await openService();
+    const operator = { ...service.runtime, actor: 'ana' };
+    const config = { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null };
+    for (const name of names) {
+      await createConnection(
+        { ...operator, config },
+        {
+          ...{ name, adapter: acquirers[name], mode: 'shared' },
+          ...{ url: null, credentials: null, simulated: true },
+        },
+      );
+      await until(async () => service.runtime.providers.has(name));
+      await simulatorAt(`${service.simulator.url}/${desks[name]}`).behave({ fees: 'on' });
+      const merchant = await service.newMerchant();
+      const conditions = { cardConnection: name, cardFeeCents: 99, cardFeeBps: 499 };
+      await setConditions({ ...service.cellOf(merchant), actor: 'ana' }, merchant.ownerId, conditions);
+      merchants.set(name, merchant);
+    }
+  });
+  afterAll(() => service?.close());
+
+  const act = async (id: string, action: string, fields: object = {}) => {
+    const path = `/control/cards/${id.replaceAll('-', '')}/${action}`;
+    const { status, body } = await service.simulator.control('POST', path, fields);
+    expect({ action, status, body }).toMatchObject({ status: 200 });
+  };
+  const becomes = (merchant: Merchant, id: string, what: object) =>
+    expect
+      .poll(async () => (await merchant.call('GET', `/payments/${id}`)).body, {
+        timeout: 60_000,
+        interval: 50,
+      })
+      .toMatchObject(what);
+  const paidBy = async (merchant: Merchant, amountCents: number): Promise<string> => {
+    const order = { amountCents, payerName: 'Maria Silva', description: 'Pedido' };
+    const { body } = await merchant.call('POST', '/card/checkouts', {
+      ...{ ...order, requestKey: crypto.randomUUID() },
+    });
+    await act(body.id, 'approve');
+    await becomes(merchant, body.id, { status: 'paid' });
+    return body.id;
+  };
+
+  /** A day of one shop: sold, released, given back in part, and charged back. */
+  async function sells(merchant: Merchant, day: number): Promise<void> {
+    const [held, released, back] = (await Promise.all(
+      [7_777, 10_001, 5_005].map((cents) => paidBy(merchant, cents + day)),
+    )) as [string, string, string];
+    await act(released, 'release');
+    await becomes(merchant, released, { cardSettlementStatus: 'available' });
+    const asked = { amountCents: 1_111, requestKey: crypto.randomUUID() };
+    const { body } = await merchant.call('POST', `/payments/${held}/refunds`, asked);
+    await expect
+      .poll(async () => (await merchant.call('GET', `/refunds/${body.id}`)).body.status, { timeout: 60_000 })
+      .toBe('completed');
+    await act(back, 'chargeback');
+    const disputes = async () => (await merchant.call('GET', '/disputes')).body.disputes;
+    const status = async () =>
+      (await disputes()).find((one: { paymentId: string }) => one.paymentId === back)?.status;
+    await expect.poll(status, { timeout: 60_000 }).toBe('open');
+    await act(back, day % 2 === 0 ? 'win' : 'lose');
+    await expect.poll(status, { timeout: 60_000 }).toBe(day % 2 === 0 ? 'rejected' : 'accepted');
+  }
+
+  test('each of five days closes with difference zero at both, and their fees are costs of the company', async () => {
+    for (let day = 0; day < 5; day++) {
+      await Promise.all([...merchants.values()].map((merchant) => sells(merchant, day)));
+      expect((await closeDay(service, day)).waits).toBe(false);
+    }
+    for (const name of names) {
+      const closes = (await closesOf(service)).filter(({ connection }) => connection === name);
+      expect([name, closes.map((one) => [one.difference_cents, one.incident_id])]).toEqual([
+        name,
+        closes.map(() => ['0', null]),
+      ]);
+      expect(closes.filter(({ day }) => (day ?? '') >= inDays(0))).toHaveLength(5);
+      const [books] = await service.database.admin<{ cents: string; cost: string }>(
+        'SELECT -sum(clearing) AS cents, -sum(provider_cost) AS cost FROM journal WHERE connection = $1',
+        [name],
+      );
+      expect(Number(books?.cents)).toBe((await service.runtime.providers.get(name)?.balance())?.totalCents);
+      expect(Number(books?.cost)).toBeGreaterThan(0);
+    }
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  test('what an acquirer takes for an anticipation is a cost of its own, and the day closes with difference zero', async () => {
+    const merchant = merchants.get('parcelas') as Merchant;
+    const id = await paidBy(merchant, 20_000);
+    for (const _ of ['asked for', 'credited']) await act(id, 'anticipate');
+    await becomes(merchant, id, { cardSettlementStatus: 'available' });
+    expect((await closeDay(service, 5)).waits).toBe(false);
+    const close = (await closesOf(service)).findLast(({ connection }) => connection === 'parcelas');
+    expect(close).toMatchObject({ difference_cents: '0', incident_id: null });
+    const fees = await service.database.admin<{ cents: string }>(
+      `SELECT amount_cents AS cents FROM connection_movement WHERE connection = 'parcelas' AND kind = 'cost'`,
+    );
+    // 2.5 % of what is left of it after the fee of the payment.
+    expect(fees).toEqual([{ cents: '-484' }]);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+});
 
 /** As a person in the bank's own program sends it, or another program of the company. */
 async function ownPayout(service: Service, dialect: Dialect, amountCents: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { CardPayment } from '../../money/card.ts';
+import { pageNameOf } from '../../money/card-page.ts';
 import { type Payment, providerIdOf } from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { withoutCards } from '../../provider/cards.ts';
@@ -53,7 +53,7 @@ export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
     return {
       query: async (provider) => {
         const { id, card, due, createdAt } = charge;
-        if (card !== null) return provider.cards?.query(pageOf(charge, card)) ?? withoutCards;
+        if (card !== null) return provider.cards?.query(pageNameOf(charge, card)) ?? withoutCards;
         const txid = providerIdOf(id);
         if (due === null) return provider.queryCharge(txid, createdAt);
         return provider.dueCharges?.query(txid, createdAt) ?? withoutDueCharges;
@@ -64,10 +64,6 @@ export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
   observed: observedCancel,
   hear: hearCancel,
 };
-
-const pageOf = ({ id, createdAt }: Payment, { ref }: CardPayment) => ({
-  ...{ providerId: providerIdOf(id), providerRef: ref, createdAt },
-});
 
 const chargeOf = async (sql: Queries, { accountId, paymentId }: ChargeCancel): Promise<Payment | undefined> =>
   (await payments.read(sql, [paymentKey(accountId, paymentId)]))[0];
@@ -87,7 +83,7 @@ async function prepareCancel(
   const { id, amountCents, createdAt, card } = charge;
   if (card !== null)
     return async (provider) =>
-      provider.cards?.expire(pageOf(charge, card)) ?? notSent('the connection has no card payments');
+      provider.cards?.expire(pageNameOf(charge, card)) ?? notSent('the connection has no card payments');
   const instruction = { txid: providerIdOf(id), amountCents, createdAt, traceparent };
   return async (provider) =>
     (charge.due === null ? provider.cancelCharge?.(instruction) : provider.dueCharges?.cancel(instruction)) ??

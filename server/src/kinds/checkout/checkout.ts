@@ -1,5 +1,6 @@
 import { refuse } from '../../ground/errors.ts';
 import { newCard } from '../../money/card.ts';
+import { pageNameOf } from '../../money/card-page.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
 import { type CheckoutReport, withoutCards } from '../../provider/cards.ts';
@@ -60,8 +61,8 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
   async locate(sql, asked) {
     const [payment] = await payments.read(sql, [paymentKey(asked.accountId, asked.paymentId)]);
     if (!payment?.card) return null;
-    const { id, createdAt, card } = payment;
-    const name = { providerId: providerIdOf(id), providerRef: card.ref ?? asked.providerRef, createdAt };
+    const { card } = payment;
+    const name = pageNameOf(payment, { ...card, ref: card.ref ?? asked.providerRef });
     return {
       query: async (provider) => provider.cards?.query(name) ?? withoutCards,
       observed: (connection, observation) => observedCheckout(payment, connection, observation),

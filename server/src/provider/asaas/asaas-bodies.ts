@@ -161,7 +161,7 @@ function returnsIn(refunds: unknown): PixReturn[] {
 // --------------------------------------------------------------------------------------------- refunds
 
 /** The last word of a refund's description: Asaas keeps no id of ours for a refund, and gives its description back. */
-const ownName = /(?:^| )([0-9a-f]{32})$/;
+export const ownName = /(?:^| )([0-9a-f]{32})$/;
 
 export const refundDescription = (text: string, providerId: string): string =>
   [cut(text, 140), providerId].filter((part) => part !== '').join(' ');

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import { arrayIn } from '../bacen.ts';
-import type { Exchange, PagePlace, Paging } from '../exchange.ts';
-import type { UnreadKind } from '../provider.ts';
+import { type Exchange, type PagePlace, type Paging, readList } from '../exchange.ts';
+import type { Unclear, UnreadKind } from '../provider.ts';
 import { recordOf } from './asaas-bodies.ts';
 
 /** The pages of Asaas' lists: `offset` and `limit`, newest first, a hundred items at most. */
@@ -44,4 +44,37 @@ function paging(body: unknown): Paging {
     total: Number.isSafeInteger(totalCount) ? (totalCount as number) : null,
     more: typeof hasMore === 'boolean' ? hasMore : null,
   };
+}
+
+export interface Wanted<Item> {
+  kind: UnreadKind;
+  read: (item: unknown) => Item | 'foreign' | null;
+  /** Whether an item is what the filter asked for. */
+  isWanted: (item: Item) => boolean;
+  /** Our id, for an item that cannot be read. */
+  providerId: string;
+  maxPages?: number;
+}
+
+/** Everything that a filter gives. A list with others in it did not take the filter, so nothing is known then. */
+export async function listWhere<Item>(
+  deps: AsaasDeps,
+  path: string,
+  { kind, read, isWanted, providerId, maxPages = 2 }: Wanted<Item>,
+): Promise<{ items: Item[] } | Unclear> {
+  const listed = await readList(deps.exchange, deps.clock, {
+    ...pages(deps, kind, () => path),
+    read,
+    wholeOnly: undefined,
+    maxPages,
+  });
+  if (listed.outcome !== 'listed') return listed;
+  const others = listed.reports.some((item) => !isWanted(item));
+  if (!listed.complete || listed.unread.length > 0 || others)
+    return {
+      ...{ outcome: 'unclear', cause: 'unreadable', retryAfterMs: null },
+      detail: others ? 'the list was not filtered' : 'the list was not read whole',
+      ...(listed.unread[0] === undefined ? {} : { unread: { ...listed.unread[0], providerId } }),
+    };
+  return { items: listed.reports };
 }

@@ -1,4 +1,3 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import { reaisOf } from '../../ground/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
@@ -25,7 +24,6 @@ import {
 } from '../exchange.ts';
 import { identityOf } from '../identity.ts';
 import type {
-  AccountOutcome,
   CancelInstruction,
   Capabilities,
   ChargeInstruction,
@@ -37,18 +35,32 @@ import type {
   PayoutReport,
   Provider,
   ProviderBalance,
-  ProviderCost,
   QueryOutcome,
   RefundInstruction,
   RefundReport,
   SendOutcome,
   Unclear,
   UnreadKind,
-  WebhookContent,
   WebhookNews,
   WithdrawalQuestion,
 } from '../provider.ts';
 import { plain } from '../wire.ts';
+import {
+  askAccount,
+  askFreeBalance,
+  balanceCall,
+  balanceIn,
+  contentOf,
+  isToken,
+  jsonOf,
+  listCosts,
+  notRead,
+  registerWebhook,
+  tokenLeast,
+  unsent,
+  webhookFindingOf,
+  webhooksCall,
+} from './asaas-account.ts';
 import {
   type AsaasPayment,
   dayAt,
@@ -67,7 +79,7 @@ import {
   refundDescription,
   textOf,
 } from './asaas-bodies.ts';
-import { type AsaasDeps, limitsOf, pages } from './asaas-lists.ts';
+import { type AsaasDeps, limitsOf, listWhere, pages } from './asaas-lists.ts';
 import { findPix, pixNamed, pixOfPayments, statementOf } from './asaas-pix.ts';
 
 /**
@@ -107,8 +119,6 @@ const sendTimeoutMs = 20_000;
  * clocks and for a request that was slow, a payout is not repeated.
  */
 const repeatsWithinMs = 10 * 60_000;
-/** docs.asaas.com/docs/webhooks: at least 32 characters. */
-const tokenLeast = 32;
 
 export const asaasEvents = [
   ...['PAYMENT_RECEIVED', 'PAYMENT_DELETED', 'PAYMENT_REFUNDED', 'PAYMENT_PARTIALLY_REFUNDED'],
@@ -209,20 +219,13 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
     sendPayout: (instruction) => sendPayout(deps, instruction),
     queryPayout: (providerId, providerRef) => queryPayout(deps, providerId, providerRef ?? null),
     listPayouts: (window) => listPayouts(deps, window),
-    parseWebhook: ({ headers, rawBody }): WebhookContent => {
-      if (!isToken(headers['asaas-access-token'], options.webhookToken))
-        return { authentic: false, reason: 'the token is not ours' };
-      const news = readDelivery(rawBody);
-      return news === null
-        ? { authentic: false, reason: 'the body is no JSON' }
-        : { authentic: true, ...news };
-    },
+    parseWebhook: (delivery) => contentOf(delivery, options.webhookToken, readDelivery),
     readWebhook: (rawBody) => readDelivery(rawBody),
-    registerWebhook: (url) => registerWebhook(deps, options, url),
+    registerWebhook: (url) => registerWebhook(deps, { ...options, events: asaasEvents }, url),
     diagnose: ({ webhookUrl }) => diagnose(deps, webhookUrl, withdrawalToken !== undefined),
     balance: () => balanceOf(deps),
     statement: (window) => statementOf(deps, window),
-    listCosts: (window) => listCosts(deps, window),
+    listCosts: (window) => listCosts(deps, window, readCost),
     async requestDayReport() {
       throw new Error('Asaas has no reports of days');
     },
@@ -270,61 +273,19 @@ async function enterAddress(
     throw failureOf('the simulator did not take the address of its questions', reply, clock);
 }
 
-function jsonOf(rawBody: Buffer): unknown {
-  try {
-    return JSON.parse(rawBody.toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-const isToken = (given: unknown, wanted: string): boolean =>
-  typeof given === 'string' &&
-  timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'));
-
-/** Refused at the door: the request was not read. */
-const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null => {
-  if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
-  const isRefused = reply.kind === 'answer' && reply.status === 401;
-  return isRefused ? { outcome: 'notSent', detail: 'the provider refused our API key' } : null;
-};
-
-/** Of the look before a creation: that one sends nothing, so an answer that says nothing leaves everything unsent. */
-const unsent = ({ cause, detail }: Unclear): { outcome: 'notSent'; detail: string; answered?: true } => ({
-  outcome: 'notSent',
-  detail: `what is there could not be looked at: ${detail}`,
-  // A list that cannot be read is of one payment: Asaas is up.
-  ...(cause === 'unreadable' && { answered: true as const }),
-});
-
 // --------------------------------------------------------------------------------------------- charges
 
-const underReference = (what: 'payments' | 'transfers', reference: string): string =>
-  `/v3/${what}?externalReference=${encodeURIComponent(reference)}`;
-
-/** Everything that Asaas has under a reference. A list with others in it did not take the filter, so nothing is known then. */
-async function listUnder<Item>(
+/** Everything that Asaas has under a reference. */
+const listUnder = <Item>(
   deps: AsaasDeps,
   what: 'payments' | 'transfers',
   reference: string,
   { kind, read, referenceOf }: Read<Item>,
-): Promise<{ items: Item[] } | Unclear> {
-  const listed = await readList(deps.exchange, deps.clock, {
-    ...pages(deps, kind, () => underReference(what, reference)),
-    read,
-    wholeOnly: undefined,
-    maxPages: 2,
+): Promise<{ items: Item[] } | Unclear> =>
+  listWhere(deps, `/v3/${what}?externalReference=${encodeURIComponent(reference)}`, {
+    ...{ kind, read, providerId: reference },
+    isWanted: (item) => referenceOf(item) === reference,
   });
-  if (listed.outcome !== 'listed') return listed;
-  const others = listed.reports.some((item) => referenceOf(item) !== reference);
-  if (!listed.complete || listed.unread.length > 0 || others)
-    return {
-      ...{ outcome: 'unclear', cause: 'unreadable', retryAfterMs: null },
-      detail: others ? 'the list was not filtered' : 'the list was not read whole',
-      ...(listed.unread[0] === undefined ? {} : { unread: { ...listed.unread[0], providerId: reference } }),
-    };
-  return { items: listed.reports };
-}
 
 interface Read<Item> {
   kind: UnreadKind;
@@ -679,92 +640,16 @@ function readDelivery(rawBody: Buffer): WebhookNews | null {
   return { addressed: true, received: [], payouts: [], named: reference === null ? [] : [reference] };
 }
 
-const webhooksPath = '/v3/webhooks?limit=100';
-
-interface Registered {
-  id: string;
-  works: boolean;
-  interrupted: boolean;
-}
-
-function registeredIn(body: unknown, url: string): Registered | null {
-  const own = (arrayIn(body, 'data') ?? []).map(recordOf).find((one) => one?.url === url);
-  const id = textOf(own?.id);
-  if (!own || id === null) return null;
-  const events = arrayIn(own, 'events') ?? [];
-  const works = own.enabled === true && asaasEvents.every((event) => events.includes(event));
-  return { id, works, interrupted: own.interrupted === true };
-}
-
-/** Asaas stops a queue after fifteen failures in a row; the start of the service starts it again. */
-async function registerWebhook(
-  { exchange, clock }: AsaasDeps,
-  { email, webhookToken }: AsaasOptions,
-  url: string,
-): Promise<void> {
-  const failed = (reply: Reply): Error =>
-    failureOf('the provider did not take our webhook address', reply, clock);
-  const there = await exchange({ method: 'GET', path: webhooksPath });
-  if (there.kind !== 'answer' || !isSuccess(there.status)) throw failed(there);
-  const own = registeredIn(there.body, url);
-  const reply = await exchange({
-    method: own === null ? 'POST' : 'PUT',
-    path: own === null ? '/v3/webhooks' : `/v3/webhooks/${encodeURIComponent(own.id)}`,
-    body: {
-      ...{ name: 'vintem', url, email, enabled: true, interrupted: false, apiVersion: 3 },
-      ...{ authToken: webhookToken, sendType: 'NON_SEQUENTIALLY', events: asaasEvents },
-    },
-  });
-  if (reply.kind !== 'answer' || !isSuccess(reply.status)) throw failed(reply);
-}
-
 // --------------------------------------------------------------------------------------------- account
 
-async function askAccount({ exchange, clock }: AsaasDeps, baseUrl: string | null): Promise<AccountOutcome> {
-  const reply = await exchange({ method: 'GET', path: '/v3/myAccount/accountNumber' });
-  const body = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body) : null;
-  const [agency, account, digit] = [body?.agency, body?.account, body?.accountDigit].map(textOf);
-  if (agency == null || account == null) return unclear(reply, clock);
-  return { outcome: 'found', identity: identityOf(baseUrl, [agency, account, digit ?? '']) };
-}
-
-const balanceCall = { method: 'GET', path: '/v3/finance/balance' } as const;
-
-const balanceIn = (body: unknown): number | null => {
-  const value = recordOf(body)?.balance;
-  return typeof value === 'number' ? centsOfBalance(value) : null;
-};
-
-const centsOfBalance = (value: number): number | null => {
-  const cents = Math.round(value * 100);
-  return Number.isSafeInteger(cents) && Math.abs(cents / 100 - value) < 1e-6 ? cents : null;
-};
-
-async function balanceOf({ exchange, clock }: AsaasDeps): Promise<ProviderBalance> {
-  const reply = await exchange(balanceCall);
-  const cents = reply.kind === 'answer' && isSuccess(reply.status) ? balanceIn(reply.body) : null;
-  if (cents === null) throw failureOf('no balance', reply, clock);
+async function balanceOf(deps: AsaasDeps): Promise<ProviderBalance> {
+  const cents = await askFreeBalance(deps);
   return { availableCents: cents, totalCents: cents, blocked: null };
 }
 
-/** Each fee is a line of its own, of a day: it is read by whole days. */
-const listCosts = (
-  deps: AsaasDeps,
-  { fromMs, toMs, wholeOnly }: ListWindow,
-): Promise<ListOutcome<ProviderCost>> =>
-  readList(deps.exchange, deps.clock, {
-    ...pages(
-      deps,
-      'cost',
-      () => `/v3/financialTransactions?startDate=${dayAt(fromMs)}&finishDate=${dayAt(toMs)}`,
-    ),
-    read: readCost,
-    wholeOnly,
-  });
-
 async function diagnose(deps: AsaasDeps, webhookUrl: string, asks: boolean): Promise<Finding[]> {
   const { exchange, clock } = deps;
-  const reply = await exchange({ method: 'GET', path: webhooksPath });
+  const reply = await exchange(webhooksCall);
   const findings = tokenFindings(reply, { needed: [], granted: null });
   if (reply.kind !== 'answer' || reply.status === 401) return findings;
   const balance = await exchange(balanceCall);
@@ -772,28 +657,13 @@ async function diagnose(deps: AsaasDeps, webhookUrl: string, asks: boolean): Pro
   return [
     ...findings,
     ...clockFindings(reply, clock),
-    webhookFindingOf(registeredIn(reply.body, webhookUrl)),
+    webhookFindingOf(reply.body, webhookUrl, asaasEvents),
     balanceFinding(balance, clock, balanceIn),
     limitsFinding(bucket, readBucket),
     payoutFinding(asks),
     unasked('payout limit', 'Asaas names it by no call: its panel shows it'),
     unasked('fees', 'read from the statement, and booked'),
   ];
-}
-
-function webhookFindingOf(own: Registered | null): Finding {
-  const action =
-    'start the service: it registers its address and starts a stopped queue; PUBLIC_URL must be how the provider reaches it';
-  if (own === null) return { check: 'webhook', ok: false, message: 'our address is not registered', action };
-  if (own.interrupted)
-    return { check: 'webhook', ok: false, message: 'its queue was stopped after failures', action };
-  if (!own.works)
-    return { check: 'webhook', ok: false, message: 'our address lacks events, or is switched off', action };
-  return {
-    check: 'webhook',
-    ok: true,
-    message: `our address is registered for all ${asaasEvents.length} events`,
-  };
 }
 
 /** Whether the mechanism is on says no call of Asaas. */

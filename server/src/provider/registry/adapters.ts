@@ -1,6 +1,7 @@
 import type { Adapter } from '../adapter.ts';
 import { apiPixAdapters } from '../api-pix/api-pix.ts';
 import { asaasAdapter } from '../asaas/asaas.ts';
+import { asaasCheckoutAdapter } from '../asaas/asaas-checkout.ts';
 import { efiAdapter } from '../efi/efi.ts';
 import { interAdapter } from '../inter/inter.ts';
 import { starkAdapter } from '../stark/stark.ts';
@@ -15,6 +16,7 @@ export const adapters = {
   stark: starkAdapter,
   asaas: asaasAdapter,
   'stripe-checkout': stripeAdapter,
+  'asaas-checkout': asaasCheckoutAdapter,
   ...apiPixAdapters,
 } satisfies Record<string, Adapter>;
 
@@ -25,6 +27,6 @@ export const adapterNames = Object.keys(adapters) as AdapterName[];
 export const isAdapter = (name: string): name is AdapterName => Object.hasOwn(adapters, name);
 
 /** Those that take cards, and no Pix. */
-const acquirers: ReadonlySet<string | null> = new Set<AdapterName>(['stripe-checkout']);
+const acquirers: ReadonlySet<string | null> = new Set<AdapterName>(['stripe-checkout', 'asaas-checkout']);
 
 export const isAcquirer = (name: string | null): boolean => acquirers.has(name);

@@ -106,6 +106,18 @@ export const findOwners = (
 ): Promise<PaymentOwner[]> =>
   sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);
 
+const ofPage: Statement = {
+  name: 'payment_of_page',
+  text: `SELECT p.id FROM payment p WHERE p.card IS NOT NULL AND p.card ->> 'ref' = $2 AND p.connection = $1`,
+};
+
+/** The payment of an acquirer's page, by the acquirer's own name of it; undefined: there is none here. */
+export const findPaymentOfPage = async (
+  sql: Queries,
+  connection: string,
+  page: string,
+): Promise<string | undefined> => (await sql.run<{ id: string }>(ofPage, [connection, page]))[0]?.id;
+
 const known: Statement = {
   name: 'payment_known',
   text: `SELECT p.id, p.amount_cents AS "amountCents" FROM payment p

@@ -1,0 +1,244 @@
+import type { CardApproval, CheckoutName, CheckoutReport } from '../cards.ts';
+import { isSuccess, unclear, wordsIn } from '../exchange.ts';
+import type { QueryOutcome, SendOutcome, Unclear } from '../provider.ts';
+import { notRead } from './asaas-account.ts';
+import { dayAt, recordOf, textOf } from './asaas-bodies.ts';
+import {
+  approvalOf,
+  attemptIn,
+  type CardPaymentItem,
+  isAnticipated,
+  lacksChargeback,
+  planOf,
+  readAnticipation,
+  readCardPayment,
+  reportOf,
+} from './asaas-card-bodies.ts';
+import { type AsaasDeps, listWhere } from './asaas-lists.ts';
+
+/**
+ * The fate of a page. Asaas has no call that reads one (`GET /v3/checkouts/{id}` does not exist), so:
+ *
+ * - **Approved** is what a payment says that names the page as its `checkoutSession`, or names our id. Once it is known by its own name that one
+ *   payment is read, without a list.
+ * - **No payment in a filtered list proves nothing**: the filter has answered nothing for pages that were paid. The page is reported open, which ends nothing.
+ * - **Closed** is the answer to a cancellation. Each page lives a little longer than was asked for, and is cancelled at the time that was: an answer that it is cancelled
+ *   says that it was open until then, and so was not paid. Where Asaas refuses to cancel it, it is closed when its own time is over as well and the
+ *   whole list of its days, without a filter by page, has no payment of it.
+ */
+
+const minuteMs = 60_000;
+/** `minutesToExpire` at most. */
+const lifeMost = 1_440;
+/** Of a page behind the time that was asked for. */
+const spareMinutes = 20;
+/** Behind its own time: the page may have been made a little after the payment here, and two clocks differ. */
+const clocksApartMs = 10 * minuteMs;
+/** Payments of the days of a page that are read to find one without a filter: 2,000. */
+const pagesMost = 20;
+
+export const lifeOf = (minutes: number): number => Math.min(lifeMost, minutes + spareMinutes);
+
+export async function queryPage(
+  deps: AsaasDeps,
+  host: string,
+  name: CheckoutName,
+): Promise<QueryOutcome<CheckoutReport>> {
+  const { providerRef, approval, createdAt, minutes } = name;
+  if (approval !== null && providerRef !== null) return queryApproved(deps, name, providerRef, approval);
+  const items = await paymentsOf(deps, name);
+  if (!Array.isArray(items)) return items;
+  // Only an inherited reference finds a page whose answer was lost.
+  const ref = providerRef ?? items.find(({ session }) => session !== null)?.session ?? null;
+  if (ref === null) return { outcome: 'notFound' };
+  const found = await paidReport(deps, name, ref, items);
+  if (found !== null) return found;
+  const attempt = attemptIn(items);
+  const url = `${host}/checkoutSession/show?id=${encodeURIComponent(ref)}`;
+  const open = reportOf(name, ref, {
+    ...{ page: 'open', url, expiresAt: createdAt + minutes * minuteMs, attempt },
+  });
+  const isOver = deps.clock.now() >= createdAt + minutes * minuteMs;
+  // One that waits for a check of its risk may still be approved.
+  if (!isOver || attempt?.status === 'processing') return { outcome: 'found', report: open };
+  const closed = await closePage(deps, name, ref);
+  if (closed === 'closed') return { outcome: 'found', report: { ...open, page: 'closed', url: null } };
+  if ('outcome' in closed) return closed.outcome === 'notSent' ? { outcome: 'found', report: open } : closed;
+  return (await paidReport(deps, name, ref, closed.items)) ?? { outcome: 'found', report: open };
+}
+
+/** Closes a page that was not paid. */
+export async function expirePage(
+  deps: AsaasDeps,
+  _host: string,
+  name: CheckoutName,
+  timeoutMs: number,
+): Promise<SendOutcome<CheckoutReport>> {
+  const { providerRef: ref } = name;
+  if (ref === null) return { outcome: 'notSent', detail: 'the page has no name yet' };
+  const closed = await closePage(deps, name, ref, timeoutMs);
+  if (closed === 'closed') return { outcome: 'accepted', report: reportOf(name, ref, { page: 'closed' }) };
+  if (!('outcome' in closed))
+    return { outcome: 'refused', reason: 'provider_refused', detail: 'a payment of the page is there' };
+  if (closed.outcome === 'notSent') return { outcome: 'notSent', detail: closed.detail };
+  return closed;
+}
+
+/**
+ * Cancels a page, and says what that proves: that it is closed, or which payments were made on it.
+ * https://docs.asaas.com/reference/cancelar-um-checkout
+ */
+async function closePage(
+  deps: AsaasDeps,
+  name: CheckoutName,
+  ref: string,
+  timeoutMs?: number,
+): Promise<'closed' | { items: CardPaymentItem[] } | { outcome: 'notSent'; detail: string } | Unclear> {
+  const { exchange, clock } = deps;
+  const reply = await exchange({
+    ...{ method: 'POST', path: `/v3/checkouts/${encodeURIComponent(ref)}/cancel`, body: {} },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  const page = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body) : null;
+  const status = textOf(page?.status);
+  if (page?.id === ref && (status === 'CANCELED' || status === 'EXPIRED')) return 'closed';
+  const isRefused = reply.kind === 'answer' && (reply.status === 400 || reply.status === 404);
+  if (!isRefused && status !== 'PAID') return unclear(reply, clock);
+  // It is not open any more: paid, or closed before.
+  const filtered = await paymentsOf(deps, name);
+  if (!Array.isArray(filtered)) return filtered;
+  if (filtered.some(({ state }) => state !== 'tried')) return { items: filtered };
+  const endsAt = name.createdAt + lifeOf(name.minutes) * minuteMs + clocksApartMs;
+  if (clock.now() < endsAt)
+    return {
+      ...unclear(reply, clock),
+      detail: 'it is not cancelled, and has no payment yet',
+      ...wordsIn(reply),
+    };
+  const all = await paymentsOfDays(deps, name, ref);
+  if (!Array.isArray(all)) return all;
+  return all.some(({ state }) => state !== 'tried') ? { items: all } : 'closed';
+}
+
+const isOf =
+  ({ providerId, providerRef }: CheckoutName) =>
+  ({ session, reference }: CardPaymentItem): boolean =>
+    reference === providerId || (session !== null && session === providerRef);
+
+/** Payments under the page and under our id, each list compared item by item. */
+async function paymentsOf(deps: AsaasDeps, name: CheckoutName): Promise<CardPaymentItem[] | Unclear> {
+  const { providerId, providerRef } = name;
+  const found = new Map<string, CardPaymentItem>();
+  const filters = [
+    ...(providerRef === null ? [] : [['checkoutSession', providerRef] as const]),
+    ['externalReference', providerId] as const,
+  ];
+  for (const [filter, value] of filters) {
+    const listed = await listWhere(deps, `/v3/payments?${filter}=${encodeURIComponent(value)}`, {
+      ...{ kind: 'charge', read: readCardPayment, providerId },
+      isWanted: ({ session, reference }) =>
+        filter === 'checkoutSession' ? session === value : reference === value,
+    });
+    if (!('items' in listed)) return listed;
+    for (const item of listed.items) found.set(item.id, item);
+  }
+  return [...found.values()];
+}
+
+/** The same out of every payment of the days on which the page lived. */
+async function paymentsOfDays(
+  deps: AsaasDeps,
+  name: CheckoutName,
+  ref: string,
+): Promise<CardPaymentItem[] | Unclear> {
+  const days = `dateCreated[ge]=${dayAt(name.createdAt)}&dateCreated[le]=${dayAt(deps.clock.now())}`;
+  const isWanted = isOf({ ...name, providerRef: ref });
+  const listed = await listWhere(deps, `/v3/payments?${days}`, {
+    ...{ kind: 'charge', isWanted: () => true, providerId: name.providerId, maxPages: pagesMost },
+    read: (item) => {
+      const { checkoutSession, externalReference } = recordOf(item) ?? {};
+      // Another payment of the account may be of a kind that no page makes.
+      return checkoutSession === ref || externalReference === name.providerId
+        ? readCardPayment(item)
+        : 'foreign';
+    },
+  });
+  return 'items' in listed ? listed.items.filter(isWanted) : listed;
+}
+
+/** The approved payments of a page as one report; null: none was approved. */
+async function paidReport(
+  deps: AsaasDeps,
+  name: CheckoutName,
+  ref: string,
+  items: readonly CardPaymentItem[],
+): Promise<QueryOutcome<CheckoutReport> | null> {
+  const paid = items.filter(({ state }) => state === 'approved');
+  const [first] = paid;
+  if (first === undefined) return null;
+  const isOnePlan = first.installment !== null && paid.every((one) => one.installment === first.installment);
+  if (paid.length > 1 && !isOnePlan)
+    return unreadable(name, 'more than one payment of it was approved', paid);
+  const whole = isOnePlan ? planOf(paid, name.createdAt) : await wholeApproval(deps, name, first);
+  if (whole === null) return unreadable(name, 'its payment cannot be read', paid);
+  if ('outcome' in whole) return whole;
+  return { outcome: 'found', report: reportOf(name, ref, { page: 'closed', approval: whole }) };
+}
+
+async function queryApproved(
+  deps: AsaasDeps,
+  name: CheckoutName,
+  ref: string,
+  approval: string,
+): Promise<QueryOutcome<CheckoutReport>> {
+  const { exchange, clock } = deps;
+  const reply = await exchange({ method: 'GET', path: `/v3/payments/${encodeURIComponent(approval)}` });
+  if (reply.kind === 'answer' && reply.status === 404) return { outcome: 'notFound' };
+  if (reply.kind !== 'answer' || !isSuccess(reply.status)) return unclear(reply, clock);
+  const item = readCardPayment(reply.body);
+  if (item === null || item === 'foreign' || item.id !== approval || !isOf(name)(item))
+    return unreadable(name, 'it is not the payment of the page', [
+      { body: recordOf(reply.body) ?? {} } as CardPaymentItem,
+    ]);
+  const report = await paidReport(deps, name, ref, [item]);
+  return report ?? unreadable(name, 'its payment is not approved any more', [item]);
+}
+
+/** A payment with what stands in lists of their own: its chargeback, where it does not carry it, and whether it was anticipated. */
+async function wholeApproval(
+  deps: AsaasDeps,
+  { createdAt }: CheckoutName,
+  item: CardPaymentItem,
+): Promise<CardApproval | null | Unclear> {
+  const { exchange, clock } = deps;
+  let body = item.body;
+  if (lacksChargeback(item)) {
+    const reply = await exchange({
+      ...{ method: 'GET', path: `/v3/payments/${encodeURIComponent(item.id)}/chargeback` },
+    });
+    if (reply.kind !== 'answer' || !isSuccess(reply.status)) return unclear(reply, clock);
+    body = { ...body, chargeback: reply.body };
+  }
+  const approval = approvalOf({ ...item, body }, createdAt);
+  if (approval === null || !isAnticipated(item)) return approval;
+  const listed = await listWhere(deps, `/v3/anticipations?payment=${encodeURIComponent(item.id)}`, {
+    ...{ kind: 'charge', read: readAnticipation, providerId: item.id },
+    isWanted: ({ payment }) => payment === item.id,
+  });
+  if (!('items' in listed)) return listed;
+  return { ...approval, released: listed.items.some(({ isCredited }) => isCredited) };
+}
+
+function unreadable(
+  { providerId }: CheckoutName,
+  detail: string,
+  items: readonly Pick<CardPaymentItem, 'body'>[],
+): Unclear {
+  const body = items.map((one) => one.body);
+  return {
+    ...{ outcome: 'unclear', cause: 'unreadable', retryAfterMs: null, detail },
+    unread: { kind: 'charge', name: providerId, providerId, endToEnd: null, body },
+  };
+}
