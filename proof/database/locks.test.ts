@@ -38,6 +38,7 @@ import { claimSecret } from '../../server/src/store/database/installation-secret
 import { openPool } from '../../server/src/store/database/pool.ts';
 import { sealAgain } from '../../server/src/store/database/sealed-columns.ts';
 import { lockBalances } from '../../server/src/store/ledger.sql.ts';
+import { claimReminders } from '../../server/src/store/rows/charge-reminders.sql.ts';
 import { claimDefence } from '../../server/src/store/rows/defences.sql.ts';
 import { pruneFiles } from '../../server/src/store/rows/files.sql.ts';
 import {
@@ -611,6 +612,21 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimUnknownAlerts(tx, now, now + 5_000, 10),
     ),
   ],
+  'store/rows/charge-reminders.sql.ts charge_reminder_claim': [
+    'two processes do not remind of the same charge, and neither waits',
+    shared(
+      async ({ db, account, operation }) => {
+        await db.admin(
+          `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint,
+              description, pix_key, pix_key_type, created_at, updated_at, history, command)
+            VALUES ($1, $2, $3, 'transfer', 'unknown', 1000, 25, $2, '\\x01', '', '\\x01', 'EMAIL', now(), now(), '[]', $2)`,
+          [account, first, operation],
+        );
+        await db.admin('INSERT INTO charge_reminder VALUES ($1, $2, $3, 0)', [account, first, at(0)]);
+      },
+      (tx, { now }) => claimReminders(tx, now, now + 5_000, 10),
+    ),
+  ],
   'operate/accounts/alerts.sql.ts alert_claim_incidents': [
     'two processes do not mail of the same incident, and neither waits',
     shared(
@@ -812,7 +828,7 @@ function without(sql: Sql, key: string): Sql {
 }
 
 /** Everything that a law has written. */
-const cleared = `TRUNCATE sealing_secret, statement_line, unread_item, late_query, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+const cleared = `TRUNCATE sealing_secret, statement_line, unread_item, late_query, intent, payment, unknown_told, charge_reminder, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
   UPDATE installation SET secret_id = NULL;
   UPDATE connection SET query_bucket_at = to_timestamp(0);
   DELETE FROM panel_user;
