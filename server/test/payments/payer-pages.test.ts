@@ -32,20 +32,26 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 /**
- * How many rows each table of the whole database has. Limits and marks of the database, the log of the merchant's own requests, and the days that the worker
- * closes meanwhile, are no effect of a visit.
+ * How many rows each table has of an account, and how many accounts, people and sessions there are. Of a new account, so that nothing which other tests have begun
+ * ends meanwhile. The log of the merchant's own requests, and the publication of events that `event` has already, are no effect of a visit.
  */
-async function rowsOfTables(): Promise<Record<string, number>> {
+async function rowsOf({ ownerId }: Merchant): Promise<Record<string, number>> {
   const tables = await service.database.admin<{ name: string }>(
     `SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname LIKE 'vintem%' AND c.relkind = 'r' AND c.relname NOT IN ('database_mark', 'rate_bucket', 'worker', 'write_probe', 'job', 'request_log', 'storage_budget', 'connection_close', 'day_close')
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped
+      WHERE n.nspname LIKE 'vintem%' AND c.relkind = 'r' AND c.relname NOT IN ('request_log', 'storage_budget', 'event_fresh', 'event_log', 'event_sequence')
       ORDER BY 1`,
   );
+  expect(tables.length).toBeGreaterThan(20);
   const counts: Record<string, number> = {};
-  for (const { name } of tables) {
-    const [row] = await service.database.admin<{ count: string }>(`SELECT count(*) FROM ${name}`);
+  const count = async (name: string, text: string, values: unknown[]): Promise<void> => {
+    const [row] = await service.database.admin<{ count: string }>(text, values);
     counts[name] = Number(row?.count);
-  }
+  };
+  for (const { name } of tables)
+    await count(name, `SELECT count(*) FROM ${name} WHERE account_id = $1`, [ownerId]);
+  for (const name of ['account', 'panel_user', 'panel_session'])
+    await count(name, `SELECT count(*) FROM vintem.${name}`, []);
   return counts;
 }
 
@@ -88,11 +94,12 @@ describe('a payer’s page', () => {
   });
 
   test('A thousand visits of bots create nothing: every table has the rows that it had', async () => {
-    const path = pathOf('charge', await newCharge());
-    const before = await rowsOfTables();
+    const visited = await service.newMerchant();
+    const path = new URL((await visited.charge()).body.payerUrl).pathname;
+    const before = await rowsOf(visited);
     for (let at = 0; at < 1_000; at += 50)
       await Promise.all(Array.from({ length: 50 }, (_, one) => open(one % 5 === 0 ? `${path}/state` : path)));
-    expect(await rowsOfTables()).toEqual(before);
+    expect(await rowsOf(visited)).toEqual(before);
   });
 
   test('Markup, emoji and marks of direction in texts stay text', async () => {
@@ -195,14 +202,17 @@ describe('a payer’s page', () => {
 });
 
 describe('a payment link', () => {
-  const newLink = async (fields: object = {}): Promise<{ id: string; url: string; path: string }> => {
+  const newLink = async (
+    fields: object = {},
+    of = merchant,
+  ): Promise<{ id: string; url: string; path: string }> => {
     const order = {
       title: 'Curso de cerâmica',
       amountCents: 2500,
       requestKey: crypto.randomUUID(),
       ...fields,
     };
-    const { id, url } = (await merchant.call('POST', '/payment-links', order)).body;
+    const { id, url } = (await of.call('POST', '/payment-links', order)).body;
     return { id, url, path: new URL(url).pathname };
   };
   const send = async (path: string, fields: Record<string, string>) => {
@@ -229,9 +239,12 @@ describe('a payment link', () => {
 
   test('A link’s page makes nothing until its form is sent, and a form that is sent twice makes one charge', async () => {
     const link = await newLink({ description: 'Turma de março', payerFields: { name: 'required' } });
-    const before = await rowsOfTables();
+    const visited = await service.newMerchant();
+    const seen = await newLink({}, visited);
+    const before = await rowsOf(visited);
+    await Promise.all(Array.from({ length: 100 }, () => open(seen.path)));
+    expect(await rowsOf(visited)).toEqual(before);
     const pages = await Promise.all(Array.from({ length: 100 }, () => open(link.path)));
-    expect(await rowsOfTables()).toEqual(before);
     const [page] = pages;
     expect(page?.status).toBe(200);
     expect(page?.text).toContain('R$ 25,00');
