@@ -104,7 +104,9 @@ test('A private key of another curve, or none, is refused before anything is sto
 
 describe('a payout', () => {
   test('A key whose bank code is not the ISPB is never paid: it would become a TED', async () => {
-    outside.answers = [changed('key-answer', ({ key }) => Object.assign(key, { ispb: '341' }))];
+    const other = changed('key-answer', ({ key }) => Object.assign(key, { ispb: '341' }));
+    // A second call would be answered.
+    outside.answers = [other, saying('transfer-answer')];
     expect(await provider().sendPayout(instruction)).toMatchObject({ outcome: 'notSent' });
     expect(outside.calls).toHaveLength(1);
   });
