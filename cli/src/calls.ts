@@ -227,6 +227,14 @@ const calls: Call[] = [
     list: { name: 'payments', columns: ['id', 'status', 'amountCents', 'createdAt'] },
   },
   {
+    name: 'static-code poster',
+    usage: 'ID FILE [--size a4|a6|80mm]',
+    about: 'a page with the static code to print, saved as a PDF; a6 unless you say so',
+    operands: ['ID', 'FILE'],
+    options: { size: word },
+    ask: savePoster,
+  },
+  {
     name: 'webhooks list',
     about: 'the endpoints of the account',
     ask: async (context) => (await context.vintem.webhooks.list(until(context))).webhooks,
@@ -408,8 +416,20 @@ async function saveStatement(context: Context): Promise<unknown> {
       ? {}
       : { separator: oneOf(separator, '--separator', ['comma', 'semicolon'] as const) };
   const saved = await vintem.account.statementFile(format, { ...spanOf(values), ...form }, until(context));
-  const bytes = Buffer.from(await saved.arrayBuffer());
-  // A statement that is there already is not overwritten.
+  return save(file, saved);
+}
+
+const posterSizes = ['a4', 'a6', '80mm'] as const;
+
+async function savePoster(context: Context): Promise<unknown> {
+  const size = text(context.values, 'size');
+  const paper = size === undefined ? {} : { size: oneOf(size, '--size', posterSizes) };
+  return save(second(context), await context.vintem.staticCodes.poster(id(context), paper, until(context)));
+}
+
+/** A file that is there already is not overwritten. */
+async function save(file: string, content: Blob): Promise<{ file: string; bytes: number }> {
+  const bytes = Buffer.from(await content.arrayBuffer());
   await writeFile(file, bytes, { flag: 'wx', mode: 0o600 });
   return { file, bytes: bytes.length };
 }

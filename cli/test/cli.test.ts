@@ -320,6 +320,11 @@ test('lists, amounts and files of the other calls are shown as people read them'
   expect(await readFile(file, 'latin1')).toContain('<OFX>');
   const again = await run(['statement', 'save', file]);
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('EEXIST')]);
+  const code = await run(['static-code', 'create', '--name', 'Balcão 3', '--json']);
+  const poster = join(folder, 'cartaz.pdf');
+  expect((await run(['static-code', 'poster', code.json.id, poster, '--size', '80mm'])).code).toBe(0);
+  expect((await readFile(poster, 'latin1')).slice(0, 5)).toBe('%PDF-');
+  expect((await run(['static-code', 'poster', code.json.id, poster, '--size', 'a3'])).code).toBe(2);
   const lines = await run(['statement', '--limit', '2', '--json']);
   expect(lines.json.lines.length).toBe(2);
   const wrong = await run(['disputes', 'list', '--status', 'nonsense']);

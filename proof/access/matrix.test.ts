@@ -91,6 +91,12 @@ const rows: Record<string, Row> = {
     allowed: 404,
     foreign: 404,
   },
+  'GET /static-codes/{id}/poster.pdf': {
+    held: ['read', 'charges'],
+    resolves: true,
+    allowed: 404,
+    foreign: 404,
+  },
   'POST /payment-links': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
   'GET /payment-links': { held: ['read', 'charges'], resolves: true, allowed: 200 },
   'GET /payment-links/{id}': { held: ['read', 'charges'], resolves: true, allowed: 404, foreign: 404 },

@@ -71,6 +71,8 @@ export type StatementTotals = Pick<
   Schemas['GetStatementAnswer'],
   'openingBalanceCents' | 'closingBalanceCents'
 >;
+/** Paper of a poster. */
+export type PosterSize = NonNullable<Schemas['GetStaticcodesByIdPosterPdfQuery']['size']>;
 export type StatementFormat = 'csv' | 'ofx' | 'pdf';
 /** `separator` and `bom` are for `csv`: `semicolon` and `yes` as Brazilian spreadsheets like it. */
 export type StatementFile = StatementPeriod & Pick<Schemas['GetStatementCsvQuery'], 'separator' | 'bom'>;

@@ -37,6 +37,7 @@ import type {
   PaymentLink,
   PaymentLinkChanges,
   PaymentStatus,
+  PosterSize,
   Refund,
   Replay,
   SavedOperation,
@@ -583,6 +584,21 @@ class StaticCodes {
   payments(id: string, { limit }: { limit?: number } = {}, options: CallOptions = {}): List<Payment> {
     const path = `/static-codes/${segment(id)}/payments`;
     return listing(this.#transport, path, { limit }, options, 'payments');
+  }
+
+  /**
+   * A page with the code to print, a PDF: `a6` (unless you say so), `a4` or `80mm`, the roll of receipt printers. A retired code has none.
+   *
+   * @throws VintemError `static_code_not_found`
+   *
+   * @example
+   * const { id } = await vintem.staticCodes.create({ name: 'Balcão 2' });
+   * const file = await vintem.staticCodes.poster(id, { size: 'a4' });
+   * console.log(file.type, file.size);
+   */
+  poster(id: string, { size }: { size?: PosterSize } = {}, options: CallOptions = {}): Promise<Blob> {
+    const path = `/static-codes/${segment(id)}/poster.pdf`;
+    return this.#transport.file({ method: 'GET', path, query: { size }, ...options }, 'application/pdf');
   }
 }
 

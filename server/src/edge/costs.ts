@@ -109,6 +109,7 @@ const publicCalls: Readonly<Record<string, Cost>> = {
   'GET /statement.csv': file,
   'GET /statement.ofx': file,
   'GET /statement.pdf': file,
+  'GET /static-codes/:id/poster.pdf': file,
   'GET /openapi.json': memory,
 };
 

@@ -19,7 +19,7 @@ import { paymentRoutes } from '../api/payments/routes.ts';
 import { mountPublic } from '../api/public-api.ts';
 import { refundRoutes } from '../api/refunds/routes.ts';
 import { statementRoutes } from '../api/statement/routes.ts';
-import { staticCodeRoutes } from '../api/static-codes/routes.ts';
+import { posterRoute, staticCodeRoutes } from '../api/static-codes/routes.ts';
 import { testRoutes } from '../api/test-mode/routes.ts';
 import type { SimulationDeps } from '../api/test-mode/simulate.ts';
 import type { TransferGuards } from '../api/transfers/create.ts';
@@ -289,6 +289,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
       dueChargeRoutes(api, cellOf);
       refundRoutes(api, cellOf);
       staticCodeRoutes(api, cellOf);
+      posterRoute(api, cellOf);
       linkRoutes(api, cellOf);
       transferRoutes(api, cellOf, { cnpjLetters: config.cnpjLetters ?? false });
       paymentRoutes(api, cellOf);

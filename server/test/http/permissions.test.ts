@@ -51,6 +51,7 @@ const matrix: Row[] = [
   { call: 'GET /static-codes/{id}', needs: ['read', 'charges'], allowed: 404 },
   { call: 'PATCH /static-codes/{id}', needs: ['charges'], allowed: 404 },
   { call: 'GET /static-codes/{id}/payments', needs: ['read', 'charges'], allowed: 404 },
+  { call: 'GET /static-codes/{id}/poster.pdf', needs: ['read', 'charges'], allowed: 404 },
   { call: 'GET /refunds/{id}', needs: ['read', 'refunds'], allowed: 404 },
   { call: 'GET /payments/{id}', needs: reads, allowed: 404 },
   { call: 'GET /payments', needs: reads, allowed: 200 },

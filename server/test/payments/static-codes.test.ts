@@ -1,3 +1,4 @@
+import { inflateSync } from 'node:zlib';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { verified } from '@vintem/testkit/verified.ts';
 import { parsePix } from 'pix-utils';
@@ -31,6 +32,47 @@ async function newCode(merchant: Merchant, body: object = {}): Promise<Code & Re
 
 const payCode = async (identifier: string, amountCents: number): Promise<string> =>
   (await service.simulator.control('POST', '/control/static', { identifier, amountCents })).body.endToEnd;
+
+async function posterOf(merchant: Merchant, id: string, query = '', language = 'pt-BR') {
+  const answer = await fetch(`${service.url}/api/v1/public/static-codes/${id}/poster.pdf${query}`, {
+    headers: { authorization: `Bearer ${merchant.key}`, 'accept-language': language },
+  });
+  const text = Buffer.from(await answer.arrayBuffer()).toString('latin1');
+  return { status: answer.status, type: answer.headers.get('content-type'), text };
+}
+
+/** The squares that a PDF draws, as an image: four pixels a module, with white around. */
+function qrOfPdf(pdf: string): { width: number; height: number; data: Uint8Array } {
+  const streams = [...pdf.matchAll(/stream\n([\s\S]*?)\nendstream/g)].map(([, body = '']) => {
+    try {
+      return inflateSync(Buffer.from(body, 'latin1')).toString('latin1');
+    } catch {
+      return '';
+    }
+  });
+  const squares = streams.flatMap((text) =>
+    [...text.matchAll(/^([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+) re$/gm)].map((found) =>
+      found.slice(1).map(Number),
+    ),
+  ) as [number, number, number, number][];
+  const [left, top] = [Math.min(...squares.map(([x]) => x)), Math.min(...squares.map(([, y]) => y))];
+  const side = squares[0]?.[2] as number;
+  const places = squares.map(
+    ([x, y]) => [Math.round((x - left) / side), Math.round((y - top) / side)] as const,
+  );
+  const size = Math.max(...places.flat()) + 1;
+  const width = (size + 8) * 4;
+  const data = new Uint8Array(width * width * 4).fill(255);
+  for (const [x, y] of places)
+    for (let row = 0; row < 4; row++)
+      for (let column = 0; column < 4; column++)
+        data.fill(
+          0,
+          (((y + 4) * 4 + row) * width + (x + 4) * 4 + column) * 4,
+          (((y + 4) * 4 + row) * width + (x + 4) * 4 + column) * 4 + 3,
+        );
+  return { width, height: width, data };
+}
 
 const paymentsOf = async (merchant: Merchant, id: string) =>
   (await merchant.call('GET', `/static-codes/${id}/payments`)).body.payments as Record<string, unknown>[];
@@ -66,6 +108,34 @@ describe('a static code', () => {
     });
     const image = PNG.sync.read(Buffer.from((code.qrCodeBase64 as string).split(',')[1] as string, 'base64'));
     expect(decodeQR(image)).toBe(code.copyPaste);
+  });
+
+  test('has a poster of one page for each paper, whose QR code is its text, in the language of the caller', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant, { name: `${'Balcão da Joana '.repeat(4)}`.trim().slice(0, 64) });
+    const papers = { a4: '595.28 841.89', a6: '297.64 419.53', '80mm': '226.77 425.2' };
+    for (const [size, sides] of Object.entries(papers))
+      for (const language of ['pt-BR', 'en']) {
+        const { status, type, text } = await posterOf(merchant, code.id, `?size=${size}`, language);
+        expect([status, type]).toEqual([200, 'application/pdf']);
+        expect(text).toContain(`/Lang (${language})`);
+        expect(text.match(/\/Type \/Page\n/g)).toHaveLength(1);
+        expect(text).toContain(`/MediaBox [0 0 ${sides}]`);
+        expect(decodeQR(qrOfPdf(text))).toBe(code.copyPaste);
+      }
+    expect((await posterOf(merchant, code.id)).text).toContain(`/MediaBox [0 0 ${papers.a6}]`);
+  });
+
+  test('has no poster for a stranger, for a paper that does not exist, or once it is retired', async () => {
+    const merchant = await service.newMerchant();
+    const code = await newCode(merchant);
+    const stranger = await service.newMerchant();
+    expect((await posterOf(stranger, code.id)).text).toContain('static_code_not_found');
+    expect((await posterOf(merchant, code.id, '?size=a3')).text).toContain('validation_failed');
+    expect((await posterOf(merchant, code.id, '?colour=red')).text).toContain('validation_failed');
+    await merchant.call('PATCH', `/static-codes/${code.id}`, { status: 'retired' });
+    const retired = await posterOf(merchant, code.id);
+    expect([retired.status, retired.text]).toEqual([404, expect.stringContaining('static_code_not_found')]);
   });
 
   test('is made once for a request key, and another body under it is refused', async () => {

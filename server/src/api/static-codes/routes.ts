@@ -1,11 +1,21 @@
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
+import type { Papers } from '../../ground/paper/papers.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { paymentsOfSource } from '../../kinds/payment/made-by.ts';
 import { PaymentListSchema } from '../../kinds/payment/schema.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
 import { StaticCodeSchema, viewOfCode, viewWithImage } from '../../kinds/static-code/view.ts';
+import { findLetterhead, findShownMerchant } from '../../store/rows/profile.sql.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
-import { PageQuery, StaticCodeBody, StaticCodeChange, StaticCodeListSchema } from './schema.ts';
+import { posterOf } from './poster.ts';
+import {
+  PageQuery,
+  PosterPdf,
+  PosterQuery,
+  StaticCodeBody,
+  StaticCodeChange,
+  StaticCodeListSchema,
+} from './schema.ts';
 import {
   createStaticCode,
   getStaticCode,
@@ -111,6 +121,39 @@ export function staticCodeRoutes(
         hasMore: nextCursor !== null,
         nextCursor,
       };
+    },
+  );
+}
+
+/** Of the API alone: the panel's page of a poster is printed by the browser, which knows the paper and the printer. */
+export function posterRoute(api: ApiScope, cellOf: CellOf<StaticCodeDeps & { papers: Papers }>): void {
+  api.get(
+    '/static-codes/:id/poster.pdf',
+    {
+      schema: {
+        tags,
+        summary: 'A page with the static code, to print',
+        params: Id,
+        querystring: PosterQuery,
+        response: { 200: PosterPdf },
+      },
+      config: { api: { ...looks, policy: 'files', produces: 'application/pdf' } },
+    },
+    async (request, reply) => {
+      const { caller, language, params, query } = request;
+      const cell = cellOf(request);
+      const code = await getStaticCode(cell, caller, params.id);
+      const [{ name }, letterhead] = await Promise.all([
+        findShownMerchant(cell.sql, caller.accountId),
+        findLetterhead(cell.sql, caller.accountId),
+      ]);
+      const { size = 'a6' } = query;
+      const facts = { merchant: name, letterhead, test: caller.test, size, language };
+      const pdf = await cell.papers.poster(caller.accountId, posterOf(code, facts));
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', 'attachment; filename="poster.pdf"')
+        .send(pdf as never);
     },
   );
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { type PosterSize, posterSizes } from '../../ground/paper/poster.ts';
 import { Body, OneOf, OpenAmount, Text, Uuid } from '../../ground/schema.ts';
 import { StaticCodeSchema } from '../../kinds/static-code/view.ts';
 import { MetadataBody } from '../../money/metadata.ts';
@@ -46,3 +47,17 @@ export const StaticCodeListSchema = Type.Object({
     description: 'For the next page; valid for 7 days',
   }),
 });
+
+export const PosterQuery = Type.Object(
+  {
+    size: Type.Optional(
+      OneOf(
+        Object.keys(posterSizes) as PosterSize[],
+        'Paper; `80mm`: the roll of receipt printers; default: `a6`',
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const PosterPdf = Type.String({ format: 'binary', description: 'One page, to print' });

@@ -3,6 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { Readable } from 'node:stream';
 import { Worker as Thread } from 'node:worker_threads';
 import { createPlaces } from '../places.ts';
+import type { Poster } from './poster.ts';
 import type { Sheet } from './sheet.ts';
 import type { Table, TableRow } from './table.ts';
 import type { DrawMessage, Drawn } from './worker.ts';
@@ -17,6 +18,8 @@ import type { DrawMessage, Drawn } from './worker.ts';
 export interface Papers {
   /** One page. @throws ApiError `too_many_concurrent_requests`, `overloaded`, both with `Retry-After` */
   sheet(accountId: string, sheet: Sheet): Promise<Buffer>;
+  /** One page. @throws as `sheet` */
+  poster(accountId: string, poster: Poster): Promise<Buffer>;
   /** Sent while it is drawn. @throws as `sheet` */
   table(accountId: string, table: Table, pages: AsyncGenerator<readonly TableRow[]>): Promise<Readable>;
   /** A text, a page of it at a time. The first page is made before this returns: what it is refused for is an answer. @throws as `sheet` */
@@ -34,15 +37,18 @@ export function createPapers(): Papers {
   const pagePlaces = createPlaces(pagesOfTexts);
   const thread = lateThread();
 
+  const drawPage = (accountId: string, message: DrawMessage): Promise<Buffer> =>
+    drawingPlaces.run(accountId, async () => {
+      const drawing = thread.open();
+      drawing.tell(message);
+      const parts: Uint8Array[] = [];
+      for await (const { parts: more } of drawing.answers()) parts.push(...more);
+      return Buffer.concat(parts);
+    });
+
   return {
-    sheet: (accountId, sheet) =>
-      drawingPlaces.run(accountId, async () => {
-        const drawing = thread.open();
-        drawing.tell({ sheet });
-        const parts: Uint8Array[] = [];
-        for await (const { parts: more } of drawing.answers()) parts.push(...more);
-        return Buffer.concat(parts);
-      }),
+    sheet: (accountId, sheet) => drawPage(accountId, { sheet }),
+    poster: (accountId, poster) => drawPage(accountId, { poster }),
     table: async (accountId, table, pages) => {
       const leave = await drawingPlaces.take(accountId);
       return readableOf(drawTable(thread.open(), table, pages), leave);
@@ -100,7 +106,7 @@ function readableOf(parts: AsyncGenerator<string | Uint8Array>, ended: () => voi
 
 interface Drawing {
   tell(message: DrawMessage): void;
-  /** One for each message, until the document has ended. Of one that began with `sheet`, one answer. */
+  /** One for each message, until the document has ended. Of one that began with `sheet` or `poster`, one answer. */
   answers(): AsyncGenerator<Drawn>;
   /** Given up: the thread forgets it. */
   close(): void;

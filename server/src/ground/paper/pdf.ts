@@ -1,4 +1,5 @@
 import type PDFDocument from 'pdfkit';
+import QRCode from 'qrcode';
 import type { Language } from '../errors.ts';
 import type { Letterhead } from '../letterhead.ts';
 
@@ -19,12 +20,16 @@ export const right = 595.28 - 72;
 export const shown = (text: string): string =>
   text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u2013-\u2022]/gu, '?');
 
-export async function newDocument(title: string, language: Language): Promise<Page> {
+/** @param paper sides and margin in points */
+export async function newDocument(
+  title: string,
+  language: Language,
+  paper: { size: 'A4' | [number, number]; margin: number } = { size: 'A4', margin: 72 },
+): Promise<Page> {
   // A fifth of a second of reading that no start should wait for.
   const { default: Document } = await import('pdfkit');
   return new Document({
-    size: 'A4',
-    margin: 72,
+    ...paper,
     lang: language,
     info: { Title: title, Author: 'vintem', Producer: 'vintem', Creator: 'vintem' },
   });
@@ -55,6 +60,16 @@ export function drawHead(page: Page, title: string): void {
   page.font('Helvetica').fontSize(11).fillColor(colours.soft);
   page.text(title, left, 80, { width: right - left, align: 'right' });
   page.moveTo(left, 112).lineTo(right, 112).lineWidth(1).strokeColor(colours.line).stroke();
+}
+
+/** The QR code of a text: squares, which are sharp at any size. What is around it has to be white, four of its modules wide. */
+export function drawQr(page: Page, text: string, x: number, y: number, side: number): void {
+  const { modules } = QRCode.create(text, { errorCorrectionLevel: 'M' });
+  const step = side / modules.size;
+  for (let row = 0; row < modules.size; row++)
+    for (let column = 0; column < modules.size; column++)
+      if (modules.data[row * modules.size + column]) page.rect(x + column * step, y + row * step, step, step);
+  page.fill(colours.ink);
 }
 
 /** The mark of `vintem.svg`. */

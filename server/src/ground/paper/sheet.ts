@@ -1,7 +1,16 @@
-import QRCode from 'qrcode';
 import type { Language } from '../errors.ts';
 import type { Letterhead } from '../letterhead.ts';
-import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
+import {
+  colours,
+  drawHead,
+  drawLetterhead,
+  drawQr,
+  left,
+  newDocument,
+  type Page,
+  right,
+  shown,
+} from './pdf.ts';
 
 /** A page with one amount and what belongs to it: a receipt. Plain data, since a thread of its own draws it. */
 export interface Sheet {
@@ -57,13 +66,8 @@ export async function drawSheet(sheet: Sheet): Promise<Page> {
 const proofSide = 92;
 
 function drawProof(page: Page, { url, text }: { url: string; text: string }): void {
-  const { modules } = QRCode.create(url, { errorCorrectionLevel: 'M' });
   const top = 842 - 72 - proofSide;
-  const step = proofSide / modules.size;
-  for (let y = 0; y < modules.size; y++)
-    for (let x = 0; x < modules.size; x++)
-      if (modules.data[y * modules.size + x]) page.rect(left + x * step, top + y * step, step, step);
-  page.fill(colours.ink);
+  drawQr(page, url, left, top, proofSide);
   page.font('Helvetica').fontSize(9.5).fillColor(colours.soft);
   page.text(text, left + proofSide + 16, top + 8, { width: right - left - proofSide - 16 });
   page.fontSize(7).text(url, { width: right - left - proofSide - 16, link: url });

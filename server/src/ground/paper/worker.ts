@@ -1,11 +1,13 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { Page } from './pdf.ts';
+import { drawPoster, type Poster } from './poster.ts';
 import { drawSheet, type Sheet } from './sheet.ts';
 import { beginTable, type DrawnTable, type Table, type TableRow } from './table.ts';
 
-/** To the thread: of a document by its number. A sheet is drawn at once; a table begins, gets its rows and ends. */
+/** To the thread: of a document by its number. A sheet and a poster are drawn at once; a table begins, gets its rows and ends. */
 export type DrawMessage =
   | { sheet: Sheet }
+  | { poster: Poster }
   | { table: Table }
   | { rows: readonly TableRow[] }
   | { end: true }
@@ -45,6 +47,7 @@ port.on('message', ({ id, message }: { id: number; message: DrawMessage }) => {
 async function draw(id: number, message: DrawMessage): Promise<void> {
   if ('givenUp' in message) return void open.delete(id);
   if ('sheet' in message) return answer(id, await endOf(await drawSheet(message.sheet)), true);
+  if ('poster' in message) return answer(id, await endOf(await drawPoster(message.poster)), true);
   if ('table' in message) {
     const table = await beginTable(message.table);
     const parts: Uint8Array[] = [];
