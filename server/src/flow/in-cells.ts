@@ -51,9 +51,19 @@ export async function findNamed(
   if (found.outcome !== 'found' || found.report.providerId !== null) return found;
   const { page } = found.report;
   if (page === undefined) return found;
+  const id = await findPage(deps, provider.connection, page);
+  return id === undefined ? found : { ...found, report: { ...found.report, providerId: providerIdOf(id) } };
+}
+
+/** The payment of an acquirer's page, in whichever cell it is; undefined: the books do not know the page. */
+export async function findPage(
+  deps: TrackingDeps,
+  connection: string,
+  page: string,
+): Promise<string | undefined> {
   for (const { sql } of deps.cells.all()) {
-    const id = await findPaymentOfPage(sql, provider.connection, page);
-    if (id !== undefined) return { ...found, report: { ...found.report, providerId: providerIdOf(id) } };
+    const id = await findPaymentOfPage(sql, connection, page);
+    if (id !== undefined) return id;
   }
-  return found;
+  return undefined;
 }

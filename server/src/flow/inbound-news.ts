@@ -6,6 +6,7 @@ import { staticIdentifierOf } from '../provider/br-code.ts';
 import { queryAnyCharge } from '../provider/due-charges.ts';
 import type {
   Moves,
+  PaidPage,
   PayoutReport,
   Provider,
   QueryOutcome,
@@ -21,7 +22,7 @@ import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts
 import { applyOutcome } from './apply.ts';
 import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { noteLost, strayOfReport } from './find-lost-payments.ts';
-import { byCell, findNamed, findOwnersInCells } from './in-cells.ts';
+import { byCell, findNamed, findOwnersInCells, findPage } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
@@ -83,6 +84,7 @@ export async function applyNews(
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   await askForUnread(deps, ownersOf, provider, news.unread ?? []);
+  await keepUnknownPages(deps, ownersOf, connection, news.paidPages ?? []);
   await askForNamed(ownersOf, provider, [
     ...(news.named ?? []),
     ...(await namesOf(deps, provider, news.namedAs ?? [], untilMs)),
@@ -255,6 +257,27 @@ async function askForUnread(
         'a payment that a delivery names cannot be queried',
       );
     }
+  }
+}
+
+/**
+ * Keeps what was paid on pages that the books do not know, for a person at once. A page can be lost: a restore loses its name after the payer had its
+ * address, the payment gets another page, and the acquirer's deliveries name the first one alone. No query asks for that one, so the payer's
+ * money would be known by the close alone.
+ */
+async function keepUnknownPages(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  connection: string,
+  paid: readonly PaidPage[],
+): Promise<void> {
+  for (const { page, providerId, item } of paid) {
+    const id = providerId === null ? null : paymentIdOf(providerId);
+    const named = id === null ? [] : [{ id, accountNumber: accountNumberOf(id) }];
+    const isKnown =
+      (await ownersOf(connection, named)).length > 0 ||
+      (await findPage(deps, connection, page)) !== undefined;
+    if (!isKnown) await keepUnread(deps, connection, [item], { atOnce: true });
   }
 }
 

@@ -158,6 +158,12 @@ async function ownerOf(
   // A Pix of a static code is booked by the next reading of the statement.
   if (ofCode) return 'later';
   deps.log.warn({ connection, disputeId }, 'a dispute is about a Pix that is no payment of ours');
+  if (found.outcome === 'found' && found.report.page !== undefined) {
+    // Paid on a page that the books do not know: by the name that a delivery of the payment has as well.
+    const body = { payment: endToEnd, page: found.report.page, dispute: disputeId };
+    const item = { kind: 'charge', name: endToEnd, providerId: null, endToEnd: null, body } as const;
+    await keepUnread(deps, connection, [item], { atOnce: true });
+  }
   return null;
 }
 

@@ -494,6 +494,18 @@ export interface WebhookNews extends Moves {
    * address: what does not say that it is for us is not believed, and what it names is queried.
    */
   addressed: boolean;
+  /** Of an acquirer: one of a page that the books do not know is kept for a person. */
+  paidPages?: PaidPage[];
+}
+
+/** Money that a payer gave, or may have given, on an acquirer's page. */
+export interface PaidPage {
+  /** The acquirer's own name of it. */
+  page: string;
+  /** Ours; null: the report does not name it. */
+  providerId: string | null;
+  /** As it is kept where neither is known here: by the acquirer's own name of the payment. */
+  item: UnreadItem;
 }
 
 /** Money that moved, as a delivery or a list says it. */
@@ -588,7 +600,7 @@ export interface PixOwner {
   direction: 'received' | 'sent';
   /** `txid` or `idEnvio`; null when the provider has none for this Pix. */
   providerId: string | null;
-  /** Of a card payment without an id of ours: the acquirer's own name of its page. */
+  /** Of a card payment: the acquirer's own name of its page, where the payment names it. */
   page?: string;
 }
 

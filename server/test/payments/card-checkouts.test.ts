@@ -16,6 +16,7 @@ import { bookMovement } from '../../src/operate/book-movement.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
 import { routePayouts, takePayoutAsOwn } from '../../src/operate/connections/payouts.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
+import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
 /**
@@ -728,6 +729,45 @@ describe('At Asaas a payment by card', () => {
       expect(text).toContain('"event"');
       expect(text).not.toContain('creditCardToken');
     }
+  });
+
+  test('that was made on a page that the books do not know is kept for a person at once, without its token, by its delivery and by its chargeback', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    // As after a restore that lost the name of the page: its payer has the address, and the payment another page.
+    const [page] = await service.database.admin<{ ref: string }>(
+      `UPDATE payment p SET card = jsonb_set(p.card, '{ref}', to_jsonb($2::text)) FROM payment o
+        WHERE p.id = $1 AND o.id = p.id RETURNING o.card ->> 'ref' AS ref`,
+      [id, crypto.randomUUID()],
+    );
+    const kept = async () => {
+      const rows = await service.database.admin<{ id: string; kind: string; body: Buffer }>(
+        `SELECT id, kind, body FROM unread_item WHERE connection = 'parcelas' AND reference LIKE 'pay_%'`,
+      );
+      return rows.map(({ id: item, kind, body }) => {
+        const text = service.runtime.secrets.open(body, item).toString();
+        return { kind, ofPage: text.includes(page?.ref ?? 'none'), token: text.includes('creditCardToken') };
+      });
+    };
+    const item = { kind: 'charge', ofPage: true, token: false };
+    await move(id, 'approve');
+    await expect.poll(kept, { timeout: 60_000, interval: 50 }).toEqual([item]);
+    await stepUnread(service.runtime, service.runtime.providers.get('parcelas') as Provider);
+    const incidents = await service.database.admin(
+      `SELECT detail ->> 'items' AS items FROM incident WHERE kind = 'unread' AND state = 'open' AND detail ->> 'connection' = 'parcelas'`,
+    );
+    expect(incidents).toEqual([{ items: 'charge' }]);
+
+    await service.database.admin(`DELETE FROM unread_item WHERE connection = 'parcelas'`);
+    await asaas().behave({ webhook: 'drop' });
+    await move(id, 'chargeback');
+    const keptByList = async () => {
+      await fillQueryLimit(service);
+      await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
+      return kept();
+    };
+    await expect.poll(keptByList, { timeout: 60_000, interval: 200 }).toEqual([item]);
+    expect(await service.database.admin('SELECT FROM journal WHERE subject = $1', [id])).toEqual([]);
   });
 });
 

@@ -160,8 +160,23 @@ describe('a page of Asaas Checkout', () => {
     ['without its net value', { netValue: null }],
     ['refunded whole, and no refund says how', { status: 'REFUNDED' }],
     ['with a refund that cannot be read', { refunds: [{ status: 'DONE', value: 'x' }] }],
-  ])('is unclear and is kept for a person where its payment is %s', async (_what, fields) => {
-    expect(await found(payment(fields))).toMatchObject({ outcome: 'unclear', unread: { providerId } });
+  ])(
+    'is unclear and is kept for a person, without the token of its card, where its payment is %s',
+    async (_what, fields) => {
+      const outcome = await found(payment({ creditCard: { creditCardToken: 'a-token' }, ...fields }));
+      expect(outcome).toMatchObject({ outcome: 'unclear', unread: { providerId } });
+      expect(JSON.stringify(outcome)).not.toMatch(/a-token|creditCardToken/);
+    },
+  );
+
+  test('whose known payment is not approved any more is kept for a person without the token of its card', async () => {
+    const creditCard = { creditCardNumber: '4771', creditCardToken: 'a-token' };
+    for (const fields of [{ status: 'PENDING' }, { billingType: 'PIX' }, { status: 'SOMETHING_NEW' }]) {
+      answers = [said(payment({ creditCard, ...fields }))];
+      const outcome = await query({ approval: 'pay_153tzg41ea6pa9j1' });
+      expect(outcome).toMatchObject({ outcome: 'unclear', unread: { providerId } });
+      expect(JSON.stringify(outcome)).not.toMatch(/a-token|creditCardToken/);
+    }
   });
 
   test('with two approved payments is unclear, and one in instalments is reported as what it is', async () => {
@@ -339,6 +354,22 @@ describe('a delivery of Asaas Checkout', () => {
     ).toMatchObject({ authentic: true, addressed: true, named: [providerId] });
     for (const headers of [{}, { 'asaas-access-token': `${webhookToken}x` }])
       expect(await create().parseWebhook({ ...foreignOne, headers })).toMatchObject({ authentic: false });
+  });
+
+  test('reports money on its page, to be kept without the token where the books do not know the page, and none where nothing was paid', () => {
+    const paidIn = (status: string) => {
+      const body = foreign('asaas/card-delivery-payment').body as Json;
+      const rawBody = Buffer.from(JSON.stringify({ ...body, payment: { ...body.payment, status } }));
+      return create().readWebhook(rawBody, now)?.paidPages;
+    };
+    expect(paidIn('CONFIRMED')).toMatchObject([
+      { page: ref, providerId: null, item: { kind: 'charge', name: expect.stringMatching(/^pay_/) } },
+    ]);
+    expect(JSON.stringify(paidIn('CONFIRMED'))).not.toContain('creditCardToken');
+    expect(paidIn('SOMETHING_NEW')).toHaveLength(1);
+    for (const status of ['PENDING', 'OVERDUE', 'AWAITING_RISK_ANALYSIS']) expect(paidIn(status)).toEqual([]);
+    const { rawBody } = delivery('checkout-delivery');
+    expect(create().readWebhook(rawBody, now)?.paidPages).toEqual([]);
   });
 
   test('is stored without the token of the card, and reads the same', () => {

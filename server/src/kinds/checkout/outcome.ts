@@ -152,7 +152,7 @@ function readingOf(
   if (observation.from === 'send')
     return readSend<CheckoutReport, CardEvent>(observation, standing, eventsOf);
   const read = readQuery<CheckoutReport, CardEvent>(observation, standing, eventsOf);
-  // A page whose repeat was refused and that is then not found was never made: no payer has its address.
+  // A page whose repeat was refused and that is then not found: what is paid on one that a restore lost goes to a person (`flow/inbound-news.ts`).
   const isRefused =
     observation.outcome.outcome === 'notFound' && status === 'unknown' && intent?.refused === true;
   return isRefused ? { ...read, events: [{ type: 'refused', reason: 'provider_refused' }] } : read;

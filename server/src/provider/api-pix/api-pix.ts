@@ -221,7 +221,7 @@ function readDelivery(
     return null;
   }
   const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
-    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs'>
+    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs' | 'paidPages'>
   >;
   const items = pixIn(body);
   for (const item of items ?? []) {

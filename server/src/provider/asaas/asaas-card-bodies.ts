@@ -8,7 +8,7 @@ import type {
   CheckoutReport,
 } from '../cards.ts';
 import type { DisputeReport, DisputeStatus } from '../dispute-report.ts';
-import type { ProviderCost } from '../provider.ts';
+import type { PaidPage, ProviderCost } from '../provider.ts';
 import { momentOf, ownName, readCost, recordOf, textOf } from './asaas-bodies.ts';
 
 /**
@@ -41,6 +41,18 @@ const approved: ReadonlySet<unknown> = new Set([
   ...['CHARGEBACK_REQUESTED', 'CHARGEBACK_DISPUTE', 'AWAITING_CHARGEBACK_REVERSAL'],
 ]);
 
+/** No money came yet. */
+const unpaid: ReadonlySet<unknown> = new Set(['PENDING', 'OVERDUE', 'AWAITING_RISK_ANALYSIS']);
+
+/** What a delivery says of a payment that a page made; null: it is of no page, or no money came. A status that is new may be that of money. */
+export function paidPageIn(value: unknown, providerId: string | null): PaidPage | null {
+  const payment = recordOf(value);
+  const page = textOf(payment?.checkoutSession);
+  if (payment === null || page === null || unpaid.has(payment.status)) return null;
+  const item = { kind: 'charge', name: textOf(payment.id) ?? page, providerId, endToEnd: null } as const;
+  return { page, providerId, item: { ...item, body: payment } };
+}
+
 /**
  * 'foreign': it was deleted. Null: it cannot be read, or is nothing that a page for cards makes: paid by another means, or marked as paid in cash, for
  * which no money came.
@@ -54,23 +66,13 @@ export function readCardPayment(value: unknown): CardPaymentItem | 'foreign' | n
   if (deleted === true) return 'foreign';
   const isApproved = approved.has(status);
   if (isApproved && billingType !== 'CREDIT_CARD') return null;
-  if (!isApproved && status !== 'PENDING' && status !== 'OVERDUE' && status !== 'AWAITING_RISK_ANALYSIS')
-    return null;
+  if (!isApproved && !unpaid.has(status)) return null;
   return {
     ...{ id, amountCents, session: textOf(payment.checkoutSession) },
     ...{ reference: textOf(payment.externalReference), installment: textOf(payment.installment) },
     state: isApproved ? 'approved' : status === 'AWAITING_RISK_ANALYSIS' ? 'checked' : 'tried',
-    body: withoutToken(payment),
+    body: payment,
   };
-}
-
-/** A token of a card charges it again: it is kept nowhere. */
-export function withoutToken(value: unknown): Body {
-  const body = recordOf(value) ?? {};
-  const card = recordOf(body.creditCard);
-  if (card === null) return body;
-  const { creditCardToken: _, ...rest } = card;
-  return { ...body, creditCard: rest };
 }
 
 const brands: Readonly<Record<string, CardBrand>> = {

@@ -32,10 +32,11 @@ import {
   webhooksCall,
 } from './asaas-account.ts';
 import { isRefusal, recordOf, textOf } from './asaas-bodies.ts';
-import { netValueIn, readOtherCost, reportOf, withoutToken } from './asaas-card-bodies.ts';
+import { netValueIn, paidPageIn, readOtherCost, reportOf } from './asaas-card-bodies.ts';
 import { listChargebacks, queryRefund, sendRefund } from './asaas-card-refunds.ts';
 import { type AsaasDeps, limitsOf } from './asaas-lists.ts';
 import { expirePage, lifeOf, queryPage } from './asaas-pages.ts';
+import { deliveryWithoutTokens, exchangeWithoutTokens } from './asaas-tokens.ts';
 
 /**
  * Asaas Checkout: card payments on Asaas' own page. It has no Pix here, and an account of its own. A page is made anew by every call and cannot be read afterwards:
@@ -122,10 +123,12 @@ function pagesAt(baseUrl: string, { test, simulated }: { test: boolean; simulate
 export function createAsaasCheckoutProvider(options: AsaasCheckoutOptions): Provider {
   const { connection, net, clock, apiKey, webhookToken, simulated = false } = options;
   const baseUrl = options.baseUrl.replace(/\/{1,9}$/, '').replace(/\/v3$/, '');
-  const exchange = createExchange({
-    ...{ baseUrl, callTimeoutMs, net, clock },
-    credentials: { type: 'key', value: apiKey, header: 'access_token' },
-  });
+  const exchange = exchangeWithoutTokens(
+    createExchange({
+      ...{ baseUrl, callTimeoutMs, net, clock },
+      credentials: { type: 'key', value: apiKey, header: 'access_token' },
+    }),
+  );
   const deps: AsaasDeps = { exchange, clock, limits: limitsOf(options.limits) };
   const host = pagesAt(baseUrl, options);
   const capabilities: Capabilities = {
@@ -181,7 +184,7 @@ export function createAsaasCheckoutProvider(options: AsaasCheckoutOptions): Prov
     listCosts: (window) => listCosts(deps, window, readOtherCost),
     parseWebhook: (delivery) => contentOf(delivery, webhookToken, readDelivery),
     readWebhook: (rawBody) => readDelivery(rawBody),
-    redactDelivery: redacted,
+    redactDelivery: deliveryWithoutTokens,
     registerWebhook: (url) =>
       registerWebhook(deps, { email: options.email, webhookToken, events: asaasCheckoutEvents }, url),
     diagnose: ({ webhookUrl }) => diagnose(deps, webhookUrl),
@@ -208,7 +211,10 @@ const bodyOf = ({ providerId, amountCents, description, minutes, returnUrl }: Ch
   ],
 });
 
-/** A repeat makes another page: no payer has the address of one whose answer was lost, and it ends by its own time. */
+/**
+ * A repeat makes another page. No payer has the address of one whose answer was lost, and it ends by its own time; of one that a restore lost a payer may
+ * have it, so what is paid on a page that the books do not know goes to a person (`keepUnknownPages`).
+ */
 async function createPage(
   deps: AsaasDeps,
   host: string,
@@ -260,24 +266,19 @@ const ownId = /^[0-9a-f]{32}$/;
  * for us, though its token is right.
  */
 function readDelivery(rawBody: Buffer): WebhookNews | null {
-  const body = recordOf(jsonOf(rawBody));
+  const body = recordOf(jsonOf(deliveryWithoutTokens(rawBody)));
   if (body === null) return null;
   const subject = recordOf(body.checkout) ?? recordOf(body.payment);
   const reference = textOf(subject?.externalReference);
   const page = textOf(recordOf(body.checkout)?.id) ?? textOf(recordOf(body.payment)?.checkoutSession);
   const isOurs = reference !== null && ownId.test(reference);
+  const paid = paidPageIn(body.payment, isOurs ? reference : null);
   return {
     ...{ addressed: isOurs || page !== null, received: [], payouts: [] },
+    paidPages: paid === null ? [] : [paid],
     named: isOurs ? [reference] : [],
     ...(!isOurs && page !== null && { namedAs: [page] }),
   };
-}
-
-/** Without the token of a card, which would charge it again. */
-function redacted(rawBody: Buffer): Buffer {
-  const body = recordOf(jsonOf(rawBody));
-  if (body === null || recordOf(body.payment) === null) return rawBody;
-  return Buffer.from(JSON.stringify({ ...body, payment: withoutToken(body.payment) }));
 }
 
 /** Of which page a payment is; what is no payment's name is that of a page itself. */
@@ -293,7 +294,7 @@ async function findPayment({ exchange, clock }: AsaasDeps, name: string): Promis
   const providerId = reference !== null && ownId.test(reference) ? reference : null;
   return {
     outcome: 'found',
-    report: { direction: 'received', providerId, ...(providerId === null && page !== null && { page }) },
+    report: { direction: 'received', providerId, ...(page !== null && { page }) },
   };
 }
 

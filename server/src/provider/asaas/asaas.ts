@@ -81,6 +81,7 @@ import {
 } from './asaas-bodies.ts';
 import { type AsaasDeps, limitsOf, listWhere, pages } from './asaas-lists.ts';
 import { findPix, pixNamed, pixOfPayments, statementOf } from './asaas-pix.ts';
+import { deliveryWithoutTokens, exchangeWithoutTokens } from './asaas-tokens.ts';
 
 /**
  * Asaas: one key, amounts in reais, and no idempotency of any kind. Our id is the `externalReference` of charges and transfers, which Asaas
@@ -172,10 +173,12 @@ export const asaasAdapter: Adapter = {
 export function createAsaasProvider(options: AsaasOptions): Provider {
   const { connection, net, clock, customer, apiKey, withdrawalToken } = options;
   const baseUrl = options.baseUrl.replace(/\/{1,9}$/, '').replace(/\/v3$/, '');
-  const exchange = createExchange({
-    ...{ baseUrl, callTimeoutMs, net, clock },
-    credentials: { type: 'key', value: apiKey, header: 'access_token' },
-  });
+  const exchange = exchangeWithoutTokens(
+    createExchange({
+      ...{ baseUrl, callTimeoutMs, net, clock },
+      credentials: { type: 'key', value: apiKey, header: 'access_token' },
+    }),
+  );
   const deps: AsaasDeps = { exchange, clock, limits: limitsOf(options.limits) };
   const capabilities: Capabilities = {
     movesMoney: !options.test,
@@ -221,6 +224,8 @@ export function createAsaasProvider(options: AsaasOptions): Provider {
     listPayouts: (window) => listPayouts(deps, window),
     parseWebhook: (delivery) => contentOf(delivery, options.webhookToken, readDelivery),
     readWebhook: (rawBody) => readDelivery(rawBody),
+    // The company may take cards over the same account.
+    redactDelivery: deliveryWithoutTokens,
     registerWebhook: (url) => registerWebhook(deps, { ...options, events: asaasEvents }, url),
     diagnose: ({ webhookUrl }) => diagnose(deps, webhookUrl, withdrawalToken !== undefined),
     balance: () => balanceOf(deps),
