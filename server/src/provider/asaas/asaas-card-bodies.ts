@@ -44,7 +44,7 @@ const approved: ReadonlySet<unknown> = new Set([
 /** No money came yet. */
 const unpaid: ReadonlySet<unknown> = new Set(['PENDING', 'OVERDUE', 'AWAITING_RISK_ANALYSIS']);
 
-/** What a delivery says of a payment that a page made; null: it is of no page, or no money came. A status that is new may be that of money. */
+/** A payment of a page as a delivery says it; null: it is of no page, or no money came. A status that is new may be that of money. */
 export function paidPageIn(value: unknown, providerId: string | null): PaidPage | null {
   const payment = recordOf(value);
   const page = textOf(payment?.checkoutSession);
