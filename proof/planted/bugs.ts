@@ -1434,7 +1434,7 @@ export const bugs: Bug[] = [
     line: '  if (clock.now() < endsAt)\n',
     with: '  if (clock.now() < 0)\n',
     rig: 'suite',
-    test: 'server/test/provider/asaas-checkout-foreign.test.ts',
+    test: 'server/test/provider/acquirers.test.ts',
   },
   {
     name: 'a page at Asaas that it does not cancel is closed without a look at the payments of its days',
@@ -1466,7 +1466,7 @@ export const bugs: Bug[] = [
     line: '  if (repeatOf !== undefined)\n',
     with: '  if (repeatOf === 0)\n',
     rig: 'suite',
-    test: 'server/test/provider/asaas-checkout-foreign.test.ts',
+    test: 'server/test/provider/acquirers.test.ts',
   },
   {
     name: 'a chargeback at Asaas comes back with the won dispute, before its money',
