@@ -6,7 +6,9 @@ export interface SmtpServer {
   url: string;
   /** Whole messages that it has taken. */
   got: string[];
-  /** `refuse`: 550 to the recipient; `hang`: takes the connection and never says a word. */
+  /** The addresses that it was given. */
+  receivers: string[];
+  /** `refuse`: 550 to the recipient, whom it names; `hang`: takes the connection and never says a word. */
   behave(as: 'take' | 'refuse' | 'hang'): void;
   connections(): number;
   close(): Promise<void>;
@@ -14,6 +16,7 @@ export interface SmtpServer {
 
 export async function openSmtp(port = 0): Promise<SmtpServer> {
   const got: string[] = [];
+  const receivers: string[] = [];
   const open = new Set<Socket>();
   let behaviour: 'take' | 'refuse' | 'hang' = 'take';
   let connections = 0;
@@ -34,7 +37,10 @@ export async function openSmtp(port = 0): Promise<SmtpServer> {
       }
       const word = line.slice(0, 4).toUpperCase();
       if (word === 'QUIT') return void socket.end('221 bye\r\n');
-      if (word === 'RCPT' && behaviour === 'refuse') return void say('550 no such user');
+      const receiver = word === 'RCPT' ? (/<(.*)>/.exec(line)?.[1] ?? line) : null;
+      if (receiver !== null) receivers.push(receiver);
+      if (receiver !== null && behaviour === 'refuse')
+        return void say(`550 5.1.1 <${receiver}>: Recipient address rejected`);
       // Otherwise a client that demands TLS would begin it.
       if (word === 'STAR') return void say('502 not offered');
       if (word === 'DATA') message = [];
@@ -51,6 +57,7 @@ export async function openSmtp(port = 0): Promise<SmtpServer> {
   return {
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     got,
+    receivers,
     behave: (as) => {
       behaviour = as;
     },

@@ -116,14 +116,18 @@ export function createMail(
       const { to, letterhead = null } = letter;
       const parts = await partsFor(letter);
       transport ??= opened();
-      await (await transport).sendMail({
+      const sending = (await transport).sendMail({
         from,
-        to: to ?? operator,
+        // As one address: a text would be read as a list of them.
+        to: to === null ? operator : { name: '', address: to },
         subject: subjectOf(letter, parts),
         text: textOf(parts),
         html: mailHtml(parts, letterhead),
         headers: unsubscribeHeaders(letter),
         attachments: letterhead?.logo ? [logoOf(letterhead.logo)] : [],
+      });
+      await sending.catch((error: unknown) => {
+        throw refusalOf(error);
       });
     },
   };
@@ -133,6 +137,26 @@ const unsubscribeHeaders = ({ unsubscribe }: Letter): Record<string, string> =>
   unsubscribe === undefined
     ? {}
     : { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+
+/** What the mail server answered, without its words: they repeat the address that it refuses, and errors are logged. */
+export class MailRefused extends Error {
+  override name = 'MailRefused';
+  /** It does not know the receiver, and will answer the same again (RFC 5321, 4.2.1). */
+  readonly isPermanent: boolean;
+  constructor(code: number, command: unknown, words: string) {
+    const status = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(words)?.[0];
+    super(`the mail server answered ${status ?? code} to ${command}`);
+    this.isPermanent = command === 'RCPT TO' && code >= 500 && code < 600;
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  const { responseCode, command, response } = error as Record<
+    'responseCode' | 'command' | 'response',
+    unknown
+  >;
+  return typeof responseCode === 'number' ? new MailRefused(responseCode, command, String(response)) : error;
+}
 
 type Parts = readonly (MailText & { language: Language })[];
 

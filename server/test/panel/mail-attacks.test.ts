@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { openSmtp } from '@vintem/testkit/smtp.ts';
 import { expect, test } from 'vitest';
 import { createMail, type Letter } from '../../src/ground/mail.ts';
@@ -50,5 +51,27 @@ test('text of people begins no header, no command and no second mail, over SMTP'
   expect(names).not.toContain('x-own');
   expect(names.filter((name) => name === 'to' || name === 'subject')).toHaveLength(2);
   expect(smtp.got[0]).toContain('after');
+  await smtp.close();
+});
+
+test('one address is one receiver, whatever is written in it', async () => {
+  const smtp = await openSmtp();
+  const mail = createMail({ ...settings, smtpUrl: smtp.url, dataDir: '' }, needs);
+  for (const to of ['a1<thief@evil.example>', 'a,thief@evil.example', 'a;thief@evil.example'])
+    await mail.send({ ...letter, to }).catch(() => {});
+  expect(smtp.receivers.filter((one) => one === 'thief@evil.example')).toEqual([]);
+  await smtp.close();
+});
+
+test('what the server says of a receiver that it refuses is not in the error, which is logged', async () => {
+  const smtp = await openSmtp();
+  smtp.behave('refuse');
+  const sent = createMail({ ...settings, smtpUrl: smtp.url, dataDir: '' }, needs).send({
+    ...letter,
+    to: 'ana@loja.example',
+  });
+  const error: unknown = await sent.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ message: 'the mail server answered 5.1.1 to RCPT TO', isPermanent: true });
+  expect(inspect(error)).not.toContain('ana@');
   await smtp.close();
 });

@@ -1,9 +1,10 @@
+import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stepReminders } from '../../src/api/due-charges/reminders.ts';
-import type { Letter } from '../../src/ground/mail.ts';
+import { type Letter, MailRefused } from '../../src/ground/mail.ts';
 import { priceOf } from '../../src/ground/money.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 
@@ -218,6 +219,11 @@ describe('A due-date charge', () => {
     ],
     ['a payer without a document', { payer: { name: 'Maria' } }, 'validation_failed'],
     ['reminders to a payer without a mail address', { reminders: true }, 'validation_failed'],
+    [
+      'a second address in the mail address',
+      { payer: { ...payer, email: 'a<maria@loja.example>' } },
+      'validation_failed',
+    ],
     ['a part of no type', { fine: { type: 'daily', value: 1 } }, 'validation_failed'],
   ])('with %s is refused and nothing is recorded', async (_name, fields, code) => {
     const merchant = await service.newMerchant();
@@ -235,28 +241,35 @@ describe('A reminder of a due-date charge', () => {
   const addressOf = ({ ownerId }: Merchant): string => `Maria@${ownerId}.example`;
   const reminded = (merchant: Merchant, email = addressOf(merchant)) =>
     charged(merchant, { payer: { ...payer, email }, reminders: true });
+  /** A test account reminds its own people alone. */
+  async function someone(): Promise<Merchant> {
+    const merchant = await service.newMerchant();
+    await newPerson(service, merchant.ownerId, addressOf(merchant).toLowerCase(), 'viewer');
+    return merchant;
+  }
 
   /** The mails of one round of the worker at a moment; it reads the clock nowhere else, so the rounds of the running service find nothing. */
   async function mailsAt(merchant: Merchant, now: number, send = async (_: Letter) => {}): Promise<Letter[]> {
     const letters: Letter[] = [];
     const runtime = service.cellOf(merchant);
-    await stepReminders({
+    const deps = {
       ...runtime,
       clock: { ...runtime.clock, now: () => now },
       mail: {
-        send: async (letter) => {
+        send: async (letter: Letter) => {
           if (letter.to?.toLowerCase() !== addressOf(merchant).toLowerCase()) return;
           await send(letter);
           letters.push(letter);
         },
       },
-    });
+    };
+    while (await stepReminders(deps));
     return letters;
   }
   const pathIn = (url: string | undefined): string => new URL(url ?? '').pathname;
 
   test('goes to the payer of an open charge alone, three times, and never to one that is paid or about to be cancelled', async () => {
-    const merchant = await service.newMerchant();
+    const merchant = await someone();
     const open = await reminded(merchant);
     const [settled, over] = [await reminded(merchant), await reminded(merchant)];
     await charged(merchant, { payer: { ...payer, email: addressOf(merchant) } });
@@ -281,18 +294,41 @@ describe('A reminder of a due-date charge', () => {
     expect(await mailsAt(merchant, morning(300))).toEqual([]);
   });
 
-  test('comes again ten minutes after its mail server refused, and is sent once', async () => {
-    const merchant = await service.newMerchant();
+  test('of an account that was shut off is not sent, and a test account reminds its own people alone', async () => {
+    const merchant = await someone();
     await reminded(merchant);
-    const refuses = () => Promise.reject(new Error('451 try again later'));
-    expect(await mailsAt(merchant, morning(-3), refuses)).toEqual([]);
-    expect(await mailsAt(merchant, morning(-3) + 60_000)).toEqual([]);
-    expect(await mailsAt(merchant, morning(-3) + 11 * 60_000)).toHaveLength(1);
-    expect(await mailsAt(merchant, morning(-3) + hourMs)).toEqual([]);
+    const enabled = (on: boolean) =>
+      service.cellOf(merchant).sql.run(
+        {
+          name: 'account_enabled',
+          text: 'UPDATE account SET enabled = $2 WHERE id = $1',
+        },
+        [merchant.ownerId, on],
+      );
+    await enabled(false);
+    expect(await mailsAt(merchant, morning(-3))).toEqual([]);
+    await enabled(true);
+    const stranger = await service.newMerchant();
+    await reminded(stranger);
+    expect(await mailsAt(stranger, morning(-3))).toEqual([]);
   });
 
-  test('is one of at most six a day to one address; the next one waits', async () => {
-    const merchant = await service.newMerchant();
+  test('is tried again on its day while the mail server cannot take it, and no more where that knows nobody of the address', async () => {
+    const merchant = await someone();
+    await reminded(merchant);
+    const refuses = (code: number) => () => Promise.reject(new MailRefused(code, 'RCPT TO', ''));
+    // None of these is one of the six.
+    for (let tries = 0; tries < 8; tries++)
+      expect(await mailsAt(merchant, morning(-3) + tries * 31 * 60_000, refuses(451))).toEqual([]);
+    expect(await mailsAt(merchant, morning(-3) + 5 * hourMs)).toHaveLength(1);
+    expect(await mailsAt(merchant, morning(-3) + 6 * hourMs)).toEqual([]);
+    expect(await mailsAt(merchant, morning(0), refuses(550))).toEqual([]);
+    expect(await mailsAt(merchant, morning(0) + 5 * hourMs)).toEqual([]);
+    expect(await mailsAt(merchant, morning(3))).toHaveLength(1);
+  });
+
+  test('is one of six at once to one address; the next one waits', async () => {
+    const merchant = await someone();
     for (let at = 0; at < 7; at++) await reminded(merchant);
     expect(await mailsAt(merchant, morning(-3))).toHaveLength(6);
     expect(await mailsAt(merchant, morning(-3) + 1.1 * hourMs)).toEqual([]);
@@ -300,7 +336,7 @@ describe('A reminder of a due-date charge', () => {
   });
 
   test('has a link by which its payer ends those of the merchant: a GET of it changes nothing, a press or the mail program does', async () => {
-    const merchant = await service.newMerchant();
+    const merchant = await someone();
     await reminded(merchant);
     const [letter] = await mailsAt(merchant, morning(-3));
     const path = pathIn(letter?.unsubscribe);
@@ -328,7 +364,7 @@ describe('A reminder of a due-date charge', () => {
     await reminded(merchant, addressOf(merchant).toUpperCase());
     expect(await mailsAt(merchant, morning(-3))).toEqual([]);
     // Another merchant is another matter.
-    const other = await service.newMerchant();
+    const other = await someone();
     await reminded(other);
     expect(await mailsAt(other, morning(-3))).toHaveLength(1);
     // An address of another page is none of it.

@@ -2,7 +2,7 @@ import type { Language } from '../../ground/errors.ts';
 import { ApiError } from '../../ground/errors.ts';
 import { hmacSha256 } from '../../ground/hmac.ts';
 import type { Log } from '../../ground/log.ts';
-import type { Letter, Mail, MailText } from '../../ground/mail.ts';
+import { type Letter, type Mail, MailRefused, type MailText } from '../../ground/mail.ts';
 import { priceOf } from '../../ground/money.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
 import { nextReminder } from '../../kinds/due-charge/reminder-times.ts';
@@ -10,15 +10,16 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { DuePayer } from '../../provider/due-terms.ts';
 import {
-  claimReminders,
+  claimReminder,
   type DueReminder,
   findReminded,
   isStopped,
   planReminder,
   stopAddress,
 } from '../../store/rows/charge-reminders.sql.ts';
+import { isPersonOf } from '../../store/rows/people.sql.ts';
 import { findLetterhead } from '../../store/rows/profile.sql.ts';
-import { takeOfBuckets } from '../links/limits.ts';
+import { giveToBuckets, type Limit, takeOfBuckets } from '../links/limits.ts';
 
 export interface ReminderDeps {
   sql: Sql;
@@ -33,29 +34,31 @@ export interface ReminderDeps {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const most = 50;
-/** Where the mail server refused, or a process died with it. */
-const againMs = 10 * 60_000;
+/** Where a process died with it. */
+const claimMs = 10 * 60_000;
+/** Where the mail server could not take it now; tried on the day alone. */
+const againMs = 30 * 60_000;
 /** Mails of an account in a day, and of it to one address: a merchant's mistake in a loop fills no mailbox. */
 const ofAccount = { most: 500, everyMs: dayMs };
 const toAddress = { most: 6, everyMs: dayMs };
 
 /**
- * Reminds payers of charges with a due date by mail: three days before, on the day, three days after, where the merchant asked for it. A charge that is
- * paid, ended or about to be cancelled gets none, and so does a payer who wants none of this merchant.
+ * Reminds a payer of a charge with a due date by mail: three days before, on the day, three days after, where the merchant asked for it. A charge that is
+ * paid, ended or about to be cancelled gets none, and so does a payer who wants none of this merchant. A test account reminds its own people alone.
  *
- * A mail is recorded after it was sent: a process that dies in between sends it twice.
+ * One at a time, so that what is sent is of this moment. A mail is recorded after it was sent: a process that dies in between sends it twice.
  * @returns whether there may be more at once
  */
 export async function stepReminders(deps: ReminderDeps): Promise<boolean> {
-  const { sql, clock } = deps;
+  const { sql, clock, log } = deps;
   const now = clock.now();
-  const due = await claimReminders(sql, now, now + againMs, most);
-  for (const one of due)
-    await remind(deps, one, now).catch((error: unknown) =>
-      deps.log.error({ err: error, paymentId: one.paymentId }, 'failed to send a reminder'),
-    );
-  return due.length === most;
+  const reminder = await claimReminder(sql, now, now + claimMs);
+  if (!reminder) return false;
+  const { paymentId } = reminder;
+  await remind(deps, reminder, now).catch((error: unknown) =>
+    log.error({ err: error, paymentId }, 'failed to send a reminder'),
+  );
+  return true;
 }
 
 async function remind(deps: ReminderDeps, reminder: DueReminder, now: number): Promise<void> {
@@ -64,21 +67,31 @@ async function remind(deps: ReminderDeps, reminder: DueReminder, now: number): P
   const next = nextReminder(due, now);
   const email = emailOf(deps, reminder);
   const isOpen = (status === 'pending' || status === 'unknown') && !reminder.isCancelling;
-  if (!isOpen || email === null) return void (await planReminder(sql, reminder, null, 0));
+  if (!isOpen || !reminder.enabled || email === null)
+    return void (await planReminder(sql, reminder, null, 0));
   const address = addressOf(deps, accountId, email);
   if (await isStopped(sql, accountId, address)) return void (await planReminder(sql, reminder, null, 0));
   // Without a code there is nothing to pay yet.
-  if (status === 'unknown') return void (await planReminder(sql, reminder, next, 0));
-  if (!(await mayMail(deps, accountId, address)))
-    return void (await planReminder(sql, reminder, now + hourMs, 0));
+  const isMailed = status === 'pending' && (!reminder.test || (await isPersonOf(sql, accountId, email)));
+  if (!isMailed) return void (await planReminder(sql, reminder, next, 0));
+  const limits = limitsOf(accountId, address);
+  if (!(await mayMail(deps, limits))) return void (await planReminder(sql, reminder, now + hourMs, 0));
   const letterhead = await findLetterhead(sql, accountId);
   const stop = deps.pages.of('reminders', reminder.accountNumber, reminder.paymentId);
   const page = deps.pages.of('charge', reminder.accountNumber, reminder.paymentId);
   const name = letterhead?.name ?? reminder.accountName;
-  await deps.mail.send({
-    ...{ to: email, letterhead, unsubscribe: stop },
-    ...letterOf({ ...reminder, name, page, stop, today: dayAt(now) }),
-  });
+  try {
+    await deps.mail.send({
+      ...{ to: email, letterhead, unsubscribe: stop },
+      ...letterOf({ ...reminder, name, page, stop, today: dayAt(now) }),
+    });
+  } catch (error) {
+    const isForEver = error instanceof MailRefused && error.isPermanent;
+    if (!isForEver) await giveToBuckets(sql, ...limits);
+    const again = !isForEver && dayAt(now + againMs) === dayAt(now);
+    await planReminder(sql, reminder, again ? now + againMs : next, 0);
+    throw error;
+  }
   await planReminder(sql, reminder, next, 1);
 }
 
@@ -97,13 +110,14 @@ function emailOf(
 const addressOf = ({ identity }: Pick<ReminderDeps, 'identity'>, accountId: string, email: string): Buffer =>
   hmacSha256(identity)(`reminders of ${accountId} to ${email.toLowerCase()}`);
 
-async function mayMail(deps: ReminderDeps, accountId: string, address: Buffer): Promise<boolean> {
+const limitsOf = (accountId: string, address: Buffer): [Limit, Limit] => [
+  { id: `reminder-1-address ${address.toString('base64url')}`, ...toAddress },
+  { id: `reminder-2-account ${accountId}`, ...ofAccount },
+];
+
+async function mayMail(deps: Pick<ReminderDeps, 'sql' | 'clock'>, [narrow, wide]: [Limit, Limit]) {
   try {
-    await takeOfBuckets(
-      deps,
-      { id: `reminder-1-address ${address.toString('base64url')}`, ...toAddress },
-      { id: `reminder-2-account ${accountId}`, ...ofAccount },
-    );
+    await takeOfBuckets(deps, narrow, wide);
     return true;
   } catch (error) {
     if (error instanceof ApiError && error.code === 'rate_limited') return false;

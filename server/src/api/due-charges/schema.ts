@@ -25,6 +25,8 @@ const address = Type.Object(
   { additionalProperties: false, description: 'Optional: API Pix asks for no address' },
 );
 
+const addressChars = '^\\x00-\\x20\\x40<>(),;:"\\[\\]\\\\';
+
 const payer = Type.Object(
   {
     name: Text('Name of the payer', { minLength: 2, maxLength: 100, 'x-trim': true }),
@@ -36,7 +38,8 @@ const payer = Type.Object(
     email: Type.Optional(
       Type.String({
         maxLength: 200,
-        pattern: '^[^\\x00-\\x20\\x40]+@[^\\x00-\\x20\\x40]+$',
+        // None of what a mail program reads as the end of an address or as a second one.
+        pattern: `^[${addressChars}]+@[${addressChars}]+$`,
         description: 'The provider may show it',
       }),
     ),

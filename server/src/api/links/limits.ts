@@ -9,6 +9,15 @@ export interface Limit {
   everyMs: number;
 }
 
+const giveBack: Statement = {
+  name: 'rate_bucket_give_back',
+  text: `UPDATE rate_bucket b SET spent_until = b.spent_until - k.cost FROM unnest($1::text[], $2::float8[]) AS k (id, cost) WHERE b.id = k.id`,
+};
+
+/** What was taken and not used. */
+export const giveToBuckets = (sql: Queries, ...taken: Limit[]): Promise<unknown> =>
+  sql.run(giveBack, [taken.map(({ id }) => id), taken.map(({ most, everyMs }) => everyMs / most)]);
+
 /** A bucket that is empty is left as it is: its row is not returned. */
 const take: Statement = {
   name: 'rate_bucket_take',

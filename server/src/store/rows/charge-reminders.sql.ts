@@ -27,6 +27,8 @@ export interface DueReminder {
   accountId: string;
   accountNumber: number;
   accountName: string;
+  /** Off: nothing goes out in its name any more. */
+  enabled: boolean;
   test: boolean;
   paymentId: string;
   operationId: string;
@@ -41,24 +43,24 @@ export interface DueReminder {
 const claim: Statement = {
   name: 'charge_reminder_claim',
   text: `WITH due AS (
-      SELECT account_id, payment_id FROM charge_reminder WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+      SELECT account_id, payment_id FROM charge_reminder WHERE due_at <= $1 ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     UPDATE charge_reminder m SET due_at = $2
     FROM due
       JOIN payment p ON p.account_id = due.account_id AND p.id = due.payment_id
       JOIN account a ON a.id = due.account_id
     WHERE m.account_id = due.account_id AND m.payment_id = due.payment_id
-    RETURNING m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, p.id AS "paymentId",
+    RETURNING m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.enabled, a.test, p.id AS "paymentId",
       p.operation_id AS "operationId", p.status, p.amount_cents AS "amountCents", p.due, p.payer,
       EXISTS (SELECT FROM charge_cancel c WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS "isCancelling"`,
 };
 
-/** Takes reminders that are due. Hidden from other processes until `untilMs`. */
-export const claimReminders = (
+/** Takes the reminder that is due for longest, as its charge stands at this moment. Hidden from other processes until `untilMs`. */
+export const claimReminder = async (
   sql: Queries,
   nowMs: number,
   untilMs: number,
-  most: number,
-): Promise<DueReminder[]> => sql.run<DueReminder>(claim, [timestamp(nowMs), timestamp(untilMs), most]);
+): Promise<DueReminder | undefined> =>
+  (await sql.run<DueReminder>(claim, [timestamp(nowMs), timestamp(untilMs)]))[0];
 
 const plan: Statement = {
   name: 'charge_reminder_plan',
