@@ -52,6 +52,22 @@ export const bugs: Bug[] = [
     test: 'server/src/kinds/payment/interpret-report.test.ts',
   },
   {
+    name: 'the silence of a list proves a refusal that could not be looked for',
+    file: 'server/src/kinds/reading.ts',
+    line: ' && isList === undefined && isRefusedUnlooked(',
+    with: ' && isRefusedUnlooked(',
+    rig: 'suite',
+    test: 'server/src/kinds/payment/interpret-report.test.ts',
+  },
+  {
+    name: 'a late answer about another page takes the place of the one that the payer has',
+    file: 'server/src/money/checkout.ts',
+    line: '  if (payment.card.ref !== null && report.providerRef !== payment.card.ref) return null;\n',
+    with: '',
+    rig: 'suite',
+    test: 'server/src/money/checkout.test.ts',
+  },
+  {
     name: 'a refusal that could not be looked for releases whatever attempts there were',
     file: 'server/src/money/intent.ts',
     line: '  attempt === 1 &&',

@@ -113,7 +113,7 @@ async function applyListed(
 ): Promise<Intent[]> {
   const query = { id: deps.ids.uuid(), startedAt: listed.startedAt };
   const apply = (intent: Intent, outcome: QueryOutcome<Report>) =>
-    applyQuery(deps, { ...placeOf(intent), observation: { from: 'query', ...query, outcome } });
+    applyQuery(deps, { ...placeOf(intent), observation: { from: 'query', ...query, outcome, isList: true } });
   const reports = new Map(listed.reports.map((report) => [idOf(report), report]));
   const unseen: Intent[] = [];
   await Promise.all(

@@ -212,7 +212,14 @@ export type Observation<Report, News> = Answered<Report> | News;
 /** An answer of the provider to a call of ours. */
 export type Answered<Report> =
   | { from: 'send'; fence: string; outcome: SendOutcome<Report> }
-  | { from: 'query'; id: string; startedAt: number; outcome: QueryOutcome<Report> };
+  | {
+      from: 'query';
+      id: string;
+      startedAt: number;
+      outcome: QueryOutcome<Report>;
+      /** It comes from a list, whose silence about an id proves less than the answer to a query for it: a list has a window and may lag. */
+      isList?: true;
+    };
 
 export interface Hearing<Row> {
   /** The operation's is among them. */

@@ -64,7 +64,7 @@ export function readSend<Report, Event extends { type: string }>(
 
 /** An answer to a query. @param eventsOf what a report says */
 export function readQuery<Report, Event extends { type: string }>(
-  { startedAt, outcome }: { startedAt: number; outcome: QueryOutcome<Report> },
+  { startedAt, outcome, isList }: { startedAt: number; outcome: QueryOutcome<Report>; isList?: true },
   standing: Standing,
   eventsOf: (report: Report) => Event[],
 ): Reading<Event | Refusal> {
@@ -75,7 +75,7 @@ export function readQuery<Report, Event extends { type: string }>(
     case 'unclear':
       return nothingOf(failedQuery(outcome));
     case 'notFound':
-      if (isOpen && intent && isRefusedUnlooked(intent, startedAt))
+      if (isOpen && intent && isList === undefined && isRefusedUnlooked(intent, startedAt))
         return {
           events: [{ type: 'refused', reason: 'provider_refused' }],
           ending: null,

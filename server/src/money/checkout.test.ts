@@ -124,6 +124,14 @@ describe('A card payment', () => {
     );
   });
 
+  it('keeps the page that was known first, whatever a late answer says of another one', () => {
+    const late = report({ providerRef: 'cs_0', url: 'https://checkout.stripe.com/c/pay/cs_0' });
+    expect(told([open, late, { ...late, page: 'closed' }]).payment).toMatchObject({
+      status: 'pending',
+      card: { ref: 'cs_1', url: 'https://checkout.stripe.com/c/pay/cs_1' },
+    });
+  });
+
   it('is never released by a report that names no release, whatever time it is', () => {
     const later = told([open, paid, { ...paid, approval: { ...approval, releaseAt: 1 } }]);
     expect(templates(later)).toEqual(['cardApprove']);

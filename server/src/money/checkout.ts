@@ -62,6 +62,8 @@ const isUnpaid = ({ status }: Payment): boolean =>
 function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): CardStep | null {
   const { status } = payment;
   if (status === 'expired') return null;
+  // The payer has the page that was known first: an answer about another one came late.
+  if (payment.card.ref !== null && report.providerRef !== payment.card.ref) return null;
   const { attempt } = report;
   const refusals = Math.max(payment.card.refusals, attempt?.refusals ?? 0);
   const card: CardPayment = {

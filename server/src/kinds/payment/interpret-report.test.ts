@@ -200,6 +200,9 @@ describe('a refusal', () => {
     expect(absent(now - 1)).toMatchObject(unknown);
     for (const more of [{ attempt: 2 }, { known: true }, { providerRef: 'approved' }])
       expect(absent(now, more)).toMatchObject(unknown);
+    // A list has a window and may lag.
+    const unlisted = { ...queried({ outcome: 'notFound' }), isList: true } as Observation;
+    expect(told(unlisted, open, intent({ refused: true }))).toMatchObject(unknown);
   });
 
   it('to an owner that was overtaken judges nothing; what was accepted counts all the same', () => {
