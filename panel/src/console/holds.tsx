@@ -67,15 +67,17 @@ function Place({ operationId }: { operationId: string }) {
   const words = useConsoleWords();
   const [amountCents, setAmount] = useState(0);
   const [reason, setReason] = useState('');
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<(Shown & { requestKey: string }) | null>(null);
   const params = { path: { id: operationId } };
   const look = useAction(async () => {
-    setShown(await ask(() => desk.POST('/operations/{id}/holds/acts', { params, body: { amountCents } })));
+    const seen = await ask(() => desk.POST('/operations/{id}/holds/acts', { params, body: { amountCents } }));
+    setShown({ ...seen, requestKey: crypto.randomUUID() });
   });
   const place = useAction(
     async () => {
       if (shown === null) return;
-      const body = { amountCents, reason: reason.trim(), shown: shown.shown };
+      const { requestKey } = shown;
+      const body = { amountCents, reason: reason.trim(), shown: shown.shown, requestKey };
       await ask(() => desk.POST('/operations/{id}/holds', { params, body }));
       setShown(null);
       setReason('');

@@ -347,7 +347,12 @@ const Reason = Text('Why', { minLength: 5, maxLength: 200, 'x-trim': true });
 const Amount = Type.Integer({ minimum: 1, maximum: 1e12, description: 'Amount in cents' });
 
 export const AmountBody = Body({ amountCents: Amount });
-export const HoldBody = Body({ amountCents: Amount, reason: Reason, shown: Shown });
+export const HoldBody = Body({
+  amountCents: Amount,
+  reason: Reason,
+  shown: Shown,
+  requestKey: Uuid('Key of this wish: a repeat places nothing more'),
+});
 export const ShownBody = Body({ reason: Reason, shown: Shown });
 export const ShownSchema = Type.Object({
   postings: Type.Array(Posting),

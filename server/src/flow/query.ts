@@ -79,15 +79,26 @@ export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs:
 
 /**
  * A query for work that comes again after minutes: as soon as the shared limit allows one. Rejected: to leave the turn at once, which put off a dispute
- * by two minutes, and a balance by its whole interval, because payments had just spent the limit.
- * @returns null: none was allowed in ten seconds, or the breaker is open
+ * by two minutes, and a balance by its whole interval, because payments had just spent the limit. An open breaker is not waited for: its next probe is
+ * for the payments.
+ * @param untilMs monotonic
+ * @returns null: none was allowed in time, or the breaker is open
  */
-export async function waitForQuery(deps: TrackingDeps, provider: Provider): Promise<Slot | null> {
-  try {
-    return await nextQuery(deps, provider, deps.clock.monotonicMs() + queryWaitMs);
-  } catch (error) {
-    if (error instanceof NoQueryLeft) return null;
-    throw error;
+export async function waitForQuery(
+  deps: TrackingDeps,
+  provider: Provider,
+  untilMs: number = deps.clock.monotonicMs() + queryWaitMs,
+): Promise<Slot | null> {
+  const { connection, capabilities } = provider;
+  for (;;) {
+    const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
+    if (slot) {
+      if (await freedOnFailure(slot, deps.breakers.allows(connection, 'query'))) return slot;
+      await slot.free();
+      return null;
+    }
+    if (deps.clock.monotonicMs() >= untilMs || deps.draining.aborted) return null;
+    await deps.clock.sleep(200, deps.draining);
   }
 }
 

@@ -25,6 +25,8 @@ const job: Job = { what: 'disputes', claimMs: 5 * 60_000 };
 /** A Pix can be disputed for 80 days, and a dispute is decided within days: so long ago one may still have changed. */
 const backMs = 30 * 24 * 3_600_000;
 const applyWithinMs = 8_000;
+/** Of a turn for queries of the shared limit: a turn that lasts beyond its claim would go on with an old list beside another process. */
+const waitsMs = 60_000;
 
 /** One reading of one connection, when it is due. @returns false: the next one has its time */
 export async function stepDisputes(deps: TrackingDeps, provider: Provider): Promise<boolean> {
@@ -47,7 +49,8 @@ async function readDisputes(
   toMs: number,
 ): Promise<boolean> {
   const { connection, disputes } = provider;
-  const slot = disputes && (await waitForQuery(deps, provider));
+  const untilMs = deps.clock.monotonicMs() + waitsMs;
+  const slot = disputes && (await waitForQuery(deps, provider, untilMs));
   if (!slot) return false;
   const outcome = await deps.breakers
     .counted(queryOf(connection), () => disputes.list({ fromMs, toMs }))
@@ -73,14 +76,14 @@ async function readDisputes(
     if (earlier && saysNothingNew(earlier, report)) continue;
     // A chargeback is part of its payment's own report, which the look for the owner reads.
     const isOfCard = provider.capabilities.cards;
-    const owner = earlier && !isOfCard ? earlier : await ownerOf(deps, provider, report);
+    const owner = earlier && !isOfCard ? earlier : await ownerOf(deps, provider, report, untilMs);
     if (owner === 'later') all = false;
     else if (owner !== null && !isOfCard) await apply(owner.cell, provider, owner, report);
   }
   await endUnread(deps, connection, ['dispute'], ids);
   for (const item of outcome.unread) {
     if (item.name !== null && byId.has(item.name)) continue;
-    if (!(await holdUnread(deps, provider, item)))
+    if (!(await holdUnread(deps, provider, item, untilMs)))
       await keepUnread(deps, connection, [item], { atOnce: true });
   }
   await keepUnread(deps, connection, outcome.unread);
@@ -96,11 +99,12 @@ async function holdUnread(
   deps: TrackingDeps,
   provider: Provider,
   { name, endToEnd }: UnreadItem,
+  untilMs: number,
 ): Promise<boolean> {
   if (name === null || endToEnd === null || name === endToEnd) return false;
   const unknown = { status: 'open', reason: null, deadlineAt: null } as const;
   const dispute = { ...unknown, providerId: name, endToEnd, openedAt: deps.clock.now() };
-  const owner = await ownerOf(deps, provider, { ...dispute, amountCents: 0 });
+  const owner = await ownerOf(deps, provider, { ...dispute, amountCents: 0 }, untilMs);
   if (owner === 'later' || owner === null) return false;
   const { accountId, paymentId, cell } = owner;
   const [payment] = await payments.read(cell.sql, [paymentKey(accountId, paymentId)]);
@@ -126,9 +130,10 @@ async function ownerOf(
   deps: TrackingDeps,
   provider: Provider,
   { endToEnd, providerId: disputeId }: DisputeReport,
+  untilMs: number,
 ): Promise<Owner | 'later' | null> {
   const { connection } = provider;
-  const slot = await waitForQuery(deps, provider);
+  const slot = await waitForQuery(deps, provider, untilMs);
   if (!slot) return 'later';
   const found = await findNamed(deps, provider, endToEnd).finally(() => slot.free());
   if (found.outcome === 'unclear') return 'later';

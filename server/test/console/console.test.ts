@@ -723,11 +723,17 @@ describe('a decision', () => {
     const before = await journalsOf(shop);
     const seen = await look(risk, place, { amountCents: 4_000 });
     expect([seen.movedCents, await journalsOf(shop)]).toEqual([4_000, before]);
-    const body = { amountCents: 4_000, reason: 'uma contestação', shown: seen.shown };
+    const body = {
+      ...{ amountCents: 4_000, reason: 'uma contestação', shown: seen.shown },
+      requestKey: randomUUID(),
+    };
     const other = { ...body, amountCents: 3_000 };
     expect((await risk.call('POST', place, other)).body.code).toBe('facts_changed');
     const { holds } = (await risk.call('POST', place, body)).body;
     expect(holds).toMatchObject([{ capturedCents: 4_000, placedBy: risk.email }]);
+    // The answer was lost, and the same wish comes again: its postings would be the same.
+    const again = await Promise.all([body, body].map((one) => risk.call('POST', place, one)));
+    expect(again.map((one) => one.body.code)).toEqual(['act_refused', 'act_refused']);
     expect(await shop.balanceCents()).toBe(6_000);
 
     const path = `/holds/${holds[0].id}`;

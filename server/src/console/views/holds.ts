@@ -74,9 +74,9 @@ export function holdRoutes(api: ApiScope, deps: RequestDeps): void {
       },
       config: consoleConfig,
     },
-    async ({ params, body: { amountCents, reason, shown }, operator: { email } }) => {
+    async ({ params, body: { shown, ...body }, operator: { email } }) => {
       const operator = await atOperation(deps, params.id, email);
-      const wanted = { operationId: params.id, amountCents, reason };
+      const wanted = { operationId: params.id, ...body };
       return { holds: [holdView(await asPanelError(placeAsShown(operator, wanted, shown)))] };
     },
   );

@@ -53,10 +53,13 @@ export interface HoldView {
   releasedBy: string | null;
 }
 
-/** @throws OperatorRefused no such live operation */
+/**
+ * @param wanted `requestKey`: a UUID of one wish of a person; what it has placed is not placed again
+ * @throws OperatorRefused no such live operation; the hold of this key stands already
+ */
 export async function placeHold(
   operator: Operator,
-  wanted: { operationId: string; amountCents: number; reason: string },
+  wanted: { operationId: string; amountCents: number; reason: string; requestKey?: string },
 ): Promise<HoldView> {
   const { operationId, amountCents } = wanted;
   const reason = reasonOf(wanted.reason);
@@ -64,7 +67,9 @@ export async function placeHold(
     throw new OperatorRefused('a hold is at least 1 cent');
   const accountId = await findAccountOf(operator.sql, operationId);
   if (accountId === undefined) throw new OperatorRefused('no such operation');
-  const token = operator.ids.uuid();
+  const { requestKey } = wanted;
+  // Never the key itself: a person could name a payment by it.
+  const token = requestKey === undefined ? operator.ids.uuid() : idsOf(requestKey).uuid();
   const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
   const { actor } = operator;
   // A till of its own: its batch is this command alone, so the view holds only what was read under the lock.
@@ -98,6 +103,7 @@ export function buildHold(input: HoldInput): Command<HoldView> {
     decide: (view, now) => {
       const balance = view.balance(chain);
       if (!balance || balance.deletedAt !== null) throw new OperatorRefused('the operation was deleted');
+      if (view.get(holds, accountId + id)) throw new OperatorRefused('this hold was placed already');
       const hold: Hold = {
         accountId,
         id,

@@ -38,7 +38,7 @@ export const shownRelease = (operator: Operator, id: string): Promise<ShownHold>
 /** @throws FactsChanged it would post something else now; OperatorRefused no such operation */
 export const placeAsShown = (
   operator: Operator,
-  wanted: Wanted & { reason: string },
+  wanted: Wanted & { reason: string; requestKey: string },
   shown: string,
 ): Promise<HoldView> =>
   placeHold(onlyAsShown(operator, placed(wanted), { shown, mostCents: Number.MAX_SAFE_INTEGER }), wanted);
