@@ -84,12 +84,12 @@ const pausedSince: Statement = {
 };
 
 /**
- * @param asShown the pause that a person saw, and why it ends
+ * @param asShown the pause that a person saw (null: none), and why it ends
  * @throws OperatorRefused after a restore, before the comparison; FactsChanged it is another pause than the one shown
  */
 export const resumeWithdrawals = (
   operator: Operator,
-  asShown?: { pausedAt: number; reason: string },
+  asShown?: { pausedAt: number | null; reason: string | null },
 ): Promise<PauseView> =>
   change(operator, 'withdrawals.resume', asShown?.reason ?? null, (before) => {
     if (asShown && before.pausedAt !== asShown.pausedAt)

@@ -397,7 +397,7 @@ describe('every page', () => {
     expect(await page.locator(':focus').textContent()).toBe('Ir para o conteúdo');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    expect(await page.locator(':focus').textContent()).toContain('Nova cobrança');
+    expect(await page.locator(':focus').textContent()).toContain('Com vencimento');
   });
 
   test('the console shows no error', () => {

@@ -205,15 +205,15 @@ export const operatorCommands: Command[] = [
       onDatabase(edge, 'withdrawals resume', async (context) => {
         const operator = operatorOf(context);
         const pause = await shownResume(context.sql);
-        if (pause === null) return pauseAnswer(await resumeWithdrawals(operator));
+        const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
+        // A pause that a colleague places meanwhile stays.
+        if (pause === null) return pauseAnswer(await resumeWithdrawals(operator, { pausedAt: null, reason }));
         const { pausedAt, shown } = pause;
-        const agreed = await agreedAtShell({ edge, context }, values, operator, {
+        await agreedAtShell({ edge, context }, values, operator, {
           ...{ act: 'resumeWithdrawals', subject: 'installation', body: { pausedAt: String(pausedAt) } },
           show: async () => ({ postings: [], movedCents: 0, shown }),
         });
-        const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
-        const asShown = agreed === null || reason === null ? undefined : { pausedAt, reason };
-        return pauseAnswer(await resumeWithdrawals(operator, asShown));
+        return pauseAnswer(await resumeWithdrawals(operator, { pausedAt, reason }));
       }),
   },
   {

@@ -12,15 +12,27 @@ const cells: Statement = {
   text: 'SELECT quote_ident(name) AS name FROM cell ORDER BY created_at, name',
 };
 
-const mostCounted = 1_000;
+const perPage = 1_000;
 
-/** By itself for each cell. Codes of a provider that has not answered yet have no text. */
-const countIn = (cell: string): Statement => ({
+interface Page {
+  all: number;
+  elsewhere: number;
+  /** The last one; null: there is none. */
+  accountId: string | null;
+  id: string | null;
+}
+
+/** By itself for each cell, page by page. Codes of a provider that has not answered yet have no text. */
+const pageIn = (cell: string): Statement => ({
   name: `printed_codes_${cell}`,
-  text: `SELECT count(*)::int AS all, (count(*) FILTER (WHERE position($2 IN copy_paste) = 0))::int AS elsewhere FROM (
-      SELECT copy_paste FROM ${cell}.static_code WHERE connection = $1 AND status = 'active' AND copy_paste IS NOT NULL
-      ORDER BY account_id, id LIMIT ${mostCounted}) c`,
+  text: `SELECT count(*)::int AS all, (count(*) FILTER (WHERE position($2 IN copy_paste) = 0))::int AS elsewhere,
+      (array_agg(account_id ORDER BY account_id DESC, id DESC))[1] AS "accountId", (array_agg(id ORDER BY account_id DESC, id DESC))[1] AS id
+    FROM (SELECT account_id, id, copy_paste FROM ${cell}.static_code
+      WHERE connection = $1 AND status = 'active' AND copy_paste IS NOT NULL AND (account_id, id) > ($3::uuid, $4::uuid)
+      ORDER BY account_id, id LIMIT ${perPage}) c`,
 });
+
+const nowhere = '00000000-0000-0000-0000-000000000000';
 
 /**
  * @param of the findings about the connection itself
@@ -35,11 +47,16 @@ export async function examinePrintedCodes(
   if (key === null) return null;
   const named = `01${String(key.length).padStart(2, '0')}${key}`;
   const count = { all: 0, elsewhere: 0 };
-  for (const cell of await sql.run<{ name: string }>(cells))
-    for (const one of await sql.run<typeof count>(countIn(cell.name), [provider.connection, named])) {
-      count.all += one.all;
-      count.elsewhere += one.elsewhere;
+  for (const { name } of await sql.run<{ name: string }>(cells)) {
+    let place = [nowhere, nowhere];
+    for (let isFull = true; isFull; ) {
+      const [page] = await sql.run<Page>(pageIn(name), [provider.connection, named, ...place]);
+      count.all += page?.all ?? 0;
+      count.elsewhere += page?.elsewhere ?? 0;
+      isFull = page?.all === perPage;
+      place = [page?.accountId ?? nowhere, page?.id ?? nowhere];
     }
+  }
   if (count.all === 0) return null;
   const isRefused = of.some(({ check, ok }) => check === 'pix key' && !ok);
   return findingOf(count, isRefused);
@@ -58,7 +75,7 @@ async function keyOf(provider: Provider): Promise<string | null> {
 /** Pure. */
 function findingOf({ all, elsewhere }: { all: number; elsewhere: number }, isRefused: boolean): Finding {
   const about = { check: 'static codes' as const };
-  const codes = `${all === mostCounted ? `${all} or more` : all} static codes in use`;
+  const codes = `${all} static codes in use`;
   if (elsewhere > 0)
     return {
       ...about,
