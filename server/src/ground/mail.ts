@@ -138,7 +138,7 @@ const unsubscribeHeaders = ({ unsubscribe }: Letter): Record<string, string> =>
     ? {}
     : { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 
-/** What the mail server answered, without its words: they repeat the address that it refuses, and errors are logged. */
+/** A refusal of the mail server, without its words: they repeat the address that it refuses, and errors are logged. */
 export class MailRefused extends Error {
   override name = 'MailRefused';
   /** It does not know the receiver, and will answer the same again (RFC 5321, 4.2.1). */

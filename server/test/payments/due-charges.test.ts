@@ -313,7 +313,7 @@ describe('A reminder of a due-date charge', () => {
     expect(await mailsAt(stranger, morning(-3))).toEqual([]);
   });
 
-  test('is tried again on its day while the mail server cannot take it, and no more where that knows nobody of the address', async () => {
+  test('is tried again on its day while the mail server cannot take it, and no more where that does not know the address', async () => {
     const merchant = await someone();
     await reminded(merchant);
     const refuses = (code: number) => () => Promise.reject(new MailRefused(code, 'RCPT TO', ''));

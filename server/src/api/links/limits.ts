@@ -14,7 +14,7 @@ const giveBack: Statement = {
   text: `UPDATE rate_bucket b SET spent_until = b.spent_until - k.cost FROM unnest($1::text[], $2::float8[]) AS k (id, cost) WHERE b.id = k.id`,
 };
 
-/** What was taken and not used. */
+/** Gives back one that was taken and not used. */
 export const giveToBuckets = (sql: Queries, ...taken: Limit[]): Promise<unknown> =>
   sql.run(giveBack, [taken.map(({ id }) => id), taken.map(({ most, everyMs }) => everyMs / most)]);
 

@@ -12,7 +12,7 @@ const person: Statement = {
     WHERE m.account_id = $1 AND lower(u.email) = lower($2) AND u.email_verified`,
 };
 
-/** Whether a mail address is that of somebody in the account. */
+/** Whether a mail address is that of a person of the account. */
 export const isPersonOf = async (sql: Queries, accountId: string, email: string): Promise<boolean> =>
   (await sql.run(person, [accountId, email])).length > 0;
 
