@@ -38,7 +38,7 @@ import { claimSecret } from '../../server/src/store/database/installation-secret
 import { openPool } from '../../server/src/store/database/pool.ts';
 import { sealAgain } from '../../server/src/store/database/sealed-columns.ts';
 import { lockBalances } from '../../server/src/store/ledger.sql.ts';
-import { claimReminders } from '../../server/src/store/rows/charge-reminders.sql.ts';
+import { claimReminder } from '../../server/src/store/rows/charge-reminders.sql.ts';
 import { claimDefence } from '../../server/src/store/rows/defences.sql.ts';
 import { pruneFiles } from '../../server/src/store/rows/files.sql.ts';
 import {
@@ -624,7 +624,7 @@ const laws: Record<string, [law: string, Law]> = {
         );
         await db.admin('INSERT INTO charge_reminder VALUES ($1, $2, $3, 0)', [account, first, at(0)]);
       },
-      (tx, { now }) => claimReminders(tx, now, now + 5_000, 10),
+      async (tx, { now }) => [await claimReminder(tx, now, now + 5_000)].filter((one) => one !== undefined),
     ),
   ],
   'operate/accounts/alerts.sql.ts alert_claim_incidents': [
