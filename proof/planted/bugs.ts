@@ -1447,7 +1447,7 @@ export const bugs: Bug[] = [
   {
     name: 'a page at Asaas is closed because a list by page is empty',
     file: 'server/src/provider/asaas/asaas-pages.ts',
-    line: '  if (clock.now() < endsAt)\n',
+    line: '  if (clock.now() < endOf(name))\n',
     with: '  if (clock.now() < 0)\n',
     rig: 'suite',
     test: 'server/test/provider/acquirers.test.ts',
@@ -1505,6 +1505,14 @@ export const bugs: Bug[] = [
     file: 'server/src/provider/asaas/asaas-pages.ts',
     line: 'if (paid.length > 1 && !isOnePlan)',
     with: 'if (paid.length > 99)',
+    rig: 'suite',
+    test: 'server/test/provider/asaas-checkout-foreign.test.ts',
+  },
+  {
+    name: 'a second approved payment of a page at Asaas is not seen once the first is known',
+    file: 'server/src/provider/asaas/asaas-pages.ts',
+    line: "report.outcome === 'found' ? withOthers(deps, name, item, report.report) : report;",
+    with: 'report;',
     rig: 'suite',
     test: 'server/test/provider/asaas-checkout-foreign.test.ts',
   },

@@ -183,6 +183,22 @@ describe('A card payment', () => {
     }
   });
 
+  it('whose page has a second approval beside the first is followed all the same, and the second goes to a person, once', () => {
+    const others = [{ reference: 'pi_2', amountCents }];
+    for (const reports of [
+      [paid, { ...paid, others }, { ...released, others }],
+      [
+        { ...paid, others },
+        { ...released, others },
+      ],
+    ]) {
+      const all = told(reports);
+      expect(all.payment.card).toMatchObject({ approval: 'pi_1', settlement: 'available' });
+      expect(new Set(all.incidents.map(({ reference }) => reference)).size).toBe(1);
+      expect(templates(all).filter((template) => template === 'cardApprove')).toHaveLength(1);
+    }
+  });
+
   it('that is paid a second time keeps its first payment, and the second goes to a person', () => {
     const second = { ...released, approval: { ...approval, reference: 'pi_2', released: true } };
     const all = told([paid, second]);

@@ -48,7 +48,8 @@ export function nextCheckout(payment: Payment, event: CardEvent, facts: CardFact
   const { report } = event;
   if (report.amountCents !== payment.amountCents || report.currency !== currency)
     return stopped(payment, `page:${report.currency}:${report.amountCents}`, report.amountCents);
-  if (report.approval !== null) return approved({ ...payment, card }, report.approval, facts);
+  if (report.approval !== null)
+    return withOthers(payment, approved({ ...payment, card }, report.approval, facts), report.others ?? []);
   return isUnpaid(payment) ? waiting({ ...payment, card }, report, facts) : null;
 }
 
@@ -297,8 +298,21 @@ function released(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
 }
 
 /** Both pages of a payment were paid, or one twice: the second is none of the merchant's until a person has decided. */
-const again = (payment: OnCard, { reference, amountCents }: CardApproval): CardStep =>
-  stopped(payment, `approval:${reference}`, amountCents);
+const again = (
+  payment: Payment,
+  { reference, amountCents }: Pick<CardApproval, 'reference' | 'amountCents'>,
+): CardStep => stopped(payment, `approval:${reference}`, amountCents);
+
+/** The known approval is followed, and each other one of the page goes to a person, in whichever order they are reported. */
+const withOthers = (
+  payment: Payment,
+  step: CardStep | null,
+  others: readonly Pick<CardApproval, 'reference' | 'amountCents'>[],
+): CardStep | null =>
+  others.reduce<CardStep | null>((all, other) => {
+    const next = again(all?.payment ?? payment, other);
+    return all === null ? next : both(all, next);
+  }, step);
 
 /** Posts nothing: what contradicts goes to a person, once for each report of its own. */
 function stopped(payment: Payment, what: string, amountCents: number, detail: object = {}): CardStep {

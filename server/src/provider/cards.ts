@@ -65,6 +65,8 @@ export interface CheckoutReport {
   /** The last attempt that was not approved; null: there was none, or an approval followed it. */
   attempt: CardAttempt | null;
   approval: CardApproval | null;
+  /** Further payments of the page that were approved as well, where the acquirer makes more than one. */
+  others?: readonly Pick<CardApproval, 'reference' | 'amountCents'>[];
 }
 
 export interface CardAttempt {

@@ -11,6 +11,7 @@ import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stepCash } from '../../src/flow/cash-transfers.ts';
 import { bringCostsUpToDate } from '../../src/flow/connection-movements.ts';
+import { keepUnread } from '../../src/flow/keep-unread.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { bookMovement } from '../../src/operate/book-movement.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
@@ -729,6 +730,25 @@ describe('At Asaas a payment by card', () => {
       expect(text).toContain('"event"');
       expect(text).not.toContain('creditCardToken');
     }
+  });
+
+  test('that is still open ends the item that was kept of it, once it can be read', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    const name = id.replaceAll('-', '');
+    const item = { kind: 'charge', name, providerId: name, endToEnd: null, body: {} } as const;
+    await keepUnread(service.runtime, 'parcelas', [item]);
+    const asked = async () => {
+      await fillQueryLimit(service);
+      await service.database.admin(
+        `UPDATE unread_item SET next_at = 'epoch' WHERE connection = 'parcelas' AND reference = $1`,
+        [name],
+      );
+      await stepUnread(service.runtime, service.runtime.providers.get('parcelas') as Provider);
+      return service.database.admin('SELECT FROM unread_item WHERE reference = $1', [name]);
+    };
+    await expect.poll(asked, { timeout: 60_000, interval: 100 }).toEqual([]);
+    expect(await payment(merchant, id)).toMatchObject({ status: 'pending' });
   });
 
   test('that was made on a page that the books do not know is kept for a person at once, without its token, by its delivery and by its chargeback', async () => {

@@ -131,19 +131,19 @@ describe('a page of Asaas Checkout', () => {
 
   test('is released by the status of its payment alone, and not by a day of credit that is over', async () => {
     now = Date.parse('2026-01-20T05:00:00Z');
-    answers = [said(payment())];
+    answers = [said(payment()), listOf(), listOf()];
     const approval = 'pay_153tzg41ea6pa9j1';
     expect(await query({ approval })).toMatchObject({ report: { approval: { released: false } } });
-    answers = [said(payment({ status: 'RECEIVED', paymentDate: '2025-11-21' }))];
+    answers = [said(payment({ status: 'RECEIVED', paymentDate: '2025-11-21' })), listOf(), listOf()];
     expect(await query({ approval })).toMatchObject({ report: { approval: { released: true } } });
-    expect(calls.at(-1)?.url).toBe(`https://api.asaas.com/v3/payments/${approval}`);
+    expect(calls[0]?.url).toBe(`https://api.asaas.com/v3/payments/${approval}`);
   });
 
   test('is released by an anticipation that was credited, and not by one that was asked for or is another payment’s', async () => {
     const approval = 'pay_153tzg41ea6pa9j1';
     const anticipated = (fields: Json) => {
       const [one] = (foreign('asaas/anticipation-list').body as Json).data;
-      answers = [said(payment({ anticipated: true })), listOf({ ...one, ...fields })];
+      answers = [said(payment({ anticipated: true })), listOf({ ...one, ...fields }), listOf(), listOf()];
       return query({ approval });
     };
     expect(await anticipated({})).toMatchObject({ report: { approval: { released: true } } });
@@ -189,6 +189,34 @@ describe('a page of Asaas Checkout', () => {
     });
   });
 
+  test('that was paid again after its payment was known reports the second as well, and an empty or unfiltered list says nothing', async () => {
+    const approval = 'pay_153tzg41ea6pa9j1';
+    const second = payment({ id: 'pay_2' });
+    const others = async (...lists: NetAnswer[]) => {
+      answers = [said(payment()), ...lists];
+      const outcome = await query({ approval });
+      return outcome?.outcome === 'found'
+        ? { first: outcome.report.approval?.reference, others: outcome.report.others }
+        : outcome;
+    };
+    const both = { first: approval, others: [{ reference: 'pay_2', amountCents: 130_000 }] };
+    const alone = { first: approval, others: undefined };
+    expect(await others(listOf(payment(), second), listOf())).toEqual(both);
+    expect(await others(listOf(second), listOf())).toEqual(both);
+    expect(await others(listOf(payment(), payment({ id: 'pay_2', status: 'PENDING' })), listOf())).toEqual(
+      alone,
+    );
+    expect(await others(listOf(), listOf())).toEqual(alone);
+    expect(await others(listOf(payment(), payment({ id: 'pay_3', checkoutSession: 'other' })))).toEqual(
+      alone,
+    );
+    expect(await others(said(null, 500))).toMatchObject({ outcome: 'unclear', cause: 'server' });
+    const odd = payment({ id: 'pay_2', status: 'SOMETHING_NEW' });
+    expect(await others(listOf(payment(), odd))).toMatchObject({
+      ...{ outcome: 'unclear', unread: { name: providerId, providerId } },
+    });
+  });
+
   test('is not read out of a list that has payments of other pages', async () => {
     answers = [listOf(payment(), payment({ id: 'pay_2', checkoutSession: 'other' }))];
     expect(await query()).toMatchObject({ outcome: 'unclear', detail: 'the list was not filtered' });
@@ -228,6 +256,23 @@ describe('a page of Asaas Checkout', () => {
     expect(await query()).toMatchObject({ report: { approval: { amountCents: 130_000 } } });
   });
 
+  test('that Asaas does not cancel is looked for on its own days alone, each in a list of its own, however late that is', async () => {
+    const refused = said({ errors: [{ code: 'invalid_action', description: 'x' }] }, 400);
+    now = madeAt + 90 * 86_400_000;
+    for (const [minutes, days] of [
+      [60, ['2025-10-20']],
+      [1440, ['2025-10-20', '2025-10-21']],
+    ] as const) {
+      calls = [];
+      const lists = days.map(() => listOf(payment({ checkoutSession: 'other' })));
+      answers = [listOf(), listOf(), refused, listOf(), listOf(), ...lists];
+      expect(await query({ minutes })).toMatchObject({ report: { page: 'closed' } });
+      expect(calls.slice(5).map(({ url }) => /dateCreated.*?&offset/.exec(url)?.[0])).toEqual(
+        days.map((day) => `dateCreated[ge]=${day}&dateCreated[le]=${day}&offset`),
+      );
+    }
+  });
+
   test('that waits for a check of its risk is not closed by its time', async () => {
     now = madeAt + 90 * 60_000;
     answers = [listOf(payment({ status: 'AWAITING_RISK_ANALYSIS' })), listOf()];
@@ -238,7 +283,7 @@ describe('a page of Asaas Checkout', () => {
 describe('a chargeback at Asaas', () => {
   const approval = 'pay_153tzg41ea6pa9j1';
   const taken = async (status: string, fields: Json) => {
-    answers = [said(payment({ status, chargeback: chargeback(fields) }))];
+    answers = [said(payment({ status, chargeback: chargeback(fields) })), listOf(), listOf()];
     const outcome = await query({ approval });
     return outcome?.outcome === 'found' ? outcome.report.approval?.chargebacks : outcome;
   };
@@ -262,11 +307,11 @@ describe('a chargeback at Asaas', () => {
   });
 
   test('is asked for where the payment does not carry it, and one that cannot be read leaves the payment unclear', async () => {
-    answers = [said(payment({ status: 'CHARGEBACK_REQUESTED' })), saying('chargeback')];
+    answers = [said(payment({ status: 'CHARGEBACK_REQUESTED' })), saying('chargeback'), listOf(), listOf()];
     expect(await query({ approval })).toMatchObject({
       report: { approval: { chargebacks: [{ outCents: 130_000 }] } },
     });
-    expect(calls.at(-1)?.url).toBe(`https://api.asaas.com/v3/payments/${approval}/chargeback`);
+    expect(calls[1]?.url).toBe(`https://api.asaas.com/v3/payments/${approval}/chargeback`);
     expect(await taken('CHARGEBACK_REQUESTED', { status: 'NEW' })).toMatchObject({ outcome: 'unclear' });
   });
 

@@ -37,7 +37,7 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
   isAwaited: true,
   createdEvent: 'charge.created',
   notFound: 'payment_not_found',
-  unread: [],
+  unread: ['charge'],
   // The account may have no card connection: `admit` says so.
   offers: () => true,
   isOpen: isCheckoutOpen,

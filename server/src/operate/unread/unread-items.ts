@@ -3,11 +3,11 @@ import { retryAfterMs } from '../../flow/keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../../flow/query.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import type { Secrets } from '../../ground/secrets.ts';
+import { kindOf } from '../../kinds/registry/kinds.ts';
 import { paymentIdOf } from '../../money/payment.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
-import { queryAnyCharge } from '../../provider/due-charges.ts';
-import type { Provider, QueryOutcome, UnreadKind } from '../../provider/provider.ts';
+import type { Provider, UnreadKind } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
 import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
@@ -112,15 +112,12 @@ async function queryOwner(
   }
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) throw new NoQueryLeft();
-  const asked: Promise<QueryOutcome<unknown>> =
-    owner.kind === 'deposit'
-      ? provider.queryCharge(providerId, owner.createdAt)
-      : owner.kind === 'due_charge'
-        ? queryAnyCharge(provider, providerId)
-        : provider.queryPayout(providerId);
-  const { outcome } = await asked.finally(() => slot.free());
+  const asked = { ...owner, paymentId: owner.id, connection: provider.connection, providerRef: null };
+  const query = async () => (await kindOf(owner.kind).locate(cell.sql, asked))?.query(provider);
+  const answer = await query().finally(() => slot.free());
+  if (answer === undefined) return 'none';
   await confirm(cell, provider, [owner]);
-  return outcome === 'found' ? 'open' : 'unread';
+  return answer.outcome === 'found' ? 'open' : 'unread';
 }
 
 const insert: Statement = {

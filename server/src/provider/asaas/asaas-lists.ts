@@ -74,7 +74,9 @@ export async function listWhere<Item>(
     return {
       ...{ outcome: 'unclear', cause: 'unreadable', retryAfterMs: null },
       detail: others ? 'the list was not filtered' : 'the list was not read whole',
-      ...(listed.unread[0] === undefined ? {} : { unread: { ...listed.unread[0], providerId } }),
+      ...(listed.unread[0] === undefined
+        ? {}
+        : { unread: { ...listed.unread[0], name: providerId, providerId } }),
     };
   return { items: listed.reports };
 }

@@ -20,7 +20,7 @@ import { type AsaasDeps, listWhere } from './asaas-lists.ts';
  * The fate of a page. Asaas has no call that reads one (`GET /v3/checkouts/{id}` does not exist), so:
  *
  * - **Approved** is what a payment says that names the page as its `checkoutSession`, or names our id. Once it is known by its own name that one
- *   payment is read, without a list.
+ *   payment is read, and the lists say only whether another one was approved as well.
  * - **No payment in a filtered list proves nothing**: the filter has answered nothing for pages that were paid. The page is reported open, which ends nothing.
  * - **Closed** is the answer to a cancellation. Each page lives a little longer than was asked for, and is cancelled at the time that was: an answer that it is cancelled
  *   says that it was open until then, and so was not paid. Where Asaas refuses to cancel it, it is closed when its own time is over as well and the
@@ -34,9 +34,6 @@ const lifeMost = 1_440;
 const spareMinutes = 20;
 /** Behind its own time: the page may have been made a little after the payment here, and two clocks differ. */
 const clocksApartMs = 10 * minuteMs;
-/** Payments of the days of a page that are read to find one without a filter: 2,000. */
-const pagesMost = 20;
-
 export const lifeOf = (minutes: number): number => Math.min(lifeMost, minutes + spareMinutes);
 
 export async function queryPage(
@@ -110,8 +107,7 @@ async function closePage(
   const filtered = await paymentsOf(deps, name);
   if (!Array.isArray(filtered)) return filtered;
   if (filtered.some(({ state }) => state !== 'tried')) return { items: filtered };
-  const endsAt = name.createdAt + lifeOf(name.minutes) * minuteMs + clocksApartMs;
-  if (clock.now() < endsAt)
+  if (clock.now() < endOf(name))
     return {
       ...unclear(reply, clock),
       detail: 'it is not cancelled, and has no payment yet',
@@ -147,25 +143,40 @@ async function paymentsOf(deps: AsaasDeps, name: CheckoutName): Promise<CardPaym
   return [...found.values()];
 }
 
-/** The same out of every payment of the days on which the page lived. */
+/** From then on a page takes no payment, whatever was answered. */
+const endOf = ({ createdAt, minutes }: CheckoutName): number =>
+  createdAt + lifeOf(minutes) * minuteMs + clocksApartMs;
+
+/** The days on which the page lived, three at most: those after it belong to other pages, and would be more with each look. */
+function daysOf(name: CheckoutName): string[] {
+  const moments = [name.createdAt, name.createdAt + lifeMost * minuteMs, endOf(name)];
+  return [...new Set(moments.filter((at) => at <= endOf(name)).map(dayAt))];
+}
+
+/** The same out of every payment of the days on which the page lived, day by day, so that each list is as short as it can be: 5,000 payments of a day. */
 async function paymentsOfDays(
   deps: AsaasDeps,
   name: CheckoutName,
   ref: string,
 ): Promise<CardPaymentItem[] | Unclear> {
-  const days = `dateCreated[ge]=${dayAt(name.createdAt)}&dateCreated[le]=${dayAt(deps.clock.now())}`;
   const isWanted = isOf({ ...name, providerRef: ref });
-  const listed = await listWhere(deps, `/v3/payments?${days}`, {
-    ...{ kind: 'charge', isWanted: () => true, providerId: name.providerId, maxPages: pagesMost },
-    read: (item) => {
-      const { checkoutSession, externalReference } = recordOf(item) ?? {};
-      // Another payment of the account may be of a kind that no page makes.
-      return checkoutSession === ref || externalReference === name.providerId
-        ? readCardPayment(item)
-        : 'foreign';
-    },
-  });
-  return 'items' in listed ? listed.items.filter(isWanted) : listed;
+  const found: CardPaymentItem[] = [];
+  for (const day of daysOf(name)) {
+    const listed = await listWhere(deps, `/v3/payments?dateCreated[ge]=${day}&dateCreated[le]=${day}`, {
+      ...{ kind: 'charge', isWanted: () => true, providerId: name.providerId },
+      maxPages: deps.limits.maxPages,
+      read: (item) => {
+        const { checkoutSession, externalReference } = recordOf(item) ?? {};
+        // Another payment of the account may be of a kind that no page makes.
+        return checkoutSession === ref || externalReference === name.providerId
+          ? readCardPayment(item)
+          : 'foreign';
+      },
+    });
+    if (!('items' in listed)) return listed;
+    found.push(...listed.items.filter(isWanted));
+  }
+  return found;
 }
 
 /** The approved payments of a page as one report; null: none was approved. */
@@ -203,13 +214,33 @@ async function queryApproved(
       { body: recordOf(reply.body) ?? {} } as CardPaymentItem,
     ]);
   const report = await paidReport(deps, name, ref, [item]);
-  return report ?? unreadable(name, 'its payment is not approved any more', [item]);
+  if (report === null) return unreadable(name, 'its payment is not approved any more', [item]);
+  return report.outcome === 'found' ? withOthers(deps, name, item, report.report) : report;
+}
+
+/**
+ * A page may be paid twice, and the second payment after the first is known: so its payments are read as well. An empty list proves nothing, and neither
+ * does one that did not take the filter: the known payment stays what it is.
+ */
+async function withOthers(
+  deps: AsaasDeps,
+  name: CheckoutName,
+  known: CardPaymentItem,
+  report: CheckoutReport,
+): Promise<QueryOutcome<CheckoutReport>> {
+  const items = await paymentsOf(deps, name);
+  if (!Array.isArray(items))
+    return items.cause === 'unreadable' && items.unread === undefined ? { outcome: 'found', report } : items;
+  const others = items
+    .filter(({ id, state }) => state === 'approved' && id !== known.id)
+    .map(({ id: reference, amountCents }) => ({ reference, amountCents }));
+  return { outcome: 'found', report: { ...report, ...(others.length > 0 && { others }) } };
 }
 
 /** A payment with what stands in lists of their own: its chargeback, where it does not carry it, and whether it was anticipated. */
 async function wholeApproval(
   deps: AsaasDeps,
-  { createdAt }: CheckoutName,
+  { createdAt, providerId }: CheckoutName,
   item: CardPaymentItem,
 ): Promise<CardApproval | null | Unclear> {
   const { exchange, clock } = deps;
@@ -224,7 +255,7 @@ async function wholeApproval(
   const approval = approvalOf({ ...item, body }, createdAt);
   if (approval === null || !isAnticipated(item)) return approval;
   const listed = await listWhere(deps, `/v3/anticipations?payment=${encodeURIComponent(item.id)}`, {
-    ...{ kind: 'charge', read: readAnticipation, providerId: item.id },
+    ...{ kind: 'charge', read: readAnticipation, providerId },
     isWanted: ({ payment }) => payment === item.id,
   });
   if (!('items' in listed)) return listed;
