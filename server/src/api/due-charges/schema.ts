@@ -25,7 +25,8 @@ const address = Type.Object(
   { additionalProperties: false, description: 'Optional: API Pix asks for no address' },
 );
 
-const addressChars = '^\\x00-\\x20\\x40<>(),;:"\\[\\]\\\\';
+/** Not: control characters, space, " ( ) , : ; < > @ [ \ ] */
+const addressChars = '^\\x00-\\x20\\x22\\x28\\x29\\x2c\\x3a-\\x3c\\x3e\\x40\\x5b-\\x5d';
 
 const payer = Type.Object(
   {
