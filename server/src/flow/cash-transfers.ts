@@ -1,10 +1,8 @@
 import { eventKinds } from '../money/journal.ts';
-import type { CardPayout } from '../provider/cards.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
 import {
   type CashTransfer,
   findLateCash,
-  insertPayouts,
   lateCashReference,
   type OpenCash,
   openCash,
@@ -31,13 +29,6 @@ const chain = { accountId: installationId, chainId: installationId };
 
 /** After the day that the acquirer named, weekends and holidays included. */
 const lateAfterMs = 4 * 24 * 3_600_000;
-
-/** Stores what is new of these. */
-export const keepPayouts = (
-  { sql, clock }: Pick<CashDeps, 'clock' | 'sql'>,
-  connection: string,
-  payouts: readonly CardPayout[],
-): Promise<number> => insertPayouts(sql, connection, payouts, clock.now());
 
 /** Ends those that have arrived, and takes back the end of those that the acquirer has again. Answers how many. Pure. */
 export function buildCashEnds(connection: string, token: string, deadlineMs: number): Command<number> {

@@ -2,6 +2,7 @@ import { eventKinds } from '../money/journal.ts';
 import type { Queries } from '../ports/sql.ts';
 import type { ListOutcome, ListWindow, Provider, ProviderCost } from '../provider/provider.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
+import { insertPayouts } from '../store/rows/cash-transfers.sql.ts';
 import {
   type ConnectionMovement,
   findCostsPlace,
@@ -15,7 +16,7 @@ import {
 import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
-import { keepPayouts, stepCash } from './cash-transfers.ts';
+import { stepCash } from './cash-transfers.ts';
 import { waitForQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -196,7 +197,9 @@ async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWi
   if (listCosts && !(await readList(deps, provider, window, listCosts, keepCosts))) return false;
   const listPayouts = cards?.listPayouts;
   if (listPayouts === undefined) return true;
-  return readList(deps, provider, window, listPayouts, (payouts) => keepPayouts(deps, connection, payouts));
+  return readList(deps, provider, window, listPayouts, (payouts) =>
+    insertPayouts(deps.sql, connection, payouts, deps.clock.now()),
+  );
 }
 
 async function readList<Report>(

@@ -33,13 +33,15 @@ export function startDeliveryThread(options: DeliveryThreadOptions): DeliveryThr
   });
   let stopping = false;
   const ended = new Promise<void>((resolve, reject) => {
+    // Decided when it has ended: what is thrown at `error` is thrown a moment later by Node, which may be after `exit`, without the cause.
+    let broken: unknown;
     thread.once('error', (error) => {
-      if (!stopping) throw error;
-      reject(error);
+      broken = error;
     });
     thread.once('exit', (code) => {
-      if (!stopping) throw new Error(`the thread of the deliveries ended with ${code}`);
-      resolve();
+      if (!stopping) throw broken ?? new Error(`the thread of the deliveries ended with ${code}`);
+      if (broken) reject(broken);
+      else resolve();
     });
   });
   const tell = (message: DeliveryMessage): void => thread.postMessage(message);

@@ -6,10 +6,11 @@ import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { keepMovements, movementsOfCosts } from '../../src/flow/connection-movements.ts';
+import { keepMovements, movementsOfCosts, postMovements } from '../../src/flow/connection-movements.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
 import { bookUnmatched } from '../../src/flow/unmatched.ts';
 import { commands } from '../../src/main/cli/commands.ts';
+import { insertPayouts } from '../../src/store/rows/cash-transfers.sql.ts';
 
 // Without a worker the commands alone post what the provider knows and the books lack.
 let service: Service;
@@ -108,6 +109,19 @@ const acts: Record<string, () => Promise<{ words: string[]; movements: string[];
     words: ['simulator', '--amount-cents=-4000', '--request-key', 'sweep', '--reason', 'to our bank'],
     movements: ['ownMoney'],
   }),
+  'connection payout-own': async () => {
+    const acquirer = ['connection', 'create', '--name', 'cartoes', '--adapter', 'stripe-checkout'];
+    await vintem([...acquirer, '--simulator']);
+    await vintem(['connection', 'pays-out-to', 'cartoes', '--to', 'simulator']);
+    const at = Date.now();
+    const payout = { reference: 'po_1', amountCents: 5_005, at, dueAt: at, isReturn: false };
+    await insertPayouts(service.runtime.sql, 'cartoes', [payout], at);
+    await postMovements(service.runtime, 'cartoes');
+    return {
+      words: ['cartoes', '--payout', 'po_1', '--reason', 'paid to the other bank'],
+      movements: ['cashArrive'],
+    };
+  },
 };
 
 test('Each act that has --dry-run is rehearsed here', () => {

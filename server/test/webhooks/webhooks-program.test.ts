@@ -104,21 +104,28 @@ test('an endpoint that hangs does not hold up the end, and its event goes out ag
   await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
 });
 
-test('a thread of the deliveries that breaks ends its process', async () => {
-  const outgoing = JSON.stringify(new URL('../../src/main/delivery-thread.ts', import.meta.url).href);
-  const start = `import(${outgoing}).then(({ startDeliveryThread }) => startDeliveryThread({ databaseUrl: 'no address' }));
+/** A busy process learns in one turn that its thread broke and that it ended. */
+test.each([
+  ['idle', ''],
+  ['busy', 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);'],
+])(
+  'a thread of the deliveries that breaks ends its process with the cause, also a process that is %s',
+  async (_, busy) => {
+    const outgoing = JSON.stringify(new URL('../../src/main/delivery-thread.ts', import.meta.url).href);
+    const start = `import(${outgoing}).then(({ startDeliveryThread }) => { startDeliveryThread({ databaseUrl: 'no address' }); ${busy} });
     setInterval(() => {}, 1_000);`;
-  const child = spawn(process.execPath, ['--eval', start], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env.PATH, DATA_DIR: program.dataDir },
-  });
-  let text = '';
-  child.stderr.setEncoding('utf8').on('data', (more: string) => {
-    text += more;
-  });
-  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
-  expect(text).toContain('Invalid URL');
-});
+    const child = spawn(process.execPath, ['--eval', start], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env.PATH, DATA_DIR: program.dataDir },
+    });
+    let text = '';
+    child.stderr.setEncoding('utf8').on('data', (more: string) => {
+      text += more;
+    });
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
+    expect(text).toContain('Invalid URL');
+  },
+);
 
 test('one that breaks while everything ends does not keep the rest from ending', async () => {
   await expect(
