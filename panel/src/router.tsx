@@ -117,6 +117,9 @@ const deskPage = (
     | 'AuditPage'
     | 'OperatorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
+/** Pages about the installation itself, which fewer roles have. */
+const machinePage = (name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage') =>
+  lazyRouteComponent(() => import('./console/machine.ts'), name);
 const insideDesk = createRoute({
   getParentRoute: () => root,
   id: 'operator-inside',
@@ -350,6 +353,15 @@ const routes = root.addChildren([
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
     onDesk('/operator/pedidos', deskPage('RequestsPage')),
     onDesk('/operator/operadores', deskPage('OperatorsPage')),
+    onDesk('/operator/conexoes', machinePage('ConnectionsPage')),
+    onDesk('/operator/conexoes/$name', machinePage('ConnectionPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/fechamentos',
+      validateSearch: (search): { connection?: string } => textsOf(search, ['connection']),
+      component: machinePage('ClosesPage'),
+    }),
+    onDesk('/operator/fechamentos/$day', machinePage('ClosedDayPage')),
     createRoute({
       getParentRoute: () => insideDesk,
       path: '/operator/auditoria',

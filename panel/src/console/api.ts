@@ -27,6 +27,11 @@ export type Story = Answer<'/payments/{id}'>;
 export type Found = Answer<'/find'>['found'][number];
 
 export type AuditEntry = Answer<'/audit'>['entries'][number];
+export type ListedConnection = Answer<'/connections'>['connections'][number];
+export type Connection = Answer<'/connections/{name}'>;
+export type ConnectionMoney = Answer<'/connections/{name}/money'>;
+export type Close = Answer<'/closes'>['closes'][number];
+export type ClosedDay = Answer<'/closes/{day}'>;
 export type Asked = Answer<'/requests'>['requests'][number];
 
 /** The first part of every key of the console. */

@@ -31,6 +31,7 @@ function Frame({ session }: { session: OperatorSession }) {
     first.current = false;
     window.scrollTo(0, 0);
   }, [path]);
+  useGoTo(session);
   return (
     <div className="desk">
       <a className="skip" href="#conteudo">
@@ -45,30 +46,18 @@ function Frame({ session }: { session: OperatorSession }) {
         </Link>
         <nav aria-label={words.nav.main}>
           <ul>
-            <li>
-              <Link to="/operator" className="navlink" activeOptions={{ exact: true }}>
-                {words.nav.worklist}
-              </Link>
-            </li>
-            <li>
-              <Link to="/operator/pedidos" className="navlink">
-                {words.nav.requests}
-              </Link>
-            </li>
-            {session.acts.includes('audit') && (
-              <li>
-                <Link to="/operator/auditoria" className="navlink">
-                  {words.nav.audit}
+            {placesOf(session).map(({ name, to, key }) => (
+              <li key={to}>
+                <Link
+                  to={to}
+                  className="navlink"
+                  title={`g ${key}`}
+                  activeOptions={{ exact: to === '/operator' }}
+                >
+                  {words.nav[name]}
                 </Link>
               </li>
-            )}
-            {session.acts.includes('operators') && (
-              <li>
-                <Link to="/operator/operadores" className="navlink">
-                  {words.nav.operators}
-                </Link>
-              </li>
-            )}
+            ))}
           </ul>
         </nav>
         <Search />
@@ -85,6 +74,43 @@ function Frame({ session }: { session: OperatorSession }) {
   );
 }
 
+/** The pages of the console with the act that each shows, and the letter that leads there behind a `g`. */
+const places = [
+  { name: 'worklist', to: '/operator', key: 'w', act: 'worklist' },
+  { name: 'requests', to: '/operator/pedidos', key: 'r', act: 'requests' },
+  { name: 'connections', to: '/operator/conexoes', key: 'c', act: 'lookAtConnections' },
+  { name: 'closes', to: '/operator/fechamentos', key: 'f', act: 'closes' },
+  { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'audit' },
+  { name: 'operators', to: '/operator/operadores', key: 'o', act: 'operators' },
+] as const;
+
+const placesOf = ({ acts }: OperatorSession) => places.filter(({ act }) => acts.includes(act));
+
+/** Keys that a field does not want, and that are no key of the browser. */
+const isFree = (event: KeyboardEvent): boolean =>
+  !(event.target instanceof HTMLElement && event.target.matches('input, textarea, select')) &&
+  !event.ctrlKey &&
+  !event.metaKey &&
+  !event.altKey;
+
+/** `g` and a letter lead to a page. */
+function useGoTo(session: OperatorSession): void {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let begun = false;
+    const go = (event: KeyboardEvent) => {
+      if (!isFree(event)) return;
+      const place = begun ? placesOf(session).find(({ key }) => key === event.key) : undefined;
+      begun = event.key === 'g' && !begun;
+      if (!place) return;
+      event.preventDefault();
+      void navigate({ to: place.to });
+    };
+    document.addEventListener('keydown', go);
+    return () => document.removeEventListener('keydown', go);
+  }, [session, navigate]);
+}
+
 /** One box for everything. `/` leads there from anywhere but a field. */
 function Search() {
   const words = useConsoleWords();
@@ -93,9 +119,7 @@ function Search() {
   const [text, setText] = useState('');
   useEffect(() => {
     const lead = (event: KeyboardEvent) => {
-      const elsewhere =
-        event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
-      if (event.key !== '/' || elsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key !== '/' || !isFree(event)) return;
       event.preventDefault();
       field.current?.focus();
     };

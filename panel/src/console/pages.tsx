@@ -7,10 +7,11 @@ import { dateTimeSeconds, money } from '../format.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Copy, Empty, FormError, Money, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
+import { Empty, FormError, Money, PageHead, Status } from '../ui/parts.tsx';
 import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
+import { AccountLink, At, ConnectionLink, Fact, Id, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
 import { useConsoleWords } from './words.ts';
 
@@ -18,29 +19,6 @@ export { AuditPage } from './audit.tsx';
 export { Desk } from './frame.tsx';
 export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
 export { RequestsPage } from './requests.tsx';
-
-/** A time as São Paulo reads it, to the second; the time in UTC stands in its title. */
-function At({ at }: { at: string }) {
-  const { language } = useText();
-  return (
-    <time dateTime={at} title={at} className="num">
-      {dateTimeSeconds(at, language)}
-    </time>
-  );
-}
-
-/** The answer of a query, or that it is on its way, or why it is not there. */
-function Shown<Data>({
-  query,
-  children,
-}: {
-  query: { data: Data | undefined; error: unknown; refetch: () => unknown };
-  children: (data: Data) => ReactNode;
-}) {
-  if (query.data !== undefined) return children(query.data);
-  if (query.error) return <Trouble error={query.error} retry={() => void query.refetch()} />;
-  return <Rows />;
-}
 
 const incidentWord = (words: ReturnType<typeof useWords>, kind: string): string =>
   (words.reconciliation.kinds as Record<string, string>)[kind] ?? kind;
@@ -198,12 +176,6 @@ function ItemName({ item }: { item: Worklist['items'][number] }) {
   );
 }
 
-const AccountLink = ({ id }: { id: string }) => (
-  <Link to="/operator/contas/$id" params={{ id }} className="mono">
-    {id}
-  </Link>
-);
-
 // ----------------------------------------------------------------------------------------------------------------- search
 
 export function FoundPage() {
@@ -300,7 +272,9 @@ export function AccountPage() {
                 <Fact name="Id">
                   <Id value={account.ownerId} />
                 </Fact>
-                <Fact name={words.account.connection}>{account.connection}</Fact>
+                <Fact name={words.account.connection}>
+                  <ConnectionName name={account.connection} />
+                </Fact>
                 <Fact name={words.account.depositFee}>
                   {words.account.fee(money(account.depositFeeCents), percentOf(account.depositFeeBps))}
                 </Fact>
@@ -378,21 +352,13 @@ export function AccountPage() {
   );
 }
 
+/** A link for a role that may look at connections. */
+function ConnectionName({ name }: { name: string }) {
+  const { data: operator } = useOperator();
+  return operator?.acts.includes('lookAtConnections') ? <ConnectionLink name={name} /> : name;
+}
+
 const percentOf = (bps: number): string => (bps / 100).toLocaleString('pt-BR', { maximumFractionDigits: 2 });
-
-const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-);
-
-const Id = ({ value }: { value: string }) => (
-  <span style={{ display: 'inline-flex', gap: 8, flexWrap: 'wrap', alignItems: 'center' }}>
-    <span className="mono">{value}</span>
-    <Copy value={value} />
-  </span>
-);
 
 // ---------------------------------------------------------------------------------------------------------------- payment
 
@@ -465,7 +431,9 @@ function Facts({ story }: { story: Story }) {
         <Fact name={words.account.kind}>
           <AccountLink id={story.ownerId} />
         </Fact>
-        <Fact name={words.payment.connection}>{story.connection ?? '–'}</Fact>
+        <Fact name={words.payment.connection}>
+          {story.connection === null ? '–' : <ConnectionName name={story.connection} />}
+        </Fact>
         <Fact name="Id">
           <Id value={story.id} />
         </Fact>

@@ -7,10 +7,12 @@ import { passwordLength } from '../panel/people/password-length.ts';
 
 /** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
 
-const Nullable = (description: string) =>
+export const Nullable = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
-const Word = (description: string) => Type.String({ description });
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
+export const NullableCents = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], description });
+export const Word = (description: string) => Type.String({ description });
+export const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Role = OneOf(operatorRoles, 'Role of the operator');
 
 export const Done = Type.Object({ ok: Type.Literal(true) });

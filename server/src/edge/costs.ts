@@ -252,6 +252,16 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'POST /holds/:id/acts': { kind: 'change', policy: null },
   'POST /holds/:id/release': { kind: 'change', policy: null },
   'GET /operators': page,
+  'GET /connections': page,
+  'GET /connections/:name': page,
+  // A worker calls the provider, once a minute at most.
+  'POST /connections/:name/examination': { kind: 'change', policy: null },
+  'GET /connections/:name/money': page,
+  'GET /closes': page,
+  'GET /closes.csv': page,
+  'GET /closes/:day': page,
+  'GET /closes/:day/operations': page,
+  'GET /closes/:day/operations.csv': page,
   ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
 };
 

@@ -5,6 +5,8 @@ import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
 import { auditRoutes } from '../console/views/audit.ts';
+import { closesRoutes } from '../console/views/closes.ts';
+import { connectionRoutes } from '../console/views/connections.ts';
 import { decideRoutes } from '../console/views/decide.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
@@ -23,7 +25,7 @@ export const consolePath = '/operator/api';
 
 export type ConsoleParts = Pick<
   Runtime,
-  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining'
+  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining' | 'providers'
 > & {
   config: Config;
   /** Whether this process may write limits that all processes share. */
@@ -78,6 +80,8 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         requestRoutes(inside, deps);
         holdRoutes(inside, deps);
         auditRoutes(inside, deps);
+        connectionRoutes(inside, deps);
+        closesRoutes(inside, deps);
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
           inside.route({

@@ -195,6 +195,7 @@ export const retention: Readonly<
   cell_migration: bounded('one for each cell and migration'),
   installation: bounded('one'),
   connection: bounded('one for each connection'),
+  connection_examination: bounded('one for each connection'),
   breaker: bounded('one for each connection and call'),
   query_slot: bounded('so many for each connection'),
   send_slot: bounded('so many for each connection'),

@@ -13,7 +13,7 @@ import type { Secrets } from '../ground/secrets.ts';
 import { createSignal, type Signal } from '../ground/signal.ts';
 import type { Traces } from '../ground/traces.ts';
 import { findTestAccount } from '../operate/connections/directory.ts';
-import type { Examined } from '../operate/connections/doctor.ts';
+import { type Examined, examineConnections } from '../operate/connections/doctor.ts';
 import { type Connections, keepConnections } from '../operate/connections/keep.ts';
 import { noteCertificate } from '../operate/monitored.sql.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -22,7 +22,7 @@ import type { Net } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
 import { type ConnectionSettings, placeOf } from '../provider/adapter.ts';
 import { measured } from '../provider/measured.ts';
-import type { Provider } from '../provider/provider.ts';
+import type { Finding, Provider } from '../provider/provider.ts';
 import { type AdapterName, adapters } from '../provider/registry/adapters.ts';
 import { homeCell } from '../store/database/cells.ts';
 import type { Pool } from '../store/database/pool.ts';
@@ -64,6 +64,8 @@ export interface Runtime extends Omit<Ground, 'config'> {
   providers: ReadonlyMap<string, Provider>;
   /** The same, and those that come while the process runs. */
   connections: Connections;
+  /** The findings of `vintem doctor` at a connection. */
+  examine(connection: string): Promise<readonly Finding[]>;
   /** Whether anything is to be read from it. */
   isInUse(provider: Provider): Promise<boolean>;
   breakers: Breakers;
@@ -149,6 +151,7 @@ export async function openRuntime(
     pages,
     providers: connections.providers,
     connections,
+    examine: examinerOf(ground),
     isInUse: useOf(ground),
     breakers: createBreakers({ sql, clock, log }),
     settings: {
@@ -171,6 +174,14 @@ export async function openRuntime(
   await cells.refresh();
   return home;
 }
+
+const examinerOf =
+  (ground: Ground): Runtime['examine'] =>
+  async (connection) => {
+    const ofEnvironment = await examinedOfEnvironment(ground);
+    const examined = await examineConnections({ ...ground, actor: 'vintem', ofEnvironment }, connection);
+    return examined.flatMap(({ findings }) => findings);
+  };
 
 /** How soon the first test account brings the simulator into use. */
 const useLookMs = 2_000;

@@ -17,6 +17,7 @@ import { stepStatementLines } from '../jobs/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../jobs/unknown-transfer-alerts.ts';
 import { createAlerts } from '../operate/accounts/alerts.ts';
 import { stepCloses } from '../operate/closes/step.ts';
+import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';
 import { stepUnread } from '../operate/unread/unread-items.ts';
@@ -62,6 +63,7 @@ const restMs = {
   testClocks: 500,
   closes: 10_000,
   connections: 2_000,
+  examinations: 2_000,
 };
 
 /** How long those rest instead that would make most of an idle installation's transactions, while nothing is due and no event is written. */
@@ -162,6 +164,7 @@ function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
   begin('closes', () => stepCloses(home));
+  begin('examinations', () => stepExaminations(home));
   const noteHolds = createHoldNotes(home);
   begin('connections', async () => {
     await home.connections.refresh();

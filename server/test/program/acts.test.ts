@@ -73,9 +73,19 @@ describe('the table of acts', () => {
     const all: ActName[] = ['ownSession', 'worklist', 'search', 'accounts', 'payments', 'incidents'];
     const money: ActName[] = ['keepIncident', 'resolveIncident', 'pauseWithdrawals', 'resumeWithdrawals'];
     expect(matrix).toEqual({
-      support: [...all, 'pauseWithdrawals', 'requests', 'lookAtConnections'],
+      support: [...all, 'pauseWithdrawals', 'requests', 'lookAtConnections', 'examineConnections'],
       risk: [...all, 'personalData', 'placeHold', 'releaseHold', ...money, 'requests', 'decideRequests'],
-      treasury: [...all, ...money, 'requests', 'decideRequests', 'lookAtConnections', 'reconcile', 'dismiss'],
+      treasury: [
+        ...all,
+        ...money,
+        'requests',
+        'decideRequests',
+        'lookAtConnections',
+        'examineConnections',
+        'closes',
+        'reconcile',
+        'dismiss',
+      ],
       administrator: [
         ...all,
         'pauseWithdrawals',
@@ -84,6 +94,7 @@ describe('the table of acts', () => {
         'requests',
         'decideRequests',
         'lookAtConnections',
+        'examineConnections',
         'changeConnections',
         'createAccounts',
         'changeConditions',
@@ -94,7 +105,7 @@ describe('the table of acts', () => {
         'changeOperators',
         'audit',
       ],
-      auditor: [...all, 'personalData', 'requests', 'lookAtConnections', 'operators', 'audit'],
+      auditor: [...all, 'personalData', 'requests', 'lookAtConnections', 'closes', 'operators', 'audit'],
     });
   });
 });

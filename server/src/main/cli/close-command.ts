@@ -1,6 +1,7 @@
 import { priceOf } from '../../ground/money.ts';
 import { type ClosedDay, closeNow, postBeforeClose } from '../../operate/closes/close-now.ts';
 import type { ConnectionClose } from '../../operate/closes/connection-closes.sql.ts';
+import { answersOf, type Figures, verdictOf } from '../../operate/closes/verdict.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { type Answer, type Command, instant, table, UsageFault } from './command.ts';
@@ -64,7 +65,7 @@ function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
     one.incidentId === null ? '' : `incident ${one.incidentId}`,
   ]);
   const transits = shown.flatMap(transitLines);
-  const assumed = shown.some(isAssumed);
+  const assumed = shown.some((one) => verdictOf(one) === 'assumed');
   const differs = shown.some((one) => one.differenceCents !== null && one.differenceCents !== 0);
   return {
     json: {
@@ -83,32 +84,14 @@ function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
   };
 }
 
-type Shown = Pick<
-  ConnectionClose,
-  | 'connection'
-  | 'differenceCents'
-  | 'inTransitCents'
-  | 'transitSettledCents'
-  | 'transitPendingCents'
-  | 'transitUnsentCents'
->;
-
-/** It agrees only because what is under way counts as gone. */
-const isAssumed = ({ inTransitCents, transitSettledCents, transitPendingCents }: Shown): boolean =>
-  (transitPendingCents ?? 0) > 0 && inTransitCents !== transitSettledCents;
-
 /** The transfers without an end that count as gone, and the results of the other answers. */
-function transitLines(one: Shown): string[] {
-  const { connection, differenceCents, inTransitCents } = one;
-  const [settled, pending, unsent] = [
-    one.transitSettledCents ?? 0,
-    one.transitPendingCents ?? 0,
-    one.transitUnsentCents ?? 0,
-  ];
-  if (differenceCents === null || inTransitCents === null || settled + pending + unsent === 0) return [];
-  const ifGone = (cents: number): number => differenceCents - inTransitCents + cents;
+function transitLines(one: Pick<ConnectionClose, 'connection' | 'inTransitCents'> & Figures): string[] {
+  const { connection, inTransitCents } = one;
+  const answers = answersOf(one);
+  if (answers === null) return [];
+  const { settledCents, pendingCents, unsentCents, ifNone, ifSettled, ifPending, ifAll } = answers;
   return [
-    `${connection}: in transit, by the provider's word: ${settled} gone, ${pending} under way, ${unsent} not sent; ${inTransitCents} count as gone`,
-    `${connection}: the difference would be ${ifGone(0)} with none gone, ${ifGone(settled)} with what the provider completed, ${ifGone(settled + pending)} with what is under way, ${ifGone(settled + pending + unsent)} with all`,
+    `${connection}: in transit, by the provider's word: ${settledCents} gone, ${pendingCents} under way, ${unsentCents} not sent; ${inTransitCents} count as gone`,
+    `${connection}: the difference would be ${ifNone} with none gone, ${ifSettled} with what the provider completed, ${ifPending} with what is under way, ${ifAll} with all`,
   ];
 }

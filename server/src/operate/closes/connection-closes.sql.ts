@@ -273,3 +273,32 @@ const page: Statement = {
 
 export const findConnectionCloses = (sql: Queries, day: string): Promise<ConnectionClose[]> =>
   sql.run<ConnectionClose>(page, [day]);
+
+const ofConnection: Statement = {
+  name: 'connection_close_of',
+  text: `SELECT ${columns} FROM connection_close c WHERE c.connection = $1 AND ($2::date IS NULL OR c.day < $2::date)
+    ORDER BY c.day DESC LIMIT $3`,
+};
+
+/** The newest first, before a day. */
+export const findClosesOfConnection = (
+  sql: Queries,
+  connection: string,
+  beforeDay: string | null,
+  most: number,
+): Promise<ConnectionClose[]> => sql.run<ConnectionClose>(ofConnection, [connection, beforeDay, most]);
+
+const below: Statement = {
+  name: 'connection_close_below',
+  text: `SELECT ${columns} FROM connection_close c
+    WHERE $1::date IS NULL OR c.day < $1::date OR (c.day = $1::date AND c.connection > $2::text)
+    ORDER BY c.day DESC, c.connection LIMIT $3`,
+};
+
+/** Of all connections: the newest day first, within a day by name; behind a place. */
+export const findClosesBelow = (
+  sql: Queries,
+  after: { day: string; connection: string } | null,
+  most: number,
+): Promise<ConnectionClose[]> =>
+  sql.run<ConnectionClose>(below, [after?.day ?? null, after?.connection ?? '', most]);

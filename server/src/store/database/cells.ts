@@ -25,6 +25,7 @@ export const directoryTables: readonly string[] = [
   'write_probe',
   'worker',
   'connection',
+  'connection_examination',
   'job',
   'query_slot',
   'send_slot',

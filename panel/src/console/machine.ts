@@ -1,0 +1,2 @@
+export { ClosedDayPage, ClosesPage } from './closes.tsx';
+export { ConnectionPage, ConnectionsPage } from './connections.tsx';
