@@ -289,7 +289,7 @@ function Answers({
   );
 }
 
-/** The operations of the day: read when somebody wants them, page by page. */
+/** The operations of the day: read when a person wants them, page by page. */
 function Operations({ day }: { day: string }) {
   const { closes: words } = useMachineWords();
   const [wanted, setWanted] = useState(false);

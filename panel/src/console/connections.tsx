@@ -235,7 +235,7 @@ function Facts({ connection }: { connection: Connection }) {
   );
 }
 
-/** What the doctor found last, and the press that asks for more. */
+/** The last findings of the doctor, and the press that asks for more. */
 function Examination({ connection: { name, examination } }: { connection: Connection }) {
   const { connections: words } = useMachineWords();
   const { data: operator } = useOperator();
@@ -335,7 +335,7 @@ function Bound({ connection: { accounts, bound } }: { connection: Connection }) 
 
 // ---------------------------------------------------------------------------------------------------------------- money
 
-/** What the provider says of its account, cash under way, costs. */
+/** The provider's word on its account, cash under way, costs. */
 function MoneyAt({ name }: { name: string }) {
   const query = useQuery({
     queryKey: [deskKey, 'connection', name, 'money'],

@@ -8,7 +8,7 @@ export type ListedConnection = Omit<
 > & {
   /** Calls that its breaker refuses, with when that began and when one may try again. */
   refused: { call: string; since: number; probeAt: number }[];
-  /** What the doctor did not find in order, when it looked last; null: it never did. */
+  /** Faults that the doctor found when it looked last; null: it never did. */
   faults: number | null;
   foundAt: number | null;
 };

@@ -11,7 +11,7 @@ export type Figures = Pick<
 >;
 
 /**
- * What a close says of the books beside the provider's account. `assumed`: they agree, or differ as before, only because what is under way at the
+ * A close's word on the books beside the provider's account. `assumed`: they agree, or differ as before, only because what is under way at the
  * provider counts as gone, which the provider does not say. `known`: they differ as on the day before. `uncompared`: the provider did not say its
  * balance.
  */

@@ -2,7 +2,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Finding } from '../../provider/provider.ts';
 import { timestamp } from '../../store/database/pool.ts';
 
-/** What the doctor found at a connection, for pages. */
+/** An examination of a connection by the doctor, for pages. */
 export interface Examination {
   askedAt: number;
   /** E-mail address of the operator. */
@@ -16,7 +16,7 @@ export interface Examination {
 
 const columns = `asked_at AS "askedAt", asked_by AS "askedBy", ended_at AS "endedAt", findings, found_at AS "foundAt"`;
 
-// What was found before stays until there is something new.
+// Earlier findings stay until there are new ones.
 const ask: Statement = {
   name: 'examination_ask',
   text: `INSERT INTO connection_examination AS e (connection, asked_at, asked_by) VALUES ($1, $2, $3)
