@@ -50,6 +50,10 @@ const shown = (payment: Payment & { requestKey?: string }): string =>
     code: payment.copyPaste,
   });
 
+/** The members that have a value. */
+const given = (members: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(members).filter((one): one is [string, string] => one[1] !== undefined));
+
 /** Waits in turns, so that Ctrl-C and a long wait both end well. */
 async function untilFinal({ vintem, out, ending }: Context, id: string): Promise<Payment> {
   for (;;) {
@@ -186,13 +190,18 @@ export const paymentCommands: Command[] = [
   {
     name: 'cards create',
     usage:
-      '--amount-cents N --payer NAME [--description D] [--expires-in-minutes N] [--request-key UUID] [--wait]',
+      '--amount-cents N --payer NAME [--description D] [--expires-in-minutes N] [--success-url U] [--cancel-url U] [--payer-document D] [--payer-email E] [--payer-phone P] [--request-key UUID] [--wait]',
     about: 'a charge that is paid by card on the page of an acquirer; shows the address for its payer',
     options: {
       'amount-cents': { type: 'string' },
       payer: { type: 'string' },
       description: { type: 'string' },
       'expires-in-minutes': { type: 'string' },
+      'success-url': { type: 'string' },
+      'cancel-url': { type: 'string' },
+      'payer-document': { type: 'string' },
+      'payer-email': { type: 'string' },
+      'payer-phone': { type: 'string' },
       'request-key': { type: 'string' },
       wait: { type: 'boolean' },
     },
@@ -202,12 +211,19 @@ export const paymentCommands: Command[] = [
         values['expires-in-minutes'] === undefined
           ? {}
           : { expiresInMinutes: integer(values, 'expires-in-minutes') };
+      const payer = given({
+        document: text(values, 'payer-document'),
+        email: text(values, 'payer-email'),
+        phone: text(values, 'payer-phone'),
+      });
       const checkout = {
         amountCents: integer(values, 'amount-cents'),
         payerName: required(values, 'payer'),
         description: text(values, 'description') ?? '',
         requestKey: text(values, 'request-key'),
         ...minutes,
+        ...given({ successUrl: text(values, 'success-url'), cancelUrl: text(values, 'cancel-url') }),
+        ...(Object.keys(payer).length > 0 && { payer }),
       };
       return create(
         context,

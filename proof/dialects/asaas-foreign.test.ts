@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
+import { back } from '@vintem/testkit/acquirer-kit.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
@@ -158,7 +159,7 @@ test('A card payment of our adapter is found by the client, with every member th
   const theirs = new AsaasClient(cardKey, { baseUrl: `${simulator.url}/asaas/v3`, printError: false });
   const made = await cards.cards?.create({
     ...{ providerId: id(9), amountCents: 12_345, description: 'Pedido', minutes: 60 },
-    ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/' },
+    ...{ createdAt: Date.now(), back, payer: null },
   });
   if (made?.outcome !== 'accepted') throw new Error(JSON.stringify(made));
   const answer = await fetch(`${simulator.url}/asaas/control/cards/${id(9)}/approve`, { method: 'POST' });

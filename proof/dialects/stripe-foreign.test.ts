@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
+import { back } from '@vintem/testkit/acquirer-kit.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
@@ -88,7 +89,7 @@ let made = 0;
 const order = () => ({
   providerId: String(++made).padStart(32, '0'),
   ...{ amountCents: 12_500, description: 'Pedido 1042', minutes: 60 },
-  ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/pay/1', host: '127.0.0.1' },
+  ...{ createdAt: Date.now(), back, payer: null, host: '127.0.0.1' },
 });
 
 const pageOf = (providerId: string, providerRef: string | null, createdAt: number) => ({

@@ -464,6 +464,7 @@ const conditions: Conditions = {
   cardFeeBps: 0,
   minimumCardCents: 500,
   maximumCardCents: 200_000,
+  returnHosts: [],
 };
 
 /** Tables of the till that no rule of a payment reads back. */

@@ -32,6 +32,7 @@ const changes: Record<
   'charge.unexpected_payment': ['paid', 'paid'],
   'charge.card_refused': ['pending', 'pending'],
   'charge.card_available': ['paid', 'paid'],
+  'charge.card_chargeback': ['paid', 'paid'],
   'charge.refunded': ['paid', 'paid'],
   'transfer.created': ['unknown', 'pending'],
   'transfer.completed': ['pending', 'completed'],

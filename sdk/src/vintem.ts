@@ -286,11 +286,12 @@ class CardCheckouts {
   /**
    * Creates a charge that is paid by card on the page of an acquirer. Needs the permission `charges`, and an account that takes cards.
    *
-   * `amountCents` is within `minimumCardCents` and `maximumCardCents` of the account; `expiresInMinutes`: 30 to 1,440, 60 if left out. Send the payer to
-   * `checkoutUrl` of the answer. The charge is `paid` once the acquirer approves it; the amount less the fee is in the balance once the acquirer releases
+   * `amountCents` is within `minimumCardCents` and `maximumCardCents` of the account; `expiresInMinutes`: 30 to 1,440, 60 if left out. `successUrl` and
+   * `cancelUrl`: where the payer goes afterwards, at hosts that the account allows; a visit proves nothing. `payer`: what is filled in for the payer. Send
+   * the payer to `checkoutUrl` of the answer. The charge is `paid` once the acquirer approves it; the amount less the fee is in the balance once the acquirer releases
    * it (`cardSettlementStatus: available`, event `charge.card_available`).
    *
-   * @throws VintemError `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`, `provider_unavailable`; when it is `retryable`, repeat with its
+   * @throws VintemError `card_not_enabled`, `return_url_not_allowed`, `amount_out_of_limits`, `amount_below_fee`, `provider_unavailable`; when it is `retryable`, repeat with its
    * `requestKey`
    *
    * @example

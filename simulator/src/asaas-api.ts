@@ -53,7 +53,7 @@ import type { Post, PostsOf } from './webhooks.ts';
 export function asaasApi(anyone: Desk, request: Request): Outcome | undefined {
   const { method, path, query, body } = request;
   const [version, ...parts] = path.at(-1) === '' ? path.slice(0, -1) : path;
-  if (version !== 'v3') return method === 'GET' ? checkoutPage(anyone, request) : undefined;
+  if (version !== 'v3') return checkoutPage(anyone, request);
   // Since 2024 accounts have to name their program, and a GET with a body is refused (docs.asaas.com, 403 of every reference page).
   if (!request.headers['user-agent'])
     return failure('User-Agent não informado', 400, 'user_agent_not_informed');

@@ -1,5 +1,6 @@
 import { centsIn, dayText, failure, idOf, notFound, realOf, serverError, timeText, uuidOf } from './asaas.ts';
 import type { Bank } from './bank.ts';
+import { cardPage } from './card-page.ts';
 import {
   type Attempt,
   approvalOf,
@@ -100,10 +101,12 @@ function createPage(desk: ClientDesk, { body, headers }: Request): Outcome {
     return failure('A conta ainda não recebe por cartão.', 400, 'invalid_billingType');
   const read = readPage(parsed(body));
   if ('refusal' in read) return read.refusal;
-  const { given, amountCents, minutes, name, returnUrl } = read;
+  const { given, amountCents, minutes, name, returnUrl, cancelUrl, expiredUrl } = read;
   const { answer, writes } = openPage(bank, world, {
     id: typeof given.externalReference === 'string' ? given.externalReference : '',
-    ...{ client: desk.client, body, amountCents, name, returnUrl, currency: 'brl', prices },
+    ...{ client: desk.client, body, amountCents, name, currency: 'brl', prices },
+    ...{ returnUrl, cancelUrl, expiredUrl },
+    ...(isRecord(given.customerData) && { payer: given.customerData }),
     // Each call makes a page of its own.
     idempotencyKey: world.letters(24),
     ref: uuidOf('checkout', world.letters(24)),
@@ -123,6 +126,8 @@ interface Asked {
   minutes: number;
   name: string;
   returnUrl: string;
+  cancelUrl: string;
+  expiredUrl: string;
 }
 
 const isOne = (value: unknown, wanted: string): boolean =>
@@ -146,6 +151,7 @@ function readPage(given: unknown): Asked | { refusal: Reply } {
     return invalid('O campo callback deve ser informado.');
   if (externalReference !== undefined && typeof externalReference !== 'string')
     return invalid('A referência é inválida.', 'invalid_externalReference');
+  if (!isCustomer(given.customerData)) return invalid('Os dados do cliente são inválidos.');
   if (!Array.isArray(items) || items.length === 0) return invalid('O campo items deve ser informado.');
   let amountCents = 0;
   for (const item of items) {
@@ -164,9 +170,32 @@ function readPage(given: unknown): Asked | { refusal: Reply } {
   const [first] = items as [Record<string, unknown>];
   return {
     ...{ given, amountCents, minutes: minutes as number },
-    ...{ name: String(first.name), returnUrl: String(urls[0]) },
+    name: String(first.name),
+    ...{ returnUrl: String(urls[0]), cancelUrl: String(urls[1]), expiredUrl: String(urls[2]) },
   };
 }
+
+/** docs.asaas.com/reference/criar-novo-checkout: every member may be left out, and a telephone has the digits of Brazil. */
+function isCustomer(given: unknown): boolean {
+  if (given === undefined || given === null) return true;
+  if (!isRecord(given)) return false;
+  return Object.entries(given).every(
+    ([name, value]) => Object.hasOwn(customerForms, name) && customerForms[name]?.test(String(value)),
+  );
+}
+
+const customerForms: Readonly<Record<string, RegExp>> = {
+  name: /^.{1,255}$/,
+  cpfCnpj: /^[0-9]{11}$|^[0-9A-Z]{12}[0-9]{2}$/,
+  email: /^[^@\s]+@[^@\s]+[.][^@\s]+$/,
+  phone: /^[0-9]{10,11}$/,
+  address: /./,
+  addressNumber: /^[0-9]{1,9}$/,
+  complement: /./,
+  province: /./,
+  postalCode: /^[0-9]{8}$/,
+  city: /^[0-9]{1,9}$/,
+};
 
 const statusOfPage = (card: Card, now: number): string => {
   if (approvalOf(card)) return 'PAID';
@@ -177,9 +206,8 @@ const statusOfPage = (card: Card, now: number): string => {
 /** As it was asked for, with what Asaas adds. */
 function pageView(card: Card, now: number) {
   const given = parsed(card.body);
-  const { billingTypes, chargeTypes, minutesToExpire, externalReference, callback, items } = isRecord(given)
-    ? given
-    : {};
+  const { billingTypes, chargeTypes, minutesToExpire, externalReference, callback, items, customerData } =
+    isRecord(given) ? given : {};
   return {
     id: card.ref,
     link: `http://${card.host}/asaas/checkoutSession/show?id=${card.ref}`,
@@ -187,7 +215,13 @@ function pageView(card: Card, now: number) {
     minutesToExpire: minutesToExpire ?? 60,
     externalReference: externalReference ?? null,
     ...{ billingTypes, chargeTypes, callback, items },
-    ...{ customer: null, customerData: null, subscription: null, installment: null, split: [] },
+    ...{
+      customer: null,
+      customerData: customerData ?? null,
+      subscription: null,
+      installment: null,
+      split: [],
+    },
   };
 }
 
@@ -209,14 +243,11 @@ function cancelPage(desk: ClientDesk, ref: string): Outcome {
   return json(200, pageView(card, world.now()));
 }
 
-/** The page of the payer. It asks for no card: a call of `/control` approves or refuses the attempt. */
-export function checkoutPage(desk: Desk, { path, query }: Request): Reply | undefined {
+export function checkoutPage(desk: Desk, request: Request): Reply | undefined {
+  const { path, query } = request;
   if (path[0] !== 'checkoutSession' || path[1] !== 'show') return undefined;
   const card = desk.bank.cards.get(query.get('id') ?? '');
-  if (card === undefined) return notFound();
-  const state = isOpen(card, desk.world.now()) ? 'open' : 'closed';
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Acquirer (simulator)</title><h1>Acquirer (simulator)</h1><p>This page is ${state}. No card is asked for here.</p><p>POST /asaas/control/cards/${card.id}/approve pays it, /refuse refuses an attempt.</p></html>`;
-  return { status: 200, type: 'text/html; charset=utf-8', body };
+  return card === undefined ? notFound() : cardPage(desk, card, request);
 }
 
 // ------------------------------------------------------------------------------------------------------------ payments

@@ -17,7 +17,13 @@ export type Card = {
   amountCents: number;
   currency: string;
   name: string;
+  /** Where the payer goes once it is paid. */
   returnUrl: string;
+  /** Without a payment, and once the page has ended; absent: as above. */
+  cancelUrl?: string;
+  expiredUrl?: string;
+  /** With what the client fills in the page; absent: nothing. */
+  payer?: Readonly<Record<string, unknown>>;
   /** Where the client called, `127.0.0.1:4010`: the page's address is the same in every answer. */
   host: string;
   createdAt: number;
@@ -144,6 +150,9 @@ export type CardRequest = Pick<
   | 'returnUrl'
   | 'host'
   | 'expiresAt'
+  | 'cancelUrl'
+  | 'expiredUrl'
+  | 'payer'
 > & { ref?: string; prices?: CardPrices };
 
 const day = 86_400_000;

@@ -216,6 +216,7 @@ function cardState(one: Card) {
     amountCents: one.amountCents,
     status: approval ? 'paid' : one.status,
     timesReceived: one.timesReceived,
+    ...(one.payer && { payer: one.payer }),
     refusals: one.attempts.filter(({ status }) => status === 'failed').length,
     ...(approval && {
       paidCents: approval.amountCents,

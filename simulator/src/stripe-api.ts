@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { registerWebhook, rememberClient } from './bank.ts';
+import { cardPage } from './card-page.ts';
 import {
   type Attempt,
   approvalOf,
@@ -24,7 +25,7 @@ import type { Post, PostsOf } from './webhooks.ts';
 export function stripeApi(anyone: Desk, request: Request): Outcome | undefined {
   const { method, path, query } = request;
   const [version, first, second, third, fourth] = path;
-  if (version === 'c' && first === 'pay') return page(anyone, second ?? '');
+  if (version === 'c' && first === 'pay') return page(anyone, second ?? '', request);
   if (version !== 'v1') return undefined;
   const client = clientOf(anyone, request);
   if (client === undefined)
@@ -122,6 +123,8 @@ function createSession(desk: ClientDesk, { headers, body }: Request): Outcome {
     currency: given.get('line_items[0][price_data][currency]') ?? '',
     name: given.get('line_items[0][price_data][product_data][name]') ?? '',
     returnUrl: given.get('success_url') ?? '',
+    ...(given.get('cancel_url') && { cancelUrl: given.get('cancel_url') ?? '' }),
+    ...(given.get('customer_email') && { payer: { email: given.get('customer_email') } }),
     host: headers.host ?? '127.0.0.1',
     expiresAt: Number(given.get('expires_at') ?? seconds(world.now()) + longestSeconds) * 1000,
   });
@@ -166,6 +169,15 @@ function faultOf(given: URLSearchParams, now: number): Reply | null {
   // https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts
   if (amount < 50)
     return failure(400, 'invalid_request_error', 'The amount is too small.', 'amount_too_small');
+  const email = given.get('customer_email');
+  if (email !== null && !/^[^@\s]+@[^@\s]+[.][^@\s]+$/.test(email))
+    return failure(
+      400,
+      'invalid_request_error',
+      `Invalid email address: ${email}`,
+      'email_invalid',
+      'customer_email',
+    );
   const ahead = Number(given.get('expires_at') ?? now / 1000 + longestSeconds) - now / 1000;
   if (!(ahead >= shortestSeconds && ahead <= longestSeconds))
     return failure(
@@ -256,11 +268,12 @@ function sessionView(card: Card, now: number, isWhole: boolean) {
     object: 'checkout.session',
     amount_subtotal: card.amountCents,
     amount_total: card.amountCents,
-    cancel_url: card.returnUrl,
+    cancel_url: card.cancelUrl ?? null,
     client_reference_id: card.id,
     created: seconds(card.createdAt),
     currency: card.currency,
     customer: null,
+    customer_email: card.payer?.email ?? null,
     expires_at: seconds(card.expiresAt),
     livemode: false,
     metadata: { vintem_payment: card.id },
@@ -596,12 +609,9 @@ function balance(desk: ClientDesk): Outcome {
 }
 
 /** The page of the payer. It asks for no card: a call of `/control` approves or refuses the attempt. */
-function page(desk: Desk, ref: string): Reply {
+function page(desk: Desk, ref: string, request: Request): Reply {
   const card = desk.bank.cards.get(ref);
-  if (card === undefined) return noSuchSession(ref);
-  const state = isOpen(card, desk.world.now()) ? 'open' : 'closed';
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Acquirer (simulator)</title><h1>Acquirer (simulator)</h1><p>This page is ${state}. No card is asked for here.</p><p>POST /stripe/control/cards/${card.id}/approve pays it, /refuse refuses an attempt.</p></html>`;
-  return { status: 200, type: 'text/html; charset=utf-8', body };
+  return card === undefined ? noSuchSession(ref) : cardPage(desk, card, request);
 }
 
 // ---------------------------------------------------------------------------------------------------------- deliveries

@@ -9,7 +9,12 @@ import { createLog } from '../../server/src/ground/log.ts';
 import { type Clock, systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
-import type { CardApproval, CheckoutName, CheckoutReport } from '../../server/src/provider/cards.ts';
+import type {
+  CardApproval,
+  CheckoutName,
+  CheckoutReport,
+  NamedCardPayer,
+} from '../../server/src/provider/cards.ts';
 import type { Provider, RefundInstruction, WebhookDelivery } from '../../server/src/provider/provider.ts';
 
 /**
@@ -122,9 +127,16 @@ const plain = { checkout: 'create', cancel: 'remove', refund: 'complete', query:
 let made = 0;
 const newId = (): string => (0x2000_0000_0000 + ++made).toString(16).padStart(32, 'c');
 
+/** Our addresses for the payer of a page. */
+export const back = {
+  success: 'https://pay.example.com/pay/1/back?how=success',
+  cancel: 'https://pay.example.com/pay/1/back?how=cancel',
+  expired: 'https://pay.example.com/pay/1/back?how=expired',
+};
+
 const order = (amountCents = 12_500) => ({
   ...{ providerId: newId(), amountCents, description: 'Pedido nº 1042', minutes: 60 },
-  ...{ createdAt: Date.now(), returnUrl: 'https://pay.example.com/pay/1' },
+  ...{ createdAt: Date.now(), back, payer: null as NamedCardPayer | null },
 });
 
 type Order = ReturnType<typeof order>;
@@ -191,6 +203,45 @@ function aboutPages(bench: Bench, { lacks }: AcquirerSubject): void {
     expect((await fetch(report.url ?? '')).status).toBe(200);
     const again = await reportOf(bench.provider, nameOf(asked, report.providerRef));
     expect(again).toMatchObject({ page: 'open', url: report.url, amountCents: 12_500, approval: null });
+  });
+
+  test('sends its payer back to our address for each way of leaving it, and takes no card itself', async () => {
+    const asked = order();
+    const made = async () => {
+      const outcome = await bench.provider.cards?.create(asked);
+      return outcome?.outcome === 'accepted' ? (outcome.report.url ?? '') : JSON.stringify(outcome);
+    };
+    const url = await made();
+    const html = await (await fetch(url)).text();
+    expect(html).toContain(`href="${back.cancel}"`);
+    expect(html).not.toMatch(/<input|<textarea/);
+    const press = (act: string) =>
+      fetch(url, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ act }) });
+    expect((await press('refuse')).status).toBe(200);
+    const paid = await press('approve');
+    expect([paid.status, paid.headers.get('location')]).toEqual([303, back.success]);
+    expect((await press('approve')).status).toBe(200);
+    asked.providerId = newId();
+    const other = await made();
+    await bench.act(asked.providerId, 'expire');
+    const ended = lacks.includes('reading of pages') ? back.expired : back.cancel;
+    expect(await (await fetch(other)).text()).toContain(`href="${ended}"`);
+  });
+
+  test('is filled in with what was given of the payer, and is made without it where the acquirer does not take that', async () => {
+    const known = { name: 'Maria Silva', document: '11144477735', phone: '+5511987654321' };
+    for (const [email, isTaken] of [
+      ['maria@example.com', true],
+      ['maria@localhost', false],
+    ] as const) {
+      const asked = { ...order(), payer: { ...known, email } };
+      expect(await bench.provider.cards?.create(asked)).toMatchObject({ outcome: 'accepted' });
+      const { cards } = (await bench.control('GET', 'state')) as { cards: { id: string; payer: object }[] };
+      const own = cards.filter(({ id }) => id === asked.providerId);
+      expect(own).toHaveLength(1);
+      expect(JSON.stringify(own[0]).includes(email)).toBe(isTaken);
+      expect((await bench.provider.cards?.create(asked))?.outcome).toBe('accepted');
+    }
   });
 
   test('a page whose answer was lost is unclear, and its repeat makes the only page that is known', async () => {

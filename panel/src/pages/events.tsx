@@ -31,6 +31,7 @@ const types = [
   'charge.unexpected_payment',
   'charge.card_refused',
   'charge.card_available',
+  'charge.card_chargeback',
   'transfer.created',
   'transfer.unknown',
   'transfer.completed',

@@ -286,6 +286,7 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /pay/page.js': memory,
   'GET /pay/:token': page,
   'POST /pay/:token': { kind: 'change', policy: null },
+  'GET /pay/:token/back': page,
   'GET /pay/:token/logo.png': page,
   'GET /pay/:token/state': page,
   'GET /pay/:token/events': page,

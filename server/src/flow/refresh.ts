@@ -1,3 +1,4 @@
+import { recentMap } from '../ground/recent-map.ts';
 import { isElsewhere } from '../money/intent.ts';
 import { isTerminal, type Payment } from '../money/payment.ts';
 import { claimOverdue, makeDue } from '../store/rows/intents.sql.ts';
@@ -23,6 +24,24 @@ export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Pr
   const latest = await Promise.race([refreshed, waited.then(() => payment)]);
   cut.abort(null);
   return latest;
+}
+
+/** A payer's browser may come back as often as it likes; queries are of a limit that all payments share. */
+const returnsEveryMs = 5_000;
+const returnsKept = 4_096;
+
+/** The same for a payment whose payer comes back from the acquirer's page: its query is due at once, in each process every few seconds at most. */
+export function refresherOfReturned(deps: TrackingDeps): (payment: Payment) => Promise<Payment> {
+  const returned = recentMap<number>(returnsKept);
+  return async (payment) => {
+    const { accountId, id, status } = payment;
+    const nowMs = deps.clock.monotonicMs();
+    if (status !== 'pending' || nowMs - (returned.get(id) ?? Number.NEGATIVE_INFINITY) < returnsEveryMs)
+      return payment;
+    returned.set(id, nowMs);
+    await makeDue(deps.sql, [{ accountId, paymentId: id }], deps.clock.now());
+    return refreshIfOverdue(deps, payment);
+  };
 }
 
 async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {

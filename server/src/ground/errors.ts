@@ -46,6 +46,11 @@ export const catalogue = {
     en: "The amount is outside this account's limits.",
     pt: 'O valor está fora dos limites desta conta.',
   },
+  return_url_not_allowed: {
+    status: 400,
+    en: 'This account may not send payers back to this host.',
+    pt: 'Esta conta não pode enviar pagadores de volta para este host.',
+  },
   insufficient_balance: {
     status: 400,
     en: 'The balance of the business operation does not cover the amount.',

@@ -34,6 +34,13 @@ export const Text = (
   limits: { minLength: number; maxLength: number; 'x-trim'?: boolean },
 ) => Type.String({ ...limits, pattern: printable, description });
 
+/** Not: control characters, space, " ( ) , : ; < > @ [ \ ] */
+const addressChars = '^\\x00-\\x20\\x22\\x28\\x29\\x2c\\x3a-\\x3c\\x3e\\x40\\x5b-\\x5d';
+
+/** A mail address, with nothing of what a mail program reads as its end or as a second one. */
+export const MailAddress = (description: string) =>
+  Type.String({ maxLength: 200, pattern: `^[${addressChars}]+@[${addressChars}]+$`, description });
+
 /** A closed set of strings. */
 export const OneOf = <const Names extends readonly string[]>(names: Names, description: string) =>
   Type.Unsafe<Names[number]>({ type: 'string', enum: [...names], description });

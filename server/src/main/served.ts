@@ -4,7 +4,7 @@ import { type CellOf, onceForCell } from '../edge/edge.ts';
 import { createLoad, type Load } from '../edge/load.ts';
 import { createRequestLog, type RequestLog } from '../edge/request-log/request-log.ts';
 import { type Defences, defencesOf } from '../flow/defend.ts';
-import { refreshIfOverdue } from '../flow/refresh.ts';
+import { refresherOfReturned, refreshIfOverdue } from '../flow/refresh.ts';
 import type { Config } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import type { Papers } from '../ground/paper/papers.ts';
@@ -23,6 +23,7 @@ export interface Served extends Runtime {
   papers: Papers;
   defences: Defences;
   refreshIfOverdue(payment: Payment): Promise<Payment>;
+  refreshReturned(payment: Payment): Promise<Payment>;
   load: Load;
   requestLog: RequestLog;
   /** Signs cursors of the public API. */
@@ -49,6 +50,7 @@ export const serveCells = ({ cells }: Pick<Runtime, 'cells'>, serving: Serving):
   );
 
 function serve(cell: Runtime, { config, clockOffset, papers }: Omit<Serving, 'began'>): Served {
+  const refreshReturned = refresherOfReturned(cell);
   return {
     ...cell,
     directory: operationDirectory(cell),
@@ -59,6 +61,7 @@ function serve(cell: Runtime, { config, clockOffset, papers }: Omit<Serving, 'be
     // A query takes from limits that all processes share: not on a machine whose clock is wrong.
     refreshIfOverdue: async (payment) =>
       clockOffset.isTolerable() ? refreshIfOverdue(cell, payment) : payment,
+    refreshReturned: async (payment) => (clockOffset.isTolerable() ? refreshReturned(payment) : payment),
     load: createLoad(cell.clock, () => waitForTurn(cell), answerWithinMs),
     requestLog: createRequestLog({
       ...cell,

@@ -4,6 +4,9 @@ import type { CardBrand, CardRefusal } from '../provider/cards.ts';
 export interface CardPayment {
   /** How long the page was asked to live. */
   minutes: number;
+  /** Where the payer goes once it is paid, and without a payment; https, of a host that the account allows. Absent: our page. */
+  successUrl?: string;
+  cancelUrl?: string;
   /** The acquirer's own name of the page; null: it has not answered. */
   ref: string | null;
   /** Which account at the acquirer has the page (`provider/identity.ts`); null: none is known to have it. */
@@ -47,8 +50,12 @@ export interface Taking {
 /** After so many refusals no further attempt is expected. */
 export const attemptsMost = 3;
 
-export const newCard = (minutes: number): CardPayment => ({
+export const newCard = (
+  minutes: number,
+  urls: Pick<CardPayment, 'successUrl' | 'cancelUrl'> = {},
+): CardPayment => ({
   minutes,
+  ...urls,
   ref: null,
   account: null,
   url: null,

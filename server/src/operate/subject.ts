@@ -11,6 +11,7 @@ import {
   type SubjectRow,
 } from '../kinds/payment/subject.sql.ts';
 import { isTerminal } from '../money/payment.ts';
+import type { CardPayer } from '../provider/cards.ts';
 import type { DuePayer } from '../provider/due-terms.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../store/operator.ts';
 import { writeAudit } from '../store/rows/audit.sql.ts';
@@ -35,13 +36,16 @@ export const leastYears = 5;
 
 export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences' | 'files' | 'payer'> {
   pixKey: string | null;
-  /** Of a charge with a due date; null: it has none, or it cannot be opened. */
-  payer: DuePayer | null;
+  /** Of a charge with a due date or by card; null: it has none, or it cannot be opened. */
+  payer: GivenPayer | null;
   /** The merchant's defences of its disputes; null: it cannot be opened. */
   defences: { id: string; text: string | null }[];
   /** The files of these defences. */
   files: SubjectFile[];
 }
+
+/** The payer as the merchant gave it. */
+type GivenPayer = Partial<DuePayer> & CardPayer;
 
 /** `contents`: base64; null: they are not kept any more, or cannot be opened. */
 export interface ExportedPayment extends Omit<SubjectPayment, 'files'> {
@@ -95,7 +99,7 @@ export interface Anonymised {
 
 /**
  * In every ended payment whose last change is older than `years`: puts a token in place of the payer's name and of the Pix key, and removes the
- * receiver's name, CPF or CNPJ and bank, the payer's document, mail and address, description, metadata, fiscal documents, brand and last digits of a card, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ * receiver's name, CPF or CNPJ and bank, the payer's document, mail, telephone and address, description, metadata, fiscal documents, brand and last digits of a card, the addresses to which it sent its payer back, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
   operator: SubjectOperator,
@@ -171,7 +175,7 @@ async function* matching(
     const read = rows.map((row) => ({
       ...row,
       pixKey: row.pixKey && textOf(secrets, row.pixKey, row.id),
-      payer: row.payer && (JSON.parse(textOf(secrets, row.payer, row.id) ?? 'null') as DuePayer | null),
+      payer: row.payer && (JSON.parse(textOf(secrets, row.payer, row.id) ?? 'null') as GivenPayer | null),
       defences: row.defences.map(({ id, body }) => ({
         id,
         text: textOf(secrets, Buffer.from(body, 'hex'), id),
@@ -180,7 +184,9 @@ async function* matching(
     yield read.filter(
       ({ payerName, receiver, pixKey, payer }) =>
         [payerName, receiver?.name].some((known) => name !== null && known && comparable(known) === name) ||
-        [pixKey, payer?.document, payer?.email?.toLowerCase()].some((known) => known && keys.includes(known)),
+        [pixKey, payer?.document, payer?.email?.toLowerCase(), payer?.phone].some(
+          (known) => known && keys.includes(known),
+        ),
     );
     const last = rows.at(-1);
     if (!last || rows.length < pageRows) return;

@@ -164,17 +164,15 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
     [say.when, settled ? momentOf(payment.paidAt ?? payment.settledAt ?? payment.updatedAt, language) : null],
     [say.endToEnd, settled ? payment.endToEnd : null],
   ]);
-  const back =
-    payment.successUrl === null
-      ? ''
-      : `<a class="button" href="${escaped(payment.successUrl)}" rel="noreferrer">${say.backToShop}</a>`;
-  const toCard = takesCard
-    ? `<p class="acts"><a class="button" href="${to.card}" rel="noreferrer">${say.payByCard}</a></p>`
-    : '';
-  const links =
-    settled && !payment.byCard
-      ? `<p class="acts">${back}<a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${to.proof}">${say.verify}</a></p>`
-      : '';
+  const backTo = (url: string | null, look = '') =>
+    url === null ? '' : `<a${look} href="${escaped(url)}" rel="noreferrer">${say.backToShop}</a>`;
+  const toCard = takesCard ? `<a class="button" href="${to.card}" rel="noreferrer">${say.payByCard}</a>` : '';
+  const receipt = payment.byCard
+    ? ''
+    : `<a class="button" href="${path}/receipt.pdf?lang=${language}">${say.receipt}</a><a href="${to.proof}">${say.verify}</a>`;
+  const acts = settled
+    ? backTo(payment.successUrl, ' class="button"') + receipt
+    : toCard + backTo(payment.cancelUrl);
   const newCode = renews
     ? `<form method="post" action="${to.link}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey: to.formKey, replaces: payment.id })}<button class="button">${say.newCode}</button></form>`
     : '';
@@ -191,8 +189,7 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
           ? ''
           : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
         facts +
-        toCard +
-        links +
+        (acts === '' ? '' : `<p class="acts">${acts}</p>`) +
         newCode,
   });
 }

@@ -44,8 +44,10 @@ export interface PublicPayment extends ShownSeller {
   cardUrl: string | null;
   /** The link that it was made by. */
   paymentLinkId: string | null;
-  /** Where the merchant's link sends a payer who has paid. */
+  /** Where the merchant wants a payer who has paid. */
   successUrl: string | null;
+  /** Of a payment by card: where the merchant wants one who has not. */
+  cancelUrl: string | null;
 }
 
 const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m.cnpj, m.colour, m.logo IS NOT NULL AS "hasLogo", a.test`;
@@ -62,7 +64,8 @@ const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_am
 
 const ofPayment: Statement = {
   name: 'page_payment',
-  text: `SELECT ${seller}, ${shown}, ${contested}, l.success_url AS "successUrl"
+  text: `SELECT ${seller}, ${shown}, ${contested}, coalesce(l.success_url, p.card ->> 'successUrl') AS "successUrl",
+      p.card ->> 'cancelUrl' AS "cancelUrl"
     FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
       LEFT JOIN payment_link l ON l.account_id = p.account_id AND l.id = p.payment_link_id
       LEFT JOIN merchant_profile m ON m.account_id = a.id

@@ -16,6 +16,7 @@ import type { Clock } from '../ports/clock.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
 import { qrPngDataUrl } from '../provider/qr.ts';
 import { findReminded } from '../store/rows/charge-reminders.sql.ts';
+import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import { findLetterhead } from '../store/rows/profile.sql.ts';
 import { formOfJson, formOfPage } from './form.ts';
 import {
@@ -30,12 +31,15 @@ import {
 } from './html.ts';
 import { findLogo, findPublicPayment, findPublicRefund, findSeller } from './pages.sql.ts';
 import { payerReceipt } from './receipt.ts';
+import { returnOf } from './state.ts';
 import { createPageWatch } from './watch.ts';
 import { words } from './words.ts';
 
 /** The parts of a cell that public pages need. */
 export interface PayerCell {
   sql: Sql;
+  /** The payment of a payer who comes back from the acquirer's page, as the acquirer reports it. Never fails for the acquirer. */
+  refreshReturned(payment: Payment): Promise<Payment>;
   clock: Clock;
   log: Log;
   papers: Papers;
@@ -117,6 +121,8 @@ function refusedForm(
     payerName: fields.get('payerName') ?? '',
   };
 }
+
+const readByPeople: ReadonlySet<string> = new Set(['/pay/:token', '/pay/:token/back']);
 
 type Query = { lang?: string; v?: string; colour?: string };
 
@@ -231,7 +237,7 @@ export function payerRoutes(
       });
       pay.setErrorHandler((error, request, reply) => {
         // A page is read by a person; its state, stream and files are not.
-        if (request.routeOptions.url !== '/pay/:token') throw error;
+        if (!readByPeople.has(request.routeOptions.url ?? '')) throw error;
         const frame = frameOf(request);
         const code = error instanceof ApiError ? error.code : null;
         if (code === 'route_not_found') return html(reply.code(404), frame, emptyPage('notFound', frame));
@@ -347,6 +353,18 @@ export function payerRoutes(
           if (seconds !== undefined) reply.header('retry-after', seconds);
           return html(reply.code(error.status), frame, await linkPageOf(cell, subject, frame, refused));
         }
+      });
+
+      // The way back from an acquirer's page. Its word proves nothing: the acquirer is asked.
+      pay.get('/:token/back', async (request, reply) => {
+        const { payment, subject, cell } = await chargeOf(request);
+        const { accountNumber, id } = subject;
+        if (!payment.byCard) throw refuse('route_not_found');
+        const [row] = await payments.read(cell.sql, [paymentKey(payment.accountId, id)]);
+        if (row) await cell.refreshReturned(row);
+        const seen = (await findPublicPayment(cell.sql, subject)) ?? payment;
+        const { how = '' } = request.query as { how?: string };
+        return reply.redirect(returnOf(seen, how) ?? pathOf('charge', accountNumber, id), 303);
       });
 
       pay.get('/:token/logo.png', async (request, reply) => {

@@ -35,6 +35,15 @@ function paidStateOf({ contested, notice, receivedCents, refundedCents }: Public
   return notice === 'paid_again' ? 'paidTwice' : 'paid';
 }
 
+/**
+ * Where a payer goes who comes back from the acquirer's page; null: to the page of the charge. The way is what the browser says, which never makes it
+ * paid.
+ */
+export function returnOf({ status, successUrl, cancelUrl }: PublicPayment, how: string): string | null {
+  if (status === 'paid') return successUrl;
+  return how === 'cancel' || how === 'expired' ? cancelUrl : null;
+}
+
 /** The worth of a receipt today. `none`: nothing was settled. */
 export type ProofState =
   | 'settled'

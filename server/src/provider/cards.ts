@@ -27,10 +27,29 @@ export interface CheckoutName {
 export interface CheckoutInstruction extends Omit<CheckoutName, 'providerRef' | 'approval'> {
   /** The payer reads it on the page. */
   description: string;
-  /** Where the acquirer sends the payer back to, paid or not: it proves nothing. */
-  returnUrl: string;
+  /** Our addresses, to which the acquirer sends the payer back: which one proves nothing. */
+  back: Readonly<Record<CardReturn, string>>;
+  /** Fills in the page, as far as the acquirer takes it; null: the merchant gave nothing. */
+  payer: NamedCardPayer | null;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
+}
+
+/** How a payer comes back from the acquirer's page, by the acquirer's word to the browser. */
+export const cardReturns = ['success', 'cancel', 'expired'] as const;
+export type CardReturn = (typeof cardReturns)[number];
+
+/** The payer of a card payment, as far as the merchant gave it. */
+export interface CardPayer {
+  /** A CPF of 11 digits or a CNPJ of 14 characters, with right check digits. */
+  document?: string;
+  email?: string;
+  /** `+5511987654321` */
+  phone?: string;
+}
+
+export interface NamedCardPayer extends CardPayer {
+  name: string;
 }
 
 export const cardBrands = ['visa', 'mastercard', 'elo', 'amex', 'hipercard', 'other'] as const;

@@ -497,6 +497,9 @@ describe('A chargeback of a card payment', () => {
     expect(
       events.map(({ type }: { type: string }) => type).filter((type: string) => type.startsWith('dispute.')),
     ).toEqual(['dispute.rejected', 'dispute.opened']);
+    expect(await eventsOf(merchant, id)).toEqual([
+      ...['charge.paid', 'charge.card_chargeback', 'charge.card_available'],
+    ]);
     await expectSameAsAcquirer();
   });
 
@@ -626,6 +629,8 @@ describe.each([
     await move(id, 'win');
     await become({ status: 'rejected', debitedCents: 0 });
     expect((await account(merchant)).balanceCents).toBe(10_000 - 438);
+    const told = (await eventsOf(merchant, id)).filter((type) => type === 'charge.card_chargeback');
+    expect(told).toHaveLength(1);
     await expectSame();
   });
 
@@ -801,6 +806,216 @@ test('The brand and the last digits of a card are exported with its payer, and g
   const later = { ...who, clock: { ...who.clock, now: () => who.clock.now() + 6 * year } };
   await anonymiseSubject(later, payer, { years: 5, reason: 'asked for' });
   expect((await payment(merchant, id)).card).toMatchObject({ status: 'paid', brand: 'other', last4: null });
+});
+
+describe('The way back from the page of an acquirer', () => {
+  const hosts = ['loja.example', 'loja.example:8443'];
+  const urls = {
+    successUrl: 'https://loja.example/obrigado?pedido=1042&a=%3Cb%3E',
+    cancelUrl: 'https://loja.example:8443/carrinho',
+  };
+  const visit = async (url: string, body?: URLSearchParams) => {
+    const answer = await fetch(url, { redirect: 'manual', ...(body && { method: 'POST', body }) });
+    return { status: answer.status, to: answer.headers.get('location') ?? '', html: await answer.text() };
+  };
+
+  test.each(['cartoes', 'parcelas'])(
+    'leads over %s to the shop, paid or not, by the word of the acquirer and not of the browser',
+    async (cardConnection) => {
+      const merchant = await shop({ cardConnection, returnHosts: hosts });
+      const { body } = await pay(merchant, urls);
+      expect(body.status).toBe('pending');
+      const page = (await visit(body.checkoutUrl)).to;
+      const leave = /href="([^"]+)">Leave/.exec((await visit(page)).html)?.[1] ?? '';
+      expect(await visit(leave)).toMatchObject({ status: 303, to: urls.cancelUrl });
+      // Nothing was paid, whatever the address says.
+      const success = leave.replace('how=cancel', 'how=success');
+      const own = success.slice(service.url.length).split('/back')[0];
+      expect(await visit(success)).toMatchObject({ status: 303, to: own });
+      expect((await visit(`${service.url}${own}`)).html).toContain(`href="${urls.cancelUrl}"`);
+      await acquirer.behave({ webhook: 'drop' });
+      await simulatorAt(`${service.simulator.url}/asaas`).behave({ webhook: 'drop' });
+      const approved = await visit(page, new URLSearchParams({ act: 'approve' }));
+      expect(approved).toMatchObject({ status: 303 });
+      await fillQueryLimit(service);
+      // In this process the way was just looked at: for some seconds its page shows the payment once it is known.
+      await becomes(merchant, body.id, { status: 'paid' });
+      for (const way of [approved.to, leave])
+        expect(await visit(way)).toMatchObject({ status: 303, to: urls.successUrl });
+      expect((await visit(`${service.url}${own}`)).html).toContain(
+        `href="${urls.successUrl.replace('&', '&amp;')}"`,
+      );
+      await simulatorAt(`${service.simulator.url}/asaas`).behave({});
+    },
+  );
+
+  test('asks the acquirer at once, and shows the shop to one who has paid though no delivery came', async () => {
+    const merchant = await shop({ returnHosts: hosts });
+    const { body } = await pay(merchant, urls);
+    await acquirer.behave({ webhook: 'drop' });
+    await fillQueryLimit(service);
+    const approved = await visit((await visit(body.checkoutUrl)).to, new URLSearchParams({ act: 'approve' }));
+    expect(await visit(approved.to)).toMatchObject({ status: 303, to: expect.stringContaining('/obrigado') });
+    expect(await payment(merchant, body.id)).toMatchObject({ status: 'paid' });
+  });
+
+  test('without an address of the shop is the page of the charge, and no other page has one', async () => {
+    const merchant = await shop();
+    const { body } = await pay(merchant);
+    const leave =
+      /href="([^"]+)">Leave/.exec((await visit((await visit(body.checkoutUrl)).to)).html)?.[1] ?? '';
+    expect(await visit(leave)).toMatchObject({
+      status: 303,
+      to: leave.slice(service.url.length).split('/back')[0],
+    });
+    const pix = (await merchant.charge()).body;
+    for (const url of [`${pix.payerUrl}/back`, `${body.checkoutUrl}/back`, `${service.url}/pay/none/back`])
+      expect((await visit(url)).status).toBe(404);
+  });
+
+  test('is of a host that the account allows, read as a browser reads it, and else nothing is made', async () => {
+    const merchant = await shop({ returnHosts: hosts });
+    for (const [url, code] of [
+      ['https://other.example/', 'return_url_not_allowed'],
+      ['https://www.loja.example/', 'return_url_not_allowed'],
+      ['https://loja.example:444/', 'return_url_not_allowed'],
+      ['https://loja.example.other.example/', 'return_url_not_allowed'],
+      ['https://other.example#@loja.example/', 'return_url_not_allowed'],
+      ['https://loja.example@other.example/', 'validation_failed'],
+      ['http://loja.example/', 'validation_failed'],
+      ['javascript:alert(1)//loja.example', 'validation_failed'],
+      ['/obrigado', 'validation_failed'],
+      [`https://loja.example/${'a'.repeat(500)}`, 'validation_failed'],
+    ])
+      for (const field of ['successUrl', 'cancelUrl'])
+        expect((await pay(merchant, { [field]: url })).body, `${field} ${url}`).toMatchObject({
+          ...{ statusCode: 400, code },
+        });
+    const without = await shop();
+    expect((await pay(without, urls)).body.code).toBe('return_url_not_allowed');
+    expect((await without.call('GET', '/payments')).body.payments).toEqual([]);
+    const operator = { ...service.runtime, actor: 'tester' };
+    for (const host of [
+      '',
+      'https://loja.example',
+      'loja.example/',
+      'Loja.example',
+      'loja.example:443',
+      'a b',
+    ])
+      await expect(
+        setConditions(operator, merchant.ownerId, { returnHosts: [host] }),
+        host,
+      ).rejects.toThrow();
+    // A repeat is answered as it was, whatever is allowed by now.
+    const asked = order(urls);
+    const first = await merchant.call('POST', '/card/checkouts', asked);
+    await setConditions(operator, merchant.ownerId, { returnHosts: [] });
+    expect((await merchant.call('POST', '/card/checkouts', asked)).body.id).toBe(first.body.id);
+  });
+});
+
+describe('The payer of a card checkout', () => {
+  const payer = { document: '111.444.777-35', email: 'maria@example.com', phone: '+5511987654321' };
+
+  test('is handed to the acquirer as far as it takes it, stands sealed, and leaves the payment as it is shown', async () => {
+    for (const [cardConnection, dialect, filled] of [
+      ['cartoes', 'stripe', { email: payer.email }],
+      [
+        'parcelas',
+        'asaas',
+        { name: 'Maria Silva', cpfCnpj: '11144477735', email: payer.email, phone: '11987654321' },
+      ],
+    ] as const) {
+      const merchant = await shop({ cardConnection });
+      const { body } = await pay(merchant, { payer });
+      expect(body).toMatchObject({ status: 'pending' });
+      expect(JSON.stringify(body)).not.toMatch(/11144477735|maria@|87654321/);
+      const state = (
+        await simulatorAt(`${service.simulator.url}/${dialect}`).control('GET', '/control/state')
+      ).body;
+      const page = state.cards.find((one: { id: string }) => one.id === body.id.replaceAll('-', ''));
+      expect(page.payer).toEqual(filled);
+      const [row] = await service.database.admin<{ row: string }>(
+        `SELECT p::text AS row FROM ${service.cellOf(merchant).cell}.payment p WHERE id = $1`,
+        [body.id],
+      );
+      expect(row?.row).not.toMatch(/11144477735|maria@|87654321/);
+    }
+  });
+
+  test('and the ways back are of the request: another one under the key is refused, the same in other words is not', async () => {
+    const merchant = await shop({ returnHosts: ['loja.example'] });
+    const successUrl = 'https://loja.example/1';
+    const asked = order({ payer, successUrl });
+    const first = await merchant.call('POST', '/card/checkouts', asked);
+    const again = { ...asked, payer: { phone: payer.phone, email: payer.email, document: '11144477735' } };
+    const replayed = await merchant.call('POST', '/card/checkouts', again);
+    expect([replayed.body.id, replayed.headers.get('idempotent-replayed')]).toEqual([first.body.id, 'true']);
+    for (const other of [
+      { payer: { ...payer, email: 'ana@example.com' } },
+      { payer: { ...payer, phone: '+5511987654322' } },
+      { payer: { email: payer.email, phone: payer.phone } },
+      { payer: {} },
+      { successUrl: 'https://loja.example/2' },
+      { successUrl: undefined },
+      { successUrl: undefined, cancelUrl: successUrl },
+      { cancelUrl: successUrl },
+    ])
+      expect(
+        (await merchant.call('POST', '/card/checkouts', { ...asked, ...other })).body.code,
+        JSON.stringify(other),
+      ).toBe('idempotency_conflict');
+  });
+
+  test('is refused where a member of it is malformed or unknown', async () => {
+    const merchant = await shop();
+    for (const odd of [
+      { document: '111.444.777-36' },
+      { document: '1' },
+      { email: 'maria' },
+      { email: 'maria@example.com, ana@example.com' },
+      { phone: '11987654321' },
+      { phone: '+55 11 98765-4321' },
+      { phone: '+0511987654321' },
+      { name: 'Maria' },
+      'maria@example.com',
+      null,
+    ])
+      expect((await pay(merchant, { payer: odd })).body, JSON.stringify(odd)).toMatchObject({
+        ...{ statusCode: 400, code: 'validation_failed' },
+      });
+    expect((await pay(merchant, { payer: {} })).body.status).toBe('pending');
+    expect((await pay(merchant, { payer: { document: '12.ABC.345/01DE-35' } })).body.status).toBe('pending');
+  });
+
+  test('is found, exported and anonymised with the ways back of the shop', async () => {
+    const merchant = await shop({ returnHosts: ['loja.example'] });
+    const successUrl = 'https://loja.example/maria';
+    const { body } = await pay(merchant, { payer, successUrl });
+    await move(body.id, 'approve');
+    await becomes(merchant, body.id, { status: 'paid' });
+    await move(body.id, 'release');
+    await becomes(merchant, body.id, { cardSettlementStatus: 'available' });
+    const who = { ...service.cellOf(merchant), actor: 'tester' };
+    const given = { document: '11144477735', email: payer.email, phone: payer.phone };
+    for (const pixKey of Object.values(given))
+      expect(await exportSubject(who, { accountId: merchant.ownerId, name: null, pixKey })).toMatchObject([
+        { id: body.id, payer: given, card: { successUrl, cancelUrl: null } },
+      ]);
+    const later = { ...who, clock: { ...who.clock, now: () => who.clock.now() + 6 * 365 * 86_400_000 } };
+    const subject = { accountId: merchant.ownerId, name: null, pixKey: payer.email };
+    expect(await anonymiseSubject(later, subject, { years: 5, reason: 'asked for' })).toMatchObject({
+      anonymised: 1,
+    });
+    expect(await exportSubject(who, subject)).toEqual([]);
+    const [row] = await service.database.admin<{ row: string }>(
+      `SELECT to_jsonb(p)::text AS row FROM ${service.cellOf(merchant).cell}.payment p WHERE id = $1`,
+      [body.id],
+    );
+    expect(row?.row).toContain('"payer": null');
+    expect(row?.row).not.toContain('loja.example');
+  });
 });
 
 describe('Bad input of a card checkout', () => {

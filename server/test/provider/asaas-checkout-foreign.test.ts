@@ -4,7 +4,7 @@ import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
 import { asaasCheckoutAdapter, asaasCheckoutEvents } from '../../src/provider/asaas/asaas-checkout.ts';
-import type { CheckoutName } from '../../src/provider/cards.ts';
+import type { CheckoutName, NamedCardPayer } from '../../src/provider/cards.ts';
 
 /** The adapter of Asaas Checkout reads what Asaas documents: the bodies come from outside (`contract/provider-bodies/asaas`). */
 
@@ -76,10 +76,15 @@ beforeEach(() => {
 });
 
 describe('a page of Asaas Checkout', () => {
-  const made = () =>
+  const back = {
+    success: 'https://vintem.example/pay/1/back?how=success',
+    cancel: 'https://vintem.example/pay/1/back?how=cancel',
+    expired: 'https://vintem.example/pay/1/back?how=expired',
+  };
+  const made = (payer: NamedCardPayer | null = null) =>
     create().cards?.create({
       ...{ providerId, amountCents: 130_000, description: 'Pedido 1042', minutes: 60, createdAt: madeAt },
-      returnUrl: 'https://vintem.example/pay/1',
+      ...{ back, payer },
     });
 
   test('is asked for with one item of the amount, for cards alone and at once, and has the address that Asaas documents', async () => {
@@ -96,6 +101,23 @@ describe('a page of Asaas Checkout', () => {
     expect(call?.url).toBe('https://api.asaas.com/v3/checkouts');
     expect(call?.headers).toMatchObject({ access_token: '$aact_prod_key' });
     expect(bodyOf(call)).toEqual(foreign('asaas/checkout-request').body);
+  });
+
+  test('has the members that were given of its payer and no other, and is asked for without them where Asaas refuses them', async () => {
+    answers = [saying('error'), saying('checkout-answer')];
+    const payer = { name: 'Ana Paula', document: '24971563792', email: 'ana@email.com' };
+    expect(await made({ ...payer, phone: '+5547988887777' })).toMatchObject({ outcome: 'accepted' });
+    const { body } = foreign('asaas/checkout-request');
+    const customerData = {
+      name: 'Ana Paula',
+      cpfCnpj: '24971563792',
+      email: 'ana@email.com',
+      phone: '47988887777',
+    };
+    expect(calls.map(bodyOf)).toEqual([{ ...(body as Json), customerData }, body]);
+    answers = [saying('checkout-answer')];
+    await made({ name: 'Ana Paula', phone: '+12025550123' });
+    expect(bodyOf(calls[2])).toEqual({ ...(body as Json), customerData: { name: 'Ana Paula' } });
   });
 
   test.each([

@@ -1,9 +1,39 @@
 import { Type } from 'typebox';
-import { Body, Cents, Text, Uuid } from '../../ground/schema.ts';
+import { Body, Cents, MailAddress, Text, Uuid } from '../../ground/schema.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 
 /** Stripe Checkout takes from half an hour to a day, Asaas Checkout the same. */
 export const minutes = { least: 30, most: 1440, usual: 60 } as const;
+
+const ReturnUrl = (what: string) =>
+  Type.String({
+    format: 'uri',
+    maxLength: 500,
+    description: `${what}; https, at a host that the operator has allowed for the account. A visit proves nothing`,
+  });
+
+const payer = Type.Object(
+  {
+    document: Type.Optional(
+      Type.String({
+        minLength: 11,
+        maxLength: 18,
+        description: 'CPF or CNPJ with right check digits, with or without dots',
+      }),
+    ),
+    email: Type.Optional(MailAddress('Mail address')),
+    phone: Type.Optional(
+      Type.String({
+        pattern: '^[+][1-9][0-9]{7,14}$',
+        description: 'Telephone with the code of its country, as `+5511987654321`',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'Filled in on the page for the payer, where the acquirer can; kept sealed',
+  },
+);
 
 export const CheckoutBody = Body(
   {
@@ -24,6 +54,9 @@ export const CheckoutBody = Body(
         description: 'How long the page takes a payment',
       }),
     ),
+    successUrl: Type.Optional(ReturnUrl('Where the payer goes once the acquirer has approved the payment')),
+    cancelUrl: Type.Optional(ReturnUrl('Where a payer goes who leaves the page without paying')),
+    payer: Type.Optional(payer),
     metadata: Type.Optional(MetadataBody),
   },
   {
@@ -34,6 +67,14 @@ export const CheckoutBody = Body(
         description: 'Pedido 1042',
         requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a12',
         expiresInMinutes: 60,
+      },
+      {
+        amountCents: 12500,
+        payerName: 'Maria Silva',
+        requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a14',
+        successUrl: 'https://loja.example/pedidos/1042/obrigado',
+        cancelUrl: 'https://loja.example/pedidos/1042',
+        payer: { document: '111.444.777-35', email: 'maria@example.com', phone: '+5511987654321' },
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Body, Cents, OneOf, Text, Uuid } from '../../ground/schema.ts';
+import { Body, Cents, MailAddress, OneOf, Text, Uuid } from '../../ground/schema.ts';
 import { FiscalDocumentsBody } from '../../money/fiscal-documents.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 import { interestDays, interestTypes } from '../../provider/due-terms.ts';
@@ -25,9 +25,6 @@ const address = Type.Object(
   { additionalProperties: false, description: 'Optional: API Pix asks for no address' },
 );
 
-/** Not: control characters, space, " ( ) , : ; < > @ [ \ ] */
-const addressChars = '^\\x00-\\x20\\x22\\x28\\x29\\x2c\\x3a-\\x3c\\x3e\\x40\\x5b-\\x5d';
-
 const payer = Type.Object(
   {
     name: Text('Name of the payer', { minLength: 2, maxLength: 100, 'x-trim': true }),
@@ -36,14 +33,7 @@ const payer = Type.Object(
       maxLength: 18,
       description: 'CPF or CNPJ with right check digits, with or without dots; kept sealed and shown masked',
     }),
-    email: Type.Optional(
-      Type.String({
-        maxLength: 200,
-        // None of what a mail program reads as the end of an address or as a second one.
-        pattern: `^[${addressChars}]+@[${addressChars}]+$`,
-        description: 'The provider may show it',
-      }),
-    ),
+    email: Type.Optional(MailAddress('The provider may show it')),
     address: Type.Optional(address),
   },
   { additionalProperties: false, description: 'The payer, whom API Pix wants named with a document' },

@@ -41,6 +41,7 @@ export const copiedColumns = [
   'card_fee_bps',
   'minimum_card_cents',
   'maximum_card_cents',
+  'return_hosts',
   'return_odd_money',
   'return_odd_money_after_minutes',
   'return_odd_money_since',

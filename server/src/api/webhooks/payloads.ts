@@ -34,6 +34,8 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
     'Uma tentativa de pagar uma cobrança com cartão foi recusada; `card` diz por quê e quantas ainda restam.',
   'charge.card_available':
     'A adquirente liberou um pagamento com cartão; o valor menos a tarifa está no saldo.',
+  'charge.card_chargeback':
+    'O portador do cartão contesta um pagamento (chargeback). Eventos `dispute.*` mostram como termina.',
   'transfer.created': 'O provedor registrou uma transferência.',
   'transfer.completed': 'Uma transferência chegou ao recebedor.',
   'transfer.cancelled': 'Uma transferência foi recusada ou cancelada; o valor inteiro voltou ao saldo.',

@@ -75,6 +75,19 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
         at,
       );
     }
+    case 'charge.card_chargeback': {
+      const paid = { ...newCard(60), status: 'paid', brand: 'visa', last4: '4242' } as const;
+      return ofPayment(
+        {
+          ...charge(operationId, at),
+          ...{ paidAt: at - 86_400_000, notice: 'debited', disputed: true },
+          card: { ...paid, approval: 'pi_1', settlement: 'held', releaseAt: at + 29 * 86_400_000 },
+        },
+        'paid',
+        'paid',
+        at,
+      );
+    }
     case 'transfer.created':
       return ofPayment(transfer(operationId, at), 'unknown', 'pending', at);
     case 'transfer.completed':

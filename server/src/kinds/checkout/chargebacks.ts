@@ -7,6 +7,7 @@ import { events } from '../../store/events/event.ts';
 import { disputesKey, disputesOfPayment } from '../../store/rows/disputes.sql.ts';
 import { put, type Read, read, type View, type Write } from '../../store/till.ts';
 import { disputeEvent } from '../dispute/dispute-event.ts';
+import { paymentEvent } from '../payment/payment-events.ts';
 
 interface Place {
   accountId: string;
@@ -52,6 +53,8 @@ export function chargebackWrites(
     );
     if (step === null && dispute.debitedCents === debitedCents) continue;
     all.set(word.providerId, { ...dispute, debitedCents });
+    if (before === undefined && !silent)
+      news.push(put(events, paymentEvent(ids, livemode, after, after.status, 'charge.card_chargeback', now)));
     if (step?.event && !silent)
       news.push(
         put(

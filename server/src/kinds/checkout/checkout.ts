@@ -3,10 +3,17 @@ import { newCard } from '../../money/card.ts';
 import { pageNameOf } from '../../money/card-page.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
-import { type CheckoutReport, withoutCards } from '../../provider/cards.ts';
+import {
+  type CardPayer,
+  type CardReturn,
+  type CheckoutReport,
+  type NamedCardPayer,
+  withoutCards,
+} from '../../provider/cards.ts';
 import { type Conditions, findCardConnection } from '../../store/rows/conditions.sql.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { isLookedAt, undecidedPayment } from '../payment/outcome.ts';
 import { sentPayment } from '../payment/sent-payment.ts';
@@ -19,6 +26,10 @@ export interface CheckoutOrder {
   description: string;
   requestKey: string;
   expiresInMinutes: number;
+  /** Each as a browser reads it. */
+  successUrl?: string;
+  cancelUrl?: string;
+  payer?: CardPayer;
   metadata?: Metadata;
 }
 
@@ -47,14 +58,17 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
 
   connectionOf: async (sql, { accountId, connection }) =>
     (await findCardConnection(sql, accountId)) ?? connection,
-  asked: ({ amountCents, payerName, description, expiresInMinutes, metadata }) => ({
+  asked: ({ amountCents, payerName, description, expiresInMinutes, payer, metadata, ...order }) => ({
     amountCents,
     payerName,
     description,
     expiresInMinutes,
     method: 'card',
+    ...urlsOf(order),
+    ...(payer && { payer: JSON.stringify(payer) }),
     ...askedMetadata(metadataOf(metadata)),
   }),
+  secretOf: ({ payer }) => (payer ? JSON.stringify(payer) : null),
   waitMs: ({ chargeWaitMs }) => chargeWaitMs,
   admit: admitCheckout,
   prepare: prepareCheckout,
@@ -80,13 +94,21 @@ function observedCheckout<Seen>(
   return { accountId, paymentId: id, operationId, connection, kind: 'checkout', observation } as const;
 }
 
-/** @throws ApiError `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee` */
+const urlsOf = ({ successUrl, cancelUrl }: Pick<CheckoutOrder, 'successUrl' | 'cancelUrl'>) => ({
+  ...(successUrl !== undefined && { successUrl }),
+  ...(cancelUrl !== undefined && { cancelUrl }),
+});
+
+/** @throws ApiError `card_not_enabled`, `return_url_not_allowed`, `amount_out_of_limits`, `amount_below_fee` */
 function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now: number): Admitted<Payment> {
-  const { caller, order, account, connection, can, id, fingerprint, token } = admission;
+  const { caller, order, account, connection, can, id, fingerprint, sealed, token } = admission;
   const { accountId, operationId } = caller;
   const { amountCents, payerName, description, requestKey, expiresInMinutes } = order;
   // The connection was read before the lock.
   if (account.cardConnection !== connection || can?.cards !== true) throw refuse('card_not_enabled');
+  const urls = urlsOf(order);
+  for (const url of Object.values(urls))
+    if (!account.returnHosts.includes(new URL(url).host)) throw refuse('return_url_not_allowed');
   const row = newPayment(
     {
       accountId,
@@ -103,7 +125,8 @@ function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now:
       pixKey: null,
       pixKeyType: null,
       command: token,
-      card: newCard(expiresInMinutes),
+      card: newCard(expiresInMinutes, urls),
+      payer: sealed,
       connection,
     },
     'unknown',
@@ -122,18 +145,25 @@ const cardFeeOf = (account: Conditions, amountCents: number): number =>
 
 /** Everything of the request follows from the row, so that a repeat is the same to the last byte: acquirers refuse another one under the same id. */
 async function prepareCheckout(
-  { settings }: PrepareDeps,
-  { id, amountCents, description, createdAt, card }: Payment,
+  deps: PrepareDeps,
+  payment: Payment,
   { traceparent }: Sending,
 ): Promise<Prepared<CheckoutReport>> {
+  const { id, amountCents, description, createdAt, card } = payment;
   if (card === null) throw new Error('a checkout without a card');
+  const payer = await payerOf(deps, payment);
+  // Certainly not sent, and not the acquirer's fault: it is tried again when the payer can be opened.
+  if (payer === undefined) return { outcome: 'notSent', detail: 'its payer cannot be opened' };
+  const page = deps.settings.pageOf(accountNumberOf(id), id);
+  const back = (how: CardReturn) => `${page}/back?how=${how}`;
   const instruction = {
     providerId: providerIdOf(id),
     amountCents,
     description,
     createdAt,
     minutes: card.minutes,
-    returnUrl: settings.pageOf(accountNumberOf(id), id),
+    back: { success: back('success'), cancel: back('cancel'), expired: back('expired') },
+    payer,
     traceparent,
   };
   return async (provider) =>
@@ -141,4 +171,12 @@ async function prepareCheckout(
       outcome: 'notSent',
       detail: 'the connection has no card payments',
     };
+}
+
+/** @returns null: nothing was given; undefined: it cannot be opened */
+async function payerOf(deps: PrepareDeps, payment: Payment): Promise<NamedCardPayer | null | undefined> {
+  const { payer, payerName } = payment;
+  if (payer === null || payerName === null) return null;
+  const opened = await openOrReport(deps, payer, payment.id, unreadableKeyOf(payment, 'send'));
+  return opened === null ? undefined : { name: payerName, ...(JSON.parse(opened.toString()) as CardPayer) };
 }

@@ -22,8 +22,13 @@ export interface SubjectRow {
   fiscalDocuments: readonly FiscalDocument[] | null;
   endToEnd: string | null;
   /** Of a payment by card. */
-  card: { brand: string | null; last4: string | null } | null;
-  /** Of a charge with a due date: name, document, mail and address; sealed, with the payment's id as context. */
+  card: {
+    brand: string | null;
+    last4: string | null;
+    successUrl: string | null;
+    cancelUrl: string | null;
+  } | null;
+  /** Of a charge with a due date: name, document, mail and address; of one by card: document, mail and telephone; sealed, with the payment's id as context. */
   payer: Buffer | null;
   /** The merchant's descriptions of its refunds. */
   refunds: { id: string; description: string }[];
@@ -49,7 +54,8 @@ export const pageOfPayments: Statement = {
       updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", receiver, description, metadata,
       fiscal_documents AS "fiscalDocuments",
       end_to_end AS "endToEnd", payer,
-      CASE WHEN card IS NOT NULL THEN jsonb_build_object('brand', card -> 'brand', 'last4', card -> 'last4') END AS card,
+      CASE WHEN card IS NOT NULL THEN jsonb_build_object('brand', card -> 'brand', 'last4', card -> 'last4',
+        'successUrl', card -> 'successUrl', 'cancelUrl', card -> 'cancelUrl') END AS card,
       ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
         WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds,
       ARRAY(SELECT jsonb_build_object('id', d.id, 'body', encode(f.body, 'hex'))
@@ -70,8 +76,8 @@ export const anonymisePayments: Statement = {
   name: 'subject_anonymise',
   text: `UPDATE payment p SET payer_name = CASE WHEN p.payer_name IS NULL THEN NULL ELSE $3 END,
       pix_key = CASE WHEN p.pix_key IS NULL THEN NULL ELSE k.pix_key END, receiver = NULL,
-      description = '', metadata = NULL, fiscal_documents = NULL, card = p.card || '{"brand": null, "last4": null}',
-      due = p.due || '{"document": ""}', payer = CASE WHEN p.payer IS NULL THEN NULL ELSE k.payer END
+      description = '', metadata = NULL, fiscal_documents = NULL, card = p.card - '{successUrl,cancelUrl}'::text[] || '{"brand": null, "last4": null}',
+      due = p.due || '{"document": ""}', payer = CASE WHEN p.payer IS NULL OR p.card IS NOT NULL THEN NULL ELSE k.payer END
     FROM (SELECT unnest($2::uuid[]) AS id, unnest($4::bytea[]) AS pix_key, unnest($6::bytea[]) AS payer) AS k
     WHERE p.account_id = $1 AND p.id = k.id AND p.updated_at < $5
       AND p.status IN ('paid', 'completed', 'failed', 'expired', 'cancelled')

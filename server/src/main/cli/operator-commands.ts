@@ -62,7 +62,7 @@ export const operatorCommands: Command[] = [
   {
     name: 'account set',
     usage:
-      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N] [--refund-fees kept|returned] [--card-connection N|none] [--card-fee-cents N] [--card-fee-bps N] [--minimum-card-cents N] [--maximum-card-cents N]',
+      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N] [--refund-fees kept|returned] [--card-connection N|none] [--card-fee-cents N] [--card-fee-bps N] [--minimum-card-cents N] [--maximum-card-cents N] [--return-hosts HOST,…|none]',
     about: "changes an account's conditions, for new payments",
     options: {
       enabled: { type: 'string' },
@@ -81,6 +81,7 @@ export const operatorCommands: Command[] = [
       'card-fee-bps': { type: 'string' },
       'minimum-card-cents': { type: 'string' },
       'maximum-card-cents': { type: 'string' },
+      'return-hosts': { type: 'string' },
     },
     operands: ['OWNER_ID'],
     run: async (edge, { values, operands }) => {
@@ -714,7 +715,7 @@ export async function identityOf({ sql }: Context): Promise<Buffer> {
 }
 
 function changeOf(values: CommandInput['values']): ConditionChange {
-  const change: Record<string, number | boolean | string | null> = {};
+  const change: Record<string, number | boolean | string | string[] | null> = {};
   for (const [option, value] of Object.entries(values)) {
     if (typeof value !== 'string') continue;
     if (option === 'refund-fees') {
@@ -725,6 +726,10 @@ function changeOf(values: CommandInput['values']): ConditionChange {
     }
     if (option === 'card-connection') {
       change.cardConnection = value === 'none' ? null : value;
+      continue;
+    }
+    if (option === 'return-hosts') {
+      change.returnHosts = value === 'none' ? [] : value.split(',');
       continue;
     }
     const name = option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

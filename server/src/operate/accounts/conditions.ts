@@ -24,6 +24,11 @@ const bounds: Readonly<Record<string, readonly [least: number, most: number]>> =
   maximumCardCents: [100, 1_000_000],
 };
 
+const returnHostsMost = 20;
+
+/** A host as an address has it: in lower case, without a path, with its port unless that is the usual one. */
+const isHost = (text: string): boolean => URL.parse(`https://${text}`)?.href === `https://${text}/`;
+
 /**
  * Changes an account's conditions, for new payments alone: each payment keeps the fee that it was made with.
  *
@@ -44,6 +49,10 @@ export async function setConditions(
       throw new OperatorRefused(`${name} is an integer from ${least} to ${most}`);
     }
   }
+  const { returnHosts = [] } = change;
+  if (returnHosts.length > returnHostsMost) throw new OperatorRefused(`at most ${returnHostsMost} hosts`);
+  const odd = returnHosts.find((host) => !isHost(host));
+  if (odd !== undefined) throw new OperatorRefused(`${odd} is no host, as shop.example or shop.example:8443`);
   if (accountId === installationId) throw new OperatorRefused('no such account');
   return operator.sql.tx(async (tx) => {
     const account = await lockAccount(tx, accountId);

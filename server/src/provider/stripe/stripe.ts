@@ -84,8 +84,8 @@ export interface StripeOptions {
 
 const callTimeoutMs = 10_000;
 const postTimeoutMs = 20_000;
-/** A refund is looked for before it is sent. */
-const sendTimeoutMs = callTimeoutMs + postTimeoutMs;
+/** A refund is looked for before it is sent, and a page is asked for again without its payer. */
+const sendTimeoutMs = 2 * postTimeoutMs;
 /** https://docs.stripe.com/webhooks#replay-prevention */
 const toleranceMs = 300_000;
 /** A page lives for at least half an hour and at most a day (`expires_at`). */
@@ -247,7 +247,8 @@ function sessionOf({
   description,
   createdAt,
   minutes,
-  returnUrl,
+  back,
+  payer,
 }: CheckoutInstruction) {
   return form({
     mode: 'payment',
@@ -263,8 +264,10 @@ function sessionOf({
     'payment_intent_data[capture_method]': 'automatic',
     'payment_method_options[card][installments][enabled]': 'false',
     'adaptive_pricing[enabled]': 'false',
-    success_url: returnUrl,
-    cancel_url: returnUrl,
+    success_url: back.success,
+    cancel_url: back.cancel,
+    // The one thing of a payer that a page without a customer is filled in with.
+    ...(payer?.email !== undefined && { customer_email: payer.email }),
     // Rounded up: the shortest life that Stripe takes is counted to the second.
     expires_at: String(Math.ceil(createdAt / 1000) + Math.min(minutes * 60 + leewaySeconds, lifeMostSeconds)),
     locale: 'pt-BR',
@@ -282,14 +285,19 @@ async function createSession(
 ): Promise<SendOutcome<CheckoutReport>> {
   const { providerId } = instruction;
   const traced = traceOf(instruction);
-  const reply = await exchange({
-    method: 'POST',
-    path: sessions,
-    form: sessionOf(instruction),
-    ...traced,
-    headers: { ...traced.headers, 'idempotency-key': providerId },
-    timeoutMs: postTimeoutMs,
-  });
+  const ask = (of: CheckoutInstruction, key: string): Promise<Reply> =>
+    exchange({
+      method: 'POST',
+      path: sessions,
+      form: sessionOf(of),
+      ...traced,
+      headers: { ...traced.headers, 'idempotency-key': key },
+      timeoutMs: postTimeoutMs,
+    });
+  let reply = await ask(instruction, providerId);
+  // An address that Stripe does not take (https://docs.stripe.com/error-codes#email-invalid) costs no payment. The key of the refused request takes no other one.
+  if (errorOf(reply)?.name === 'email_invalid')
+    reply = await ask({ ...instruction, payer: null }, `${providerId}-without-email`);
   const unsent = notProcessed(reply);
   if (unsent) return unsent;
   if (reply.kind === 'answer' && isSuccess(reply.status)) {

@@ -26,6 +26,11 @@ export const eventTypes = {
     kept: true,
     description: 'The acquirer released a card payment; the amount less the fee is in the balance.',
   },
+  'charge.card_chargeback': {
+    kept: true,
+    description:
+      'The holder of the card contests a payment (chargeback). `dispute.*` events follow what becomes of it.',
+  },
   'transfer.created': { kept: false, description: 'The provider has a transfer.' },
   'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
   'transfer.cancelled': {

@@ -23,6 +23,8 @@ export interface Conditions {
   cardFeeBps: number;
   minimumCardCents: number;
   maximumCardCents: number;
+  /** The hosts to which a card payment may send its payer back, each with its port unless it is 443. */
+  returnHosts: readonly string[];
 }
 
 /** The conditions, and what a time that the database lost left to be decided (`flow/lost-payments.ts`). */
@@ -41,7 +43,8 @@ const select: Statement = {
       minimum_deposit_cents AS "minimumDepositCents", maximum_deposit_cents AS "maximumDepositCents",
       minimum_withdrawal_cents AS "minimumWithdrawalCents", maximum_withdrawal_cents AS "maximumWithdrawalCents",
       refund_fees AS "refundFees", card_connection AS "cardConnection", card_fee_cents AS "cardFeeCents", card_fee_bps AS "cardFeeBps",
-      minimum_card_cents AS "minimumCardCents", maximum_card_cents AS "maximumCardCents", lost_payments AS "lostPayments",
+      minimum_card_cents AS "minimumCardCents", maximum_card_cents AS "maximumCardCents",
+      return_hosts AS "returnHosts", lost_payments AS "lostPayments",
       CASE WHEN lost_payments THEN EXISTS (SELECT FROM lost_payment l WHERE l.account_id = account.id AND l.kind = 'transfer'
         AND l.status <> 'refused' AND l.decided_at IS NULL) ELSE false END AS "lostPayouts"
     FROM account WHERE id = ANY ($1::uuid[])`,
@@ -59,7 +62,7 @@ const update: Statement = {
   text: `UPDATE account SET enabled = $2, withdrawals_blocked = $3, withdrawal_fee_cents = $4, withdrawal_fee_bps = $5,
       deposit_fee_cents = $6, deposit_fee_bps = $7, minimum_deposit_cents = $8, maximum_deposit_cents = $9,
       minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11, refund_fees = $12,
-      card_connection = $13, card_fee_cents = $14, card_fee_bps = $15, minimum_card_cents = $16, maximum_card_cents = $17
+      card_connection = $13, card_fee_cents = $14, card_fee_bps = $15, minimum_card_cents = $16, maximum_card_cents = $17, return_hosts = $18::text[]
     WHERE id = $1`,
 };
 
@@ -83,6 +86,7 @@ export const updateConditions = (tx: Queries, after: Conditions): Promise<unknow
     after.cardFeeBps,
     after.minimumCardCents,
     after.maximumCardCents,
+    after.returnHosts,
   ]);
 
 const cardConnection: Statement = {
