@@ -24,7 +24,9 @@ const payer = Type.Object(
     email: Type.Optional(MailAddress('Mail address')),
     phone: Type.Optional(
       Type.String({
-        pattern: '^[+][1-9][0-9]{7,14}$',
+        minLength: 9,
+        maxLength: 16,
+        pattern: '^[\\x2b][1-9][0-9]+$',
         description: 'Telephone with the code of its country, as `+5511987654321`',
       }),
     ),
