@@ -409,7 +409,7 @@ function paymentCall(
 function postRefund(desk: ClientDesk, row: Row, body: string): Outcome {
   const { bank, world } = desk;
   const { refund: fate } = bank.behaviour;
-  if (fate === 'lose-request') return 'drop';
+  if (fate === 'lose-request' || fate === 'delay-request') return 'drop';
   if (fate === 'error-500') return serverError();
   if (row.attempt?.status !== 'succeeded') return failure('A cobrança não foi recebida.');
   if (fate === 'refuse-in-answer') return failure('Recusada pelo simulador');

@@ -15,6 +15,7 @@ import {
   rememberClient,
   removeCharge,
   requestPayout,
+  requestRefund,
   restore,
   returnPayout,
   setBehaviour,
@@ -47,9 +48,11 @@ const command = fc.oneof(
   fc.record({ do: fc.constantFrom('pay' as const, 'expire' as const, 'remove' as const), id }),
   fc.record({ do: fc.constantFrom('complete' as const, 'refuse' as const), id }),
   fc.record({ do: fc.constant('return' as const), id, cents: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ do: fc.constant('refund' as const), id, cents: fc.integer({ min: 1, max: 4 }) }),
   fc.record({
     do: fc.constant('behave' as const),
     payout: fc.constantFrom(...choices.payout),
+    refund: fc.constantFrom(...choices.refund),
     charge: fc.constantFrom(...choices.charge),
     webhook: fc.constantFrom(...choices.webhook),
     waitMs: fc.integer({ min: 0, max: 300 }),
@@ -93,11 +96,16 @@ function run(bank: Bank, world: World & { at: number }, one: Command): Entry[] {
       return settlePayout(bank, world, one.id, {}).writes;
     case 'return':
       return returnPayout(bank, world, one.id, one.cents).writes;
+    case 'refund': {
+      const [endToEnd = ''] = bank.payments.keys();
+      return requestRefund(bank, world, endToEnd, one.id, { amountCents: one.cents, message: '' }).writes;
+    }
     case 'behave': {
-      const { payout, charge, webhook, waitMs } = one;
+      const { payout, refund, charge, webhook, waitMs } = one;
       const behaviour = {
         ...defaultBehaviour,
         payout,
+        refund,
         charge,
         webhook,
         settleAfterMs: waitMs,
@@ -169,7 +177,10 @@ test('a payout is decided at most once, and the balance is what the rows say', (
       for (const one of commands) {
         run(bank, world, one);
         let balance = 0;
-        for (const payment of bank.payments.values()) balance += payment.amountCents;
+        for (const { amountCents, returns } of bank.payments.values()) {
+          const back = returns.filter(({ state }) => state === undefined);
+          balance += amountCents - back.reduce((sum, each) => sum + each.amountCents, 0);
+        }
         for (const payout of bank.payouts.values()) {
           if (payout.status === 'completed' || payout.status === 'returned') balance -= payout.amountCents;
           const back = payout.returns.reduce((sum, each) => sum + each.amountCents, 0);
@@ -205,4 +216,29 @@ test('left alone long enough, nothing is left to do', () => {
       throw new Error('it never came to rest');
     }),
   );
+});
+
+test('A refund under delay-request is made when its request arrives, once, and not beyond what is left by then', () => {
+  const bank = emptyBank();
+  const world = countingWorld();
+  const received = { txid: 'a', key: 'k', amountCents: 5, lifeSeconds: 60, details: {} };
+  createCharge(bank, world, 'a', received);
+  payCharge(bank, world, 'a');
+  const [payment] = bank.paymentList;
+  const ask = (name: string, amountCents: number) =>
+    requestRefund(bank, world, payment?.endToEnd ?? '', name, { amountCents, message: '' });
+  const behave = (refund: (typeof choices.refund)[number]) =>
+    setBehaviour(bank, { ...defaultBehaviour, refund, delayMs: 100, settleAfterMs: 0 });
+
+  behave('delay-request');
+  expect([ask('late', 2).fate, ask('late', 2).fate, ask('beyond', 4).fate]).toEqual(['drop', 'drop', 'drop']);
+  world.at += 99;
+  passTime(bank, world);
+  expect(payment?.returns).toEqual([]);
+  world.at += 1;
+  passTime(bank, world);
+  world.at += 1;
+  passTime(bank, world);
+  expect(payment).toMatchObject({ returns: [{ id: 'late', amountCents: 2 }], asked: { late: 2, beyond: 1 } });
+  expect([payment?.returns.length, bank.balanceCents, bank.arrivals.size]).toEqual([1, 3, 0]);
 });

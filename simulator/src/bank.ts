@@ -244,7 +244,9 @@ export type StoredFile = {
   at: number;
 };
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
-export type Arrival = { n: number; at: number; request: PayoutRequest };
+type Delayed = { request: PayoutRequest } | { refund: RefundRequest & { endToEnd: string; id: string } };
+/** A request whose connection was dropped, and which arrives later. */
+export type Arrival = Delayed & { n: number; at: number };
 /** `account`: known once it has shown one of its Pix keys. */
 export type Client = { id: string; secret: string; account?: string };
 /** `events`: for protocols in which an address is registered for each of them. */
@@ -627,17 +629,8 @@ export function requestPayout(
     // Nothing is decided: a query does not find it, and a repeat is answered the same.
     case 'refuse-unknown':
       return { fate: 'answer', answer: 'unlisted', writes: [['payout', payout]] };
-    case 'delay-request': {
-      const arrival = { n: bank.nextArrival++, at: world.now() + bank.behaviour.delayMs, request };
-      addArrival(bank, arrival);
-      return {
-        fate: 'drop',
-        writes: [
-          ['payout', payout],
-          ['arrival', arrival],
-        ],
-      };
-    }
+    case 'delay-request':
+      return { fate: 'drop', writes: [['payout', payout], delay(bank, world, { request })] };
   }
   if (request.needsApproval && behaviour === 'complete') {
     const asked = accept(bank, world, payout, 'hold-for-approval');
@@ -1060,23 +1053,45 @@ export function requestRefund(
   if (request === undefined) return answered('malformed');
   if (behaviour === 'refuse-in-answer') return answered('refused');
   if (behaviour === 'refuse-unknown') return answered('unlisted');
+  if (behaviour === 'delay-request') {
+    writes.push(delay(bank, world, { refund: { ...request, endToEnd, id } }));
+    return { fate: 'drop', writes };
+  }
   if (request.amountCents > payment.amountCents - returnedCents(payment)) return answered('too-much');
-  const at = moment(bank, world);
-  const rtrId = endToEndAt(world, at, 'D');
-  const { amountCents, message } = request;
-  const refund: PixReturn = { id, rtrId, amountCents, at, requestedAt: at, state: 'pending', message };
-  payment.returns.push(refund);
+  const refund = acceptRefund(bank, world, payment, id, request);
   if (behaviour === 'complete-in-answer')
     writes.push(...settleRefund(bank, world, payment, refund, 'completed'));
-  else if (behaviour !== 'stay-pending') {
-    refund.settleAs = behaviour === 'refuse-later' ? 'failed' : 'completed';
-    refund.settleAt = at + bank.behaviour.settleAfterMs;
-    addDue(bank.due, refund.settleAt, { payment, refund });
-  }
+  else if (behaviour !== 'stay-pending')
+    settleRefundLater(bank, payment, refund, behaviour === 'refuse-later' ? 'failed' : 'completed');
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
   return answered({ accepted: refund });
+}
+
+function acceptRefund(
+  bank: Bank,
+  world: World,
+  payment: Payment,
+  id: string,
+  { amountCents, message }: RefundRequest,
+): PixReturn {
+  const at = moment(bank, world);
+  const rtrId = endToEndAt(world, at, 'D');
+  const refund: PixReturn = { id, rtrId, amountCents, at, requestedAt: at, state: 'pending', message };
+  payment.returns.push(refund);
+  return refund;
+}
+
+function settleRefundLater(
+  bank: Bank,
+  payment: Payment,
+  refund: PixReturn,
+  settleAs: 'completed' | 'failed',
+): void {
+  refund.settleAs = settleAs;
+  refund.settleAt = refund.at + bank.behaviour.settleAfterMs;
+  addDue(bank.due, refund.settleAt, { payment, refund });
 }
 
 /** Decides a pending refund. */
@@ -1204,6 +1219,14 @@ function refusalOf({ pixKey, beyond, overLimit: isOver }: Payout): Refusal | und
 function arrive(bank: Bank, world: World, arrival: Arrival): Entry[] {
   bank.arrivals.delete(arrival.n);
   const writes: Entry[] = [['arrived', arrival.n]];
+  if ('refund' in arrival) {
+    const { endToEnd, id, ...request } = arrival.refund;
+    const payment = bank.payments.get(endToEnd);
+    if (payment === undefined || payment.returns.some((one) => one.id === id)) return writes;
+    if (request.amountCents > payment.amountCents - returnedCents(payment)) return writes;
+    settleRefundLater(bank, payment, acceptRefund(bank, world, payment, id, request), 'completed');
+    return [...writes, ['payment', payment]];
+  }
   const payout = bank.payouts.get(arrival.request.idEnvio);
   if (payout === undefined || payout.status !== 'seen') return writes;
   Object.assign(payout, arrival.request);
@@ -1521,6 +1544,13 @@ function addPayment(bank: Bank, payment: Payment): void {
   bank.paymentList.push(payment);
   accountOf(bank, payment.key).payments.push(payment);
   move(bank, payment.key, payment.amountCents - (payment.feeCents ?? 0));
+}
+
+/** The connection of a request is dropped; it arrives after `delayMs`. */
+function delay(bank: Bank, world: World, what: Delayed): Entry {
+  const arrival: Arrival = { ...what, n: bank.nextArrival++, at: world.now() + bank.behaviour.delayMs };
+  addArrival(bank, arrival);
+  return ['arrival', arrival];
 }
 
 function addArrival(bank: Bank, arrival: Arrival): void {

@@ -36,6 +36,7 @@ export const choices = {
     'refuse-later',
     'lose-answer',
     'lose-request',
+    'delay-request',
     'error-500',
     'error-500-after-accepting',
     'hang',

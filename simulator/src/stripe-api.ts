@@ -459,7 +459,7 @@ const approvedCards = (desk: ClientDesk): { card: Card; approval: Attempt }[] =>
 function createRefund(desk: ClientDesk, { headers, body }: Request): Outcome {
   const { bank, world } = desk;
   const { refund: fate } = bank.behaviour;
-  if (fate === 'lose-request') return 'drop';
+  if (fate === 'lose-request' || fate === 'delay-request') return 'drop';
   if (fate === 'error-500') return broken();
   if (fate === 'garbage') return json(200, { object: 'refund' });
   const given = new URLSearchParams(body);

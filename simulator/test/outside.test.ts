@@ -1,4 +1,4 @@
-import { quoted, tableRows } from '@vintem/testkit/outside.ts';
+import { page, quoted, tableRows } from '@vintem/testkit/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { newId, startProvider } from './provider.ts';
 
@@ -11,6 +11,23 @@ describe('the page of the outside', () => {
       const { body } = await provider.control(method, path.replace(/\{\w+\}/, newId()));
       expect([path, body?.error]).not.toEqual([path, 'no such control call']);
     }
+  });
+
+  test('names no other control call in its text', async () => {
+    const provider = await startProvider();
+    const calls = callsOf(quoted(page).filter((text) => /^(?:GET|PUT|POST|DELETE) \/control\//.test(text)));
+    expect(calls.length).toBeGreaterThan(15);
+    for (const { method, path } of calls) {
+      const { body } = await provider.control(method, path.replace(/\{\w+\}/, newId()));
+      expect([path, body?.error]).not.toEqual([path, 'no such control call']);
+    }
+  });
+
+  test('says of refunds that they take every value of payouts', () => {
+    expect(page).toContain('behaviour key `refund` with the values of `payout`');
+    const valuesOf = (name: string) =>
+      quoted(tableRows('Key').find(([key]) => key === `\`${name}\``)?.[1] ?? '');
+    expect(valuesOf('refund')).toEqual(valuesOf('payout').filter((text) => /^[a-z0-9-]+$/.test(text)));
   });
 
   test('names behaviours that the simulator takes, the default first', async () => {

@@ -44,6 +44,7 @@ const refundFates = [
   'refuse-later',
   'lose-answer',
   'lose-request',
+  'delay-request',
   'error-500',
   'error-500-after-accepting',
   'garbage',

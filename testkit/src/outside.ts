@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
-const page = await readFile(new URL('../../contract/outside.md', import.meta.url), 'utf8');
+/** The whole page. */
+export const page = await readFile(new URL('../../contract/outside.md', import.meta.url), 'utf8');
 
 /** The rows of the tables of contract/outside.md whose head begins with this word, each as its cells. */
 export function tableRows(head: string): string[][] {

@@ -5,6 +5,7 @@ import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './quotas.ts';
 import {
   addresses,
+  host as hostForm,
   listOf,
   mailbox,
   oneOf,
@@ -102,6 +103,7 @@ export interface LiveProvider {
   readonly webhookSecret: string | null;
 }
 
+const hostWanted = 'an address or the name of a host, without port';
 const ADAPTERS = ['efi'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const PROVIDER_NEEDS = ['PROVIDER_URL', 'PROVIDER_CLIENT_ID', 'PROVIDER_CLIENT_SECRET', 'PROVIDER_PIX_KEY'];
@@ -213,7 +215,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 // ------------------------------------------------------------------------------------------------------------- groups
 
 function edgeSettings(from: SettingReader) {
-  const host = from.text('HOST') ?? '127.0.0.1';
+  const host = from.setting('HOST', '127.0.0.1', hostWanted, hostForm);
   const port = from.setting('PORT', 3000, 'a port from 1 to 65535', whole(1, 65_535));
   const rateLimits = from.setting(
     'RATE_LIMITS',
@@ -289,7 +291,7 @@ function simulatorSettings(from: SettingReader, dataDir: string) {
   const simulatorPort = portOrOff(from, 'SIMULATOR_PORT', 4010);
   return {
     simulatorPort,
-    simulatorHost: from.text('SIMULATOR_HOST') ?? '127.0.0.1',
+    simulatorHost: from.setting('SIMULATOR_HOST', '127.0.0.1', hostWanted, hostForm),
     simulatorUrl: from.setting(
       'SIMULATOR_URL',
       `http://127.0.0.1:${simulatorPort ?? 4010}`,

@@ -95,6 +95,12 @@ export const listOf =
 export const url = (schemes: readonly string[]) => (value: string) =>
   hasScheme(value, schemes) ? withoutSlash(value) : undefined;
 
+/** An address or the name of a host, as a server listens on it: without brackets and port. */
+export const host = (value: string): string | undefined =>
+  (isIP(value) !== 0 && !value.includes('%')) || /^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/i.test(value)
+    ? value
+    : undefined;
+
 /** An http or https address that names a server and nothing on it: paths of ours are put behind it. */
 export function origin(value: string): string | undefined {
   const address = withoutSlash(value);

@@ -25,6 +25,15 @@ afterAll(async () => {
   await rm(env.DATA_DIR as string, { recursive: true });
 });
 
+const draftWords = [
+  'transfer',
+  'draft',
+  '--operation',
+  crypto.randomUUID(),
+  '--pix-key',
+  'a@b.example',
+].concat(['--description', '', '--email', 'a@b.example']);
+
 /** One document on standard output, exit code 0. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await finish([...words, '--json'], env);
@@ -89,6 +98,10 @@ describe('the command line', () => {
       '--permissions takes',
     ],
     [['key', 'revoke'], 'needs ID'],
+    [['find', ' '], 'needs TEXT'],
+    [['connection', 'create', '--name', 'n', '--adapter', 'banco', '--simulator'], '--adapter takes efi,'],
+    [[...draftWords, '--amount-cents', '1e3', '--pix-key-type', 'EMAIL'], '--amount-cents takes a whole'],
+    [[...draftWords, '--amount-cents', '2000', '--pix-key-type', 'MAIL'], '--pix-key-type takes CPF,'],
   ])('answers wrong usage with exit code 2: %j', async (words, reason) => {
     const { code, stdout, stderr } = await finish(words, env);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -122,6 +122,23 @@ describe('settings', () => {
     );
   });
 
+  it.each(['a b', 'http://pay.example.com', '[::1]', 'fe80::1%eth0', '127.0.0.1:3000', '-x'])(
+    'HOST and SIMULATOR_HOST are refused where no server can listen on them: %s',
+    (given) => {
+      for (const name of ['HOST', 'SIMULATOR_HOST'])
+        expect(faultsOf({ [name]: given })).toEqual([
+          `${name}: must be an address or the name of a host, without port`,
+        ]);
+    },
+  );
+
+  it.each(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', 'pix-1', 'api_1'])(
+    'HOST is taken: %s',
+    (given) => {
+      expect(readConfig({ HOST: given }).host).toBe(given);
+    },
+  );
+
   it('HOOKS_URL is that of everything else until deliveries have a host of their own', () => {
     const url = 'https://hooks.example.com';
     expect(readConfig({ PUBLIC_URL: 'https://pay.example.com' }).hooksUrl).toBe('https://pay.example.com');

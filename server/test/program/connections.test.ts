@@ -22,6 +22,7 @@ import { transfer } from '../../src/kinds/transfer/transfer.ts';
 import {
   type ConnectionDeps,
   createConnection,
+  decisiveFaults,
   listConnections,
   moveAccount,
   restoreCredentials,
@@ -40,6 +41,7 @@ import { resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
 import { identityOf } from '../../src/provider/identity.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { adapterNames } from '../../src/provider/registry/adapters.ts';
 import { certificate, passphrase, pfx } from './certificate.ts';
 
 /** Two merchants with a provider account of their own beside a shared one. Each provider account is a simulator of its own. */
@@ -324,6 +326,29 @@ test('in one simulator each connection is shown its own account: merchants of th
   const compared = await reconcile(service.runtime, deps, { accountId: null, sinceMs: null });
   expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0, setAside: 0 });
   expect(compared.compared).toBeGreaterThanOrEqual(7);
+});
+
+test('The simulator of a start, which serves the clients of its installation alone, takes those of every adapter', async () => {
+  const stateDir = await mkdtemp(join(tmpdir(), 'vintem-bank-'));
+  const ofInstallation = service.runtime.secrets.derive('simulator client').toString('hex');
+  const running = await startSimulator({
+    ...{ host: '127.0.0.1', port: 0, stateDir },
+    clientKey: ofInstallation,
+  });
+  try {
+    const there = { ...deps, config: { ...deps.config, simulatorUrl: running.url } };
+    for (const adapter of adapterNames) {
+      const name = `cada-${adapter}`;
+      const made = { name, adapter, mode: 'shared', url: null, credentials: null, simulated: true } as const;
+      await createConnection(there, made);
+      const { findings } = await testConnection(there, name);
+      expect([adapter, decisiveFaults(findings)]).toEqual([adapter, []]);
+      await retireConnection(there, name);
+    }
+  } finally {
+    await running.stop();
+    await rm(stateDir, { recursive: true, force: true });
+  }
 });
 
 test('credentials change and change back beside a running service', async () => {

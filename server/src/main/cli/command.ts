@@ -49,6 +49,16 @@ export function integer(text: string, what: string): number {
   return Number(text);
 }
 
+export function choice<Choice extends string>(
+  text: string,
+  what: string,
+  choices: readonly Choice[],
+): Choice {
+  const chosen = choices.find((one) => one === text);
+  if (chosen === undefined) throw new UsageFault(`${what} takes ${choices.join(', ')}`);
+  return chosen;
+}
+
 export function uuid(text: string, what: string): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
     throw new UsageFault(`${what} takes a UUID`);

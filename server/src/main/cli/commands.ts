@@ -5,6 +5,7 @@ import { draftOfCommand } from '../../api/transfers/draft-command.ts';
 import { isPermission, permissions } from '../../ground/permissions.ts';
 import { isPrintable } from '../../ground/printable.ts';
 import { parseQuotas } from '../../ground/quotas.ts';
+import { pixKeyTypeNames } from '../../kinds/transfer/pix-key.ts';
 import { ratesOf, setRates, withDefaults } from '../../operate/accounts/rates.ts';
 import {
   type ReturnRule,
@@ -31,6 +32,7 @@ import { closeCommand } from './close-command.ts';
 import {
   type Command,
   type CommandInput,
+  choice,
   instant,
   integer,
   required,
@@ -304,9 +306,9 @@ export const commands: Command[] = [
     run: async (edge, { values }) => {
       const operationId = uuid(required(values, 'operation'), '--operation');
       const wanted = {
-        amountCents: Number(required(values, 'amount-cents')),
+        amountCents: integer(required(values, 'amount-cents'), '--amount-cents'),
         pixKey: required(values, 'pix-key'),
-        pixKeyType: required(values, 'pix-key-type'),
+        pixKeyType: choice(required(values, 'pix-key-type'), '--pix-key-type', Object.keys(pixKeyTypeNames)),
         description: typeof values.description === 'string' ? values.description : '',
         email: required(values, 'email'),
       };

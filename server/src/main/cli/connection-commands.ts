@@ -29,6 +29,7 @@ import {
   type Answer,
   type Command,
   type CommandInput,
+  choice,
   facts,
   instant,
   integer,
@@ -73,7 +74,7 @@ export const connectionCommands: Command[] = [
         throw new UsageFault('--simulator and --sandbox are two environments: give one');
       const wanted = {
         name: required(values, 'name'),
-        adapter: required(values, 'adapter'),
+        adapter: choice(required(values, 'adapter'), '--adapter', adapterNames),
         mode: modeOf(values.mode) ?? 'shared',
         url: typeof values.url === 'string' ? values.url : null,
         credentials: simulated ? null : await credentialsOf(values),

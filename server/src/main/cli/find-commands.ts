@@ -74,9 +74,11 @@ export const findCommands: Command[] = [
     about:
       'what has this id, end-to-end id, request key or document (CNPJ), or the accounts with this in their names',
     operands: ['TEXT'],
-    run: async (edge, { operands }) => {
+    run: async (edge, { operands: [given = ''] }) => {
+      const text = given.trim();
+      if (text === '') throw new UsageFault('needs TEXT');
       const found = await onDatabase(edge, 'find', (context) =>
-        find({ ...context, identity: () => identityOf(context) }, (operands[0] as string).trim()),
+        find({ ...context, identity: () => identityOf(context) }, text),
       );
       return {
         json: { found },

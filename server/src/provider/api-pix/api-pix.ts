@@ -303,7 +303,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
         simulated,
         ...placesOf(bank, url, credentials.chargeVersion),
         tokenUrl: credentials.tokenUrl ?? tokenUrlOf(bank, url, simulated),
-        token: { ...bank.token.value, ...scopeOf(bank, credentials.scopes) },
+        token: { ...tokenFormOf(bank, simulated), ...scopeOf(bank, credentials.scopes) },
         clientId,
         clientSecret,
         pixKey,
@@ -332,6 +332,11 @@ function scopeOf(bank: ApiPixBank, given: string | undefined): Pick<TokenForm, '
   const missing = leastScopes.filter((scope) => !scopes.includes(scope));
   if (missing.length > 0) throw new CredentialFault(`scopes: must name ${missing.join(', ')}`);
   return { scope: scopes.join(' ') };
+}
+
+/** The simulator sees no client certificate: the secret proves who asks, also for a bank that takes none. */
+function tokenFormOf({ token: { value } }: ApiPixBank, simulated: boolean): TokenForm {
+  return simulated && value.client === 'none' ? { ...value, client: 'body' } : value;
 }
 
 /**
