@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { makeKey } from '../../server/src/api/keys/key.ts';
 import { connectionsOfCaller } from '../../server/src/edge/connection-shares.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
@@ -129,29 +129,31 @@ const unpaidCharges = () =>
 const polling = () =>
   flood(4, 80, () => send('polling', `${api}/account`, { headers: withKey(keys.polling) }));
 
-/** From an address of their own, past the proxy. What is open some seconds later has a place: those beyond the share are closed at once. */
+/**
+ * From an address of their own, past the proxy. The service takes connections in their order, so each that is open when a later one is closed
+ * has a place, however slow the service is.
+ */
 async function silentConnections(): Promise<void> {
   const { hostname, port } = new URL(targets.direct);
+  const open = new Map<Socket, number>();
   let trying = 0;
-  let open = 0;
+  let connected = 0;
   let mostOpen = 0;
   await flood(1, 60, async () => {
     if (trying >= connectionsOfCaller + 200) return;
     trying++;
     const socket = connect({ host: hostname, port: Number(port), localAddress: '127.0.0.66' });
     socket.on('error', () => {});
-    let hasPlace = false;
     socket.on('connect', () => {
       count('silent connections', 'opened');
-      setTimeout(() => {
-        if (socket.destroyed) return;
-        hasPlace = true;
-        mostOpen = Math.max(mostOpen, ++open);
-      }, 3_000);
+      open.set(socket, connected++);
     });
     socket.on('close', () => {
       trying--;
-      if (hasPlace) open--;
+      const own = open.get(socket);
+      if (own === undefined) return;
+      open.delete(socket);
+      mostOpen = Math.max(mostOpen, [...open.values()].filter((other) => other < own).length);
     });
   });
   for (let n = 0; n < mostOpen; n++) count('silent connections', 'open');

@@ -175,10 +175,13 @@ export async function openService({
       token: questionToken,
     });
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
-  const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
-    (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
-
   const cellsOfAccounts = new Map<string, Runtime>();
+  const cellOf = ({ ownerId }: Pick<Merchant, 'ownerId'>): Runtime => cellsOfAccounts.get(ownerId) ?? runtime;
+  const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> => {
+    const wanted = { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held };
+    return (await createKey(cellOf({ ownerId }), wanted)).key;
+  };
+
   let placed = 0;
   /** Each in turn, and the first one last: what works there alone shows with one merchant. */
   const nextCell = (): Runtime => {
@@ -194,7 +197,7 @@ export async function openService({
     simulator,
     newKey,
     as,
-    cellOf: ({ ownerId }) => cellsOfAccounts.get(ownerId) ?? runtime,
+    cellOf,
     newMerchant: async (cell = nextCell()) => {
       const { ownerId, operationId } = await createAccount(cell, {
         name: 'Loja',

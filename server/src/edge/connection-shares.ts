@@ -1,21 +1,29 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../ground/log.ts';
+import { openFilesMost } from '../ports/open-files.ts';
 import { countedBy, peerAddress, trustOf } from './caller-address.ts';
 
-/** Some 20 kB each while idle; beyond it a connection is closed at once. Half of the 10,000 descriptors that systems commonly allow. */
-const connectionsMost = 5_000;
+/** 10,000 payers' pages hold a stream each, and merchants have places beside them. Some 20 kB each while idle: 300 MB. */
+const wanted = 15_000;
+
+/** Of the process; beyond it a connection is closed at once. Three quarters of what it may have open, since each answer may need a second one. */
+export const connectionsFor = (openFiles: number | null): number =>
+  openFiles === null ? 5_000 : Math.min(wanted, Math.floor((3 * openFiles) / 4));
+
+export const connectionsMost = connectionsFor(openFilesMost());
+
 /**
  * Of one caller, by IPv4 address or IPv6 /64. A pool of a large merchant has some 100 connections, a provider that delivers a backlog some
- * hundreds. Rejected: a tenth, which cut 600 deliveries at once, and a share of the free places, which changes with the others.
+ * hundreds. Rejected: 500, which cut 600 deliveries at once, and a share of the free places, which changes with the others.
  */
-export const connectionsOfCaller = (3 * connectionsMost) / 10;
+export const connectionsOfCaller = Math.min(1_500, Math.floor((3 * connectionsMost) / 10));
 
 const warnEveryMs = 60_000;
 
 /**
- * Bounds the connections of the process, and in it those of each caller: without a share 5,000 silent connections of one
- * address, opened in three seconds, keep all others out. A trusted proxy has no share: its connections are those of all callers.
+ * Bounds the connections of the process, and in it those of each caller: without a share the silent connections of one
+ * address, opened in some seconds, keep all others out. A trusted proxy has no share: its connections are those of all callers.
  */
 export function shareConnections(
   server: Server,

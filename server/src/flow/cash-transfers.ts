@@ -1,4 +1,5 @@
 import { eventKinds } from '../money/journal.ts';
+import type { Queries } from '../ports/sql.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
 import {
   type CashTransfer,
@@ -82,11 +83,20 @@ export function arrivalOf(
   };
 }
 
+/** A look without a lock, so that a turn with nothing to end commits nothing. */
+const hasEnds = async (sql: Queries, connection: string): Promise<boolean> =>
+  (await openCash.read(sql, [connection])).some(({ open }) =>
+    open.some(({ returnedAt, found }) => returnedAt !== null || found !== null),
+  );
+
 /** Ends what has arrived, and opens an incident for each that has not in time. */
 export async function stepCash(deps: CashDeps, connection: string): Promise<void> {
   const submit = <Answer>(build: (token: string, deadlineMs: number) => Command<Answer>): Promise<Answer> =>
     deps.till.submit(build(deps.ids.uuid(), deps.clock.monotonicMs() + applyWithinMs));
-  while ((await submit((token, deadlineMs) => buildCashEnds(connection, token, deadlineMs))) > 0);
+  while (
+    (await hasEnds(deps.sql, connection)) &&
+    (await submit((token, deadlineMs) => buildCashEnds(connection, token, deadlineMs))) > 0
+  );
   for (const { reference, toConnection, amountCents, leftAt, dueAt } of await findLateCash(
     deps.sql,
     connection,

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stopReminders } from '../api/due-charges/reminders.ts';
 import { chargeOfLink } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
+import { connectionsMost } from '../edge/connection-shares.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
 import { ApiError, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
@@ -102,7 +103,8 @@ function withFallbacks(css: string): string {
 
 /** Streams of one address at once: a telephone network shows many payers as one. The page of one more asks every four seconds. */
 const streamsPerNetwork = 50;
-const streamsMost = 12_000;
+/** The rest is for merchants and for what is no stream. */
+const streamsMost = Math.floor((2 * connectionsMost) / 3);
 /** The browser begins a new one by itself. */
 const streamLastsMs = 15 * 60_000;
 const unreadMost = 4 * 1024;

@@ -5,8 +5,10 @@ import { newPerson, openTab } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectionsFor, connectionsMost } from '../../src/edge/connection-shares.ts';
 import { readConfig } from '../../src/ground/config.ts';
 import { hasMailbox, mailboxLink } from '../../src/panel/site/mailbox.ts';
+import { openFilesMost } from '../../src/ports/open-files.ts';
 
 /** Attacks of strangers: each is refused before it costs memory, time or a descriptor. */
 
@@ -141,8 +143,12 @@ describe('Connections', () => {
 
   test('of all callers are bounded for the process', async () => {
     const edge = await openEdge();
-    expect(edge.app.server.maxConnections).toBe(5_000);
+    expect(edge.app.server.maxConnections).toBe(connectionsMost);
     await edge.close();
+    const limits = ['20000', '65536', '4096', 'unlimited', 'none'].map((most) =>
+      openFilesMost(() => `Max processes   1   1   processes\nMax open files   ${most}   ${most}   files\n`),
+    );
+    expect(limits.map(connectionsFor)).toEqual([15_000, 15_000, 3_072, 15_000, 5_000]);
   });
 
   test('of one caller have a share of the process, so another still gets in, and it is free again when they end', async () => {

@@ -164,7 +164,7 @@ test('a stream ends when its key is revoked', async () => {
   const merchant = await service.newMerchant();
   const key = await service.newKey(merchant.ownerId, ['webhooks']);
   const stream = await listen(key);
-  await revokeKey(service.runtime, keyIdOf(key) as string);
+  await revokeKey(service.cellOf(merchant), keyIdOf(key) as string);
   await until(async () => stream.ended());
 });
 

@@ -1,4 +1,4 @@
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import {
@@ -16,13 +16,22 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
+const directory = (): Operator => ({ ...service.runtime, actor: 'tester' });
+
+/** An operator's command about an account runs in the account's cell. */
+const operator = (merchant: Pick<Merchant, 'ownerId'>): Operator => ({
+  ...service.cellOf(merchant),
+  actor: 'tester',
+});
 
 test('a new fee is for new payments; those that exist keep theirs [2.1b]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5_000);
   const { body: before } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
-  await setConditions(operator(), merchant.ownerId, { withdrawalFeeCents: 100, withdrawalFeeBps: 50 });
+  await setConditions(operator(merchant), merchant.ownerId, {
+    withdrawalFeeCents: 100,
+    withdrawalFeeBps: 50,
+  });
   const { body: after } = await merchant.transfer({ amountCents: 2_000 });
   expect([before.feeCents, after.feeCents, after.expectedNetAmountCents]).toEqual([25, 110, 1_890]);
   expect((await merchant.call('GET', `/payments/${before.id}`)).body.feeCents).toBe(25);
@@ -44,9 +53,9 @@ test('conditions only narrow the limits of the interface, and must leave room', 
     { withdrawalFeeCents: 1.5 },
     { minimumDepositCents: 5_000, maximumDepositCents: 4_000 },
   ]) {
-    await expect(setConditions(operator(), ownerId, change)).rejects.toThrow();
+    await expect(setConditions(operator({ ownerId }), ownerId, change)).rejects.toThrow();
   }
-  await expect(setConditions(operator(), crypto.randomUUID(), { enabled: false })).rejects.toThrow(
+  await expect(setConditions(directory(), crypto.randomUUID(), { enabled: false })).rejects.toThrow(
     'no such account',
   );
   expect(await service.database.admin('SELECT FROM audit WHERE account_id = $1', [ownerId])).toEqual([]);
@@ -56,9 +65,9 @@ test('a narrower limit and a disabled account refuse, and a repeat of what was a
   const merchant = await service.newMerchant();
   const request = { amountCents: 900, requestKey: crypto.randomUUID() };
   const { body: charge } = await merchant.charge(request);
-  await setConditions(operator(), merchant.ownerId, { minimumDepositCents: 1_000 });
+  await setConditions(operator(merchant), merchant.ownerId, { minimumDepositCents: 1_000 });
   expect((await merchant.charge({ amountCents: 900 })).body.code).toBe('amount_out_of_limits');
-  await setConditions(operator(), merchant.ownerId, { enabled: false });
+  await setConditions(operator(merchant), merchant.ownerId, { enabled: false });
   expect((await merchant.charge()).body.code).toBe('account_disabled');
   expect((await merchant.charge(request)).body.id).toBe(charge.id);
 });
@@ -76,7 +85,7 @@ test('when a withdrawal block is answered, nothing that was begun before can sti
     }
   });
   await until(async () => accepted.length > 5);
-  await setConditions(operator(), merchant.ownerId, { withdrawalsBlocked: true });
+  await setConditions(operator(merchant), merchant.ownerId, { withdrawalsBlocked: true });
   const [row] = await service.database.admin<{ transfers: number }>(
     `SELECT count(*)::integer AS transfers FROM payment WHERE account_id = $1 AND kind = 'transfer'`,
     [merchant.ownerId],
@@ -93,7 +102,7 @@ test('when a withdrawal block is answered, nothing that was begun before can sti
 
 test('every change is on record, with what it was and what it is', async () => {
   const { ownerId } = await service.newMerchant();
-  await setConditions(operator(), ownerId, { depositFeeCents: 7 });
+  await setConditions(operator({ ownerId }), ownerId, { depositFeeCents: 7 });
   const [row] = await service.database.admin(
     'SELECT actor, action, detail FROM audit WHERE account_id = $1',
     [ownerId],
@@ -108,20 +117,20 @@ test('every change is on record, with what it was and what it is', async () => {
 test('a pause stops every account, first sends included, and a resume lets them continue [1.4b]', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5_000);
-  expect(await pauseWithdrawals(operator(), 'the provider is in trouble')).toMatchObject({ paused: true });
+  expect(await pauseWithdrawals(directory(), 'the provider is in trouble')).toMatchObject({ paused: true });
   const refused = await merchant.transfer();
   expect([refused.status, refused.body.code]).toEqual([503, 'withdrawals_paused']);
   expect((await merchant.charge()).status).toBe(201);
-  expect(await resumeWithdrawals(operator())).toEqual({ paused: false, reason: null, pausedAt: null });
+  expect(await resumeWithdrawals(directory())).toEqual({ paused: false, reason: null, pausedAt: null });
   expect((await merchant.transfer()).status).toBe(201);
 });
 
 test('the pause of a restore ends with the comparison alone; one that an operator made stays', async () => {
   const restoredAt = service.runtime.clock.now();
   const ended = (restoredAt: number) =>
-    endRestore(operator(), { restoredAt, unlisted: [], doubtful: [], reason: null });
+    endRestore(directory(), { restoredAt, unlisted: [], doubtful: [], reason: null });
   await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, restoredAt));
-  await expect(resumeWithdrawals(operator())).rejects.toThrow('reconcile');
+  await expect(resumeWithdrawals(directory())).rejects.toThrow('reconcile');
   // The comparison was for a loss before this one.
   expect(await ended(restoredAt - 1)).toBe(false);
   expect(await ended(restoredAt)).toBe(true);
@@ -134,8 +143,8 @@ test('the pause of a restore ends with the comparison alone; one that an operato
   const at = service.runtime.clock.now();
   await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, at));
   const clock = { ...service.runtime.clock, now: () => at };
-  await pauseWithdrawals({ ...operator(), clock }, 'and something else');
+  await pauseWithdrawals({ ...directory(), clock }, 'and something else');
   expect(await ended(at)).toBe(true);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
-  await resumeWithdrawals(operator());
+  await resumeWithdrawals(directory());
 });

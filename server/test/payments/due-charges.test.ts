@@ -106,7 +106,7 @@ describe('A due-date charge', () => {
     ['ten days late brings fine and interest', 10, 10_300, { fineCents: 200, interestCents: 100 }],
   ])('%s, by the provider’s word with its parts', async (_name, days, amountCents, part) => {
     const merchant = await service.newMerchant();
-    await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, {
+    await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, {
       ...{ depositFeeCents: 10, depositFeeBps: 100 },
     });
     await service.simulator.behave({ components: 'sent' });

@@ -19,15 +19,17 @@ afterAll(async () => {
 
 const until = (holds: () => Promise<boolean>) => untilWithin(holds, 300_000);
 
-const agree = ({ ownerId }: Merchant, refundFees: RefundFees) =>
-  setConditions({ ...service.runtime, actor: 'tester' }, ownerId, { refundFees });
+const agree = (merchant: Merchant, refundFees: RefundFees) =>
+  setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, { refundFees });
 
 /** A merchant who pays R$ 0,33 for a charge, with a paid one of R$ 20,00. */
 async function paid(refundFees: RefundFees) {
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
   await agree(merchant, refundFees);
-  await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, { depositFeeCents: 33 });
+  await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, {
+    depositFeeCents: 33,
+  });
   return { merchant, id: await merchant.paidCharge({ amountCents: 2_000 }) };
 }
 

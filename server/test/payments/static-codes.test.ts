@@ -245,7 +245,9 @@ describe('a Pix of a static code', () => {
 
   test('below the fee pays the fee alone', async () => {
     const merchant = await service.newMerchant();
-    await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, { depositFeeCents: 50 });
+    await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, {
+      depositFeeCents: 50,
+    });
     const code = await newCode(merchant);
     await payCode(code.identifier, 30);
     await until(async () => (await paymentsOf(merchant, code.id)).length > 0);

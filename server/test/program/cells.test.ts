@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
 import { createMetrics } from '../../src/main/metrics.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { hasOpenPayments } from '../../src/operate/connections/connections.sql.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
@@ -71,6 +72,15 @@ test('a payment’s transaction writes in its own cell alone', async () => {
     if (rows.length > 0) written.push(`${schema} ${name}`);
   }
   expect(written).toEqual([]);
+});
+
+test('a block of withdrawals is set in the cell of its account alone, where it stops the tills', async () => {
+  for (const [at, { ownerId }] of merchants.entries())
+    for (const [other, cell] of cells.entries()) {
+      const set = setConditions({ ...cell, actor: 'tester' }, ownerId, { withdrawalsBlocked: false });
+      if (other === at) expect(await set).toMatchObject({ accountId: ownerId, withdrawalsBlocked: false });
+      else await expect(set).rejects.toThrow('is of another cell');
+    }
 });
 
 test('metrics are of all cells', async () => {

@@ -343,7 +343,7 @@ describe('a dispute', () => {
 
   test('ends its hold with a whole refund, and the fee that comes back is free', async () => {
     const merchant = await service.newMerchant();
-    const operator = { ...service.runtime, actor: 'tester' };
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
     await setConditions(operator, merchant.ownerId, { depositFeeCents: 100, refundFees: 'returned' });
     const id = await paid(merchant, 2000);
     await paid(merchant, 1000);

@@ -41,7 +41,7 @@ async function refunded(
 ): Promise<Refunded> {
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
-  await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, conditions);
+  await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, conditions);
   const charge = await merchant.paidCharge({ amountCents: 2_000 });
   const { body } = await merchant.call('POST', `/payments/${charge}/refunds`, {
     requestKey: crypto.randomUUID(),

@@ -3,7 +3,7 @@ import { type ListedKey, markRevoked, selectKeys } from '../../api/keys/keys.sql
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
-import { lockAccount } from '../../store/rows/lock.sql.ts';
+import { lockDirectoryOf } from '../../store/rows/lock.sql.ts';
 import { PanelError } from '../errors.ts';
 import {
   endInvitationsBeyond,
@@ -86,7 +86,7 @@ export async function acceptInvitation(
   const userId = known?.id ?? deps.ids.uuid();
   await deps.sql.tx(async (tx) => {
     // As a change of the inviter's role: of the two at once, the later one sees the earlier.
-    await lockAccount(tx, accountId);
+    await lockDirectoryOf(tx, accountId);
     await openInvitation(tx, given.token, now);
     if (!(await markAccepted(tx, invitation, now))) throw new PanelError('invitation_invalid');
     const isNew = known || (await addUser(tx, deps, { id: userId, email, name: given.name, passwordHash }));
@@ -213,7 +213,7 @@ const onMember = (
   change: (tx: Queries, members: ListedMember[], member: ListedMember) => Promise<void>,
 ): Promise<void> =>
   deps.sql.tx(async (tx) => {
-    await lockAccount(tx, accountId);
+    await lockDirectoryOf(tx, accountId);
     const members = await findMembers(tx, accountId);
     const member = members.find((one) => one.userId === userId);
     if (!member) throw new PanelError('not_found');
