@@ -262,7 +262,11 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'GET /closes/:day': page,
   'GET /closes/:day/operations': page,
   'GET /closes/:day/operations.csv': page,
-  ...Object.fromEntries(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [`${method} /*`, visit])),
+  ...Object.fromEntries(
+    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
+      ['', '/*'].map((path) => [`${method} ${path}`, visit]),
+    ),
+  ),
 };
 
 const below = (prefix: string, calls: Readonly<Record<string, Cost>>): Record<string, Cost> =>

@@ -83,16 +83,17 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         connectionRoutes(inside, deps);
         closesRoutes(inside, deps);
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
-        for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
-          inside.route({
-            method,
-            url: '/*',
-            exposeHeadRoute: false,
-            // Only the session is looked at before: a stranger does not learn what is there.
-            handler: () => {
-              throw new PanelError('not_found');
-            },
-          });
+        for (const url of ['/', '/*'])
+          for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
+            inside.route({
+              method,
+              url,
+              exposeHeadRoute: false,
+              // Only the session is looked at before: a stranger does not learn what is there.
+              handler: () => {
+                throw new PanelError('not_found');
+              },
+            });
       });
     },
     { prefix: consolePath },

@@ -56,7 +56,7 @@ const bodyFor = (method: string): object | undefined => (method === 'GET' ? unde
 describe('a session', () => {
   test('that is none opens no call of the console', async () => {
     const desk = openDesk(service);
-    for (const [method, path] of sessionCalls())
+    for (const [method, path] of [...sessionCalls(), ['GET', ''], ['GET', '/'], ['POST', '/']] as const)
       expect({ method, path, status: (await desk.call(method, path, bodyFor(method))).status }).toEqual({
         method,
         path,
