@@ -1,3 +1,4 @@
+import { stepUsedUpCheckouts } from '../api/checkouts/used-up.ts';
 import { stepReminders } from '../api/due-charges/reminders.ts';
 import { createUnusedKeys } from '../api/keys/unused.ts';
 import { stepLinks, stepSoldLinks } from '../api/links/links.ts';
@@ -44,6 +45,7 @@ const restMs = {
   drafts: 5_000,
   links: 5_000,
   soldLinks: 2_000,
+  usedUpCheckouts: 2_000,
   retention: 10_000,
   cellRetention: 10_000,
   reminders: 60_000,
@@ -72,6 +74,7 @@ const quietRestMs: Partial<Record<keyof typeof restMs, number>> = {
   queries: 1_000,
   testClocks: 1_000,
   soldLinks: 5_000,
+  usedUpCheckouts: 5_000,
   defences: 5_000,
 };
 
@@ -195,6 +198,7 @@ function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: stri
   begin('unknown', createUnknownTransferAlerts(runtime).step, place);
   begin('drafts', () => expireDrafts(runtime), place);
   begin('links', () => stepLinks(runtime), place);
+  begin('usedUpCheckouts', () => stepUsedUpCheckouts(runtime), place);
   begin('soldLinks', () => stepSoldLinks(runtime), place);
   begin('reminders', () => stepReminders(runtime), place);
   begin('payerReturns', () => stepPayerReturns(runtime), place);

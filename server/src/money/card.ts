@@ -47,7 +47,7 @@ export interface Taking {
   heldCents: number;
 }
 
-/** After so many refusals no further attempt is expected. */
+/** After so many refusals the acquirer is asked to close the page. */
 export const attemptsMost = 3;
 
 export const newCard = (

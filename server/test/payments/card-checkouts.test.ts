@@ -209,6 +209,28 @@ describe('A card checkout', () => {
     ]);
   });
 
+  test('is closed once its third attempt was refused, and an approval that was quicker is a payment', async () => {
+    const merchant = await shop();
+    const [first, other] = [(await pay(merchant)).body.id, (await pay(merchant)).body.id];
+    await acquirer.behave({ cancel: 'error-500' });
+    for (const id of [first, other]) for (let attempt = 0; attempt < 3; attempt++) await move(id, 'refuse');
+    await becomes(merchant, first, {
+      ...{ status: 'pending', notice: expect.any(String) },
+      card: { status: 'refused', attemptsLeft: 0 },
+    });
+    await becomes(merchant, other, { status: 'pending', notice: expect.any(String) });
+    await move(other, 'approve');
+    await becomes(merchant, other, { status: 'paid', cardSettlementStatus: 'held' });
+    await acquirer.behave({});
+    await becomes(merchant, first, { status: 'expired' });
+    const pages = (await acquirer.control('GET', '/control/state')).body.cards;
+    expect(pages.find((one: { id: string }) => one.id === first.replaceAll('-', ''))).toMatchObject({
+      status: 'expired',
+      refusals: 3,
+    });
+    expect((await eventsOf(merchant, first)).at(-1)).toBe('charge.expired');
+  });
+
   test('expires by the word of its acquirer, and an approval that comes after all is a payment', async () => {
     const merchant = await shop();
     const { id, checkoutUrl } = (await pay(merchant)).body;

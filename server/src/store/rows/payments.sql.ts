@@ -118,6 +118,33 @@ export const findPaymentOfPage = async (
   page: string,
 ): Promise<string | undefined> => (await sql.run<{ id: string }>(ofPage, [connection, page]))[0]?.id;
 
+/** A card payment on whose page no attempt is left, with the facts of the account that its cancel needs. */
+export interface UsedUp {
+  accountId: string;
+  accountNumber: number;
+  operationId: string;
+  test: boolean;
+  connection: string;
+  paymentId: string;
+}
+
+/** The number is `attemptsMost`, as the index has it. A notice: its close was asked for. */
+const usedUp: Statement = {
+  name: 'payment_used_up',
+  text: `SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.operation_id AS "operationId", a.test, a.connection,
+      p.id AS "paymentId"
+    FROM payment p JOIN account a ON a.id = p.account_id
+    WHERE p.status = 'pending' AND (p.card ->> 'refusals')::int >= 3 AND p.notice IS NULL
+      AND (p.account_id, p.id) > ($2::uuid, $3::uuid) ORDER BY p.account_id, p.id LIMIT $1`,
+};
+
+/** Those behind a place whose close was not asked for yet, `most` of them. */
+export const findUsedUp = (
+  sql: Queries,
+  { accountId, paymentId }: Pick<UsedUp, 'accountId' | 'paymentId'>,
+  most: number,
+): Promise<UsedUp[]> => sql.run<UsedUp>(usedUp, [most, accountId, paymentId]);
+
 const known: Statement = {
   name: 'payment_known',
   text: `SELECT p.id, p.amount_cents AS "amountCents" FROM payment p
