@@ -1,4 +1,4 @@
-import type { NewDueCharge, Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
+import type { DueChargeChanges, NewDueCharge, Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
 import { VintemError } from '@vintem/sdk';
 import {
   type Command,
@@ -113,26 +113,46 @@ function partOf<Type extends string>(
   return { type: oneOf(type, `--${name}`, types), value: integer({ [name]: value }, name) };
 }
 
-function dueChargeOf(values: Context['values']): NewDueCharge {
+/** The terms that are given; `none` takes one away. */
+function dueChangesOf(values: Context['values']): DueChargeChanges {
   const [fine, interest, discount, rebate] = ['fine', 'interest', 'discount', 'rebate'].map((name) =>
     text(values, name),
   );
-  const [until = '', ...ofDiscount] = discount?.split(':') ?? [];
+  const part = (name: string, given: string) => (given === 'none' ? null : partOf(name, given, partTypes));
   return {
+    ...(values['amount-cents'] !== undefined && { amountCents: integer(values, 'amount-cents') }),
+    ...(values['due-date'] !== undefined && { dueDate: required(values, 'due-date') }),
+    ...(values['valid-after-due'] !== undefined && { validAfterDue: integer(values, 'valid-after-due') }),
+    ...(fine !== undefined && { fine: part('fine', fine) }),
+    ...(interest !== undefined && {
+      interest:
+        interest === 'none'
+          ? null
+          : { ...partOf('interest', interest, interestTypes), days: 'calendar' as const },
+    }),
+    ...(discount !== undefined && { discounts: discountsOf(discount) }),
+    ...(rebate !== undefined && { rebate: part('rebate', rebate) }),
+  };
+}
+
+function discountsOf(given: string): NonNullable<DueChargeChanges['discounts']> {
+  if (given === 'none') return [];
+  const [until = '', ...rest] = given.split(':');
+  return [{ until, ...partOf('discount', rest.join(':'), partTypes) }];
+}
+
+function dueChargeOf(values: Context['values']): NewDueCharge {
+  const { fine, interest, rebate, ...terms } = dueChangesOf(values);
+  return {
+    ...terms,
     amountCents: integer(values, 'amount-cents'),
     payer: { name: required(values, 'payer'), document: required(values, 'document') },
     dueDate: required(values, 'due-date'),
     description: text(values, 'description') ?? '',
     requestKey: text(values, 'request-key'),
-    ...(values['valid-after-due'] !== undefined && { validAfterDue: integer(values, 'valid-after-due') }),
-    ...(fine !== undefined && { fine: partOf('fine', fine, partTypes) }),
-    ...(interest !== undefined && {
-      interest: { ...partOf('interest', interest, interestTypes), days: 'calendar' as const },
-    }),
-    ...(discount !== undefined && {
-      discounts: [{ until, ...partOf('discount', ofDiscount.join(':'), partTypes) }],
-    }),
-    ...(rebate !== undefined && { rebate: partOf('rebate', rebate, partTypes) }),
+    ...(fine && { fine }),
+    ...(interest && { interest }),
+    ...(rebate && { rebate }),
   };
 }
 
@@ -185,6 +205,31 @@ export const paymentCommands: Command[] = [
       const { vintem, values, ending } = context;
       const charge = dueChargeOf(values);
       return createCharge(context, () => vintem.dueCharges.create(charge, { signal: ending }));
+    },
+  },
+  {
+    name: 'due-charges update',
+    usage:
+      'ID [--amount-cents N] [--due-date DAY] [--valid-after-due N] [--fine fixed:N|percent:N|none] [--interest TYPE:N|none] [--discount DAY:TYPE:N|none] [--rebate TYPE:N|none]',
+    about:
+      'changes a charge with a due date that is not paid; it stays as it was until its provider has confirmed the change, and may be repeated',
+    options: {
+      'amount-cents': { type: 'string' },
+      'due-date': { type: 'string' },
+      'valid-after-due': { type: 'string' },
+      fine: { type: 'string' },
+      interest: { type: 'string' },
+      discount: { type: 'string' },
+      rebate: { type: 'string' },
+    },
+    operands: ['ID'],
+    run: async ({ vintem, values, operands: [id = ''], out, ending }) => {
+      const charge = await out.progress(
+        'asking the service',
+        vintem.dueCharges.update(id, dueChangesOf(values), { signal: ending }),
+      );
+      out.answer(charge, shown(charge));
+      return undefined;
     },
   },
   {

@@ -18,6 +18,7 @@ const tables = [
   'known_return',
   'refund',
   'charge_cancel',
+  'due_change',
   'statement_line',
   'connection_movement',
   'cash_transfer',
@@ -60,6 +61,9 @@ const breaks: Record<string, string> = {
   charge_cancel_check: "updated_at = created_at - interval '1 ms'",
   charge_cancel_status_check: "status = 'lost'",
   checkpoint_seq_check: 'seq = 0',
+  due_change_amount_cents_check: 'amount_cents = 0',
+  due_change_check: "updated_at = created_at - interval '1 ms'",
+  due_change_status_check: "status = 'lost'",
   dispute_amount_cents_check: 'amount_cents = 0',
   dispute_check: 'debited_cents = amount_cents + 1',
   dispute_status_check: "status = 'lost'",
@@ -147,6 +151,7 @@ const others: Record<string, string> = {
   incident_account_id_reference_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   refund_account_id_request_key_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   charge_cancel_account_id_payment_id_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
+  due_change_pkey: `"status": "completed"`,
 };
 
 /** To drop before the statement, since they stand in its way besides. */
@@ -176,6 +181,8 @@ const samples = `
   INSERT INTO known_return (account_id, payment, reference, amount_cents, at, posted)
     SELECT account_id, id::text, 'r', 1, now(), true FROM payment LIMIT 1;
   INSERT INTO charge_cancel (account_id, id, operation_id, payment_id, status, amount_cents, fingerprint, created_at, updated_at, command)
+    SELECT account_id, id, operation_id, id, 'unknown', 1, fingerprint, now(), now(), command FROM payment LIMIT 1;
+  INSERT INTO due_change (account_id, id, operation_id, payment_id, status, amount_cents, fingerprint, created_at, updated_at, command)
     SELECT account_id, id, operation_id, id, 'unknown', 1, fingerprint, now(), now(), command FROM payment LIMIT 1;
   INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
       request_key, fingerprint, created_at, updated_at, history, command)

@@ -33,6 +33,7 @@ const tables = [
   'dispute',
   'dispute_defence',
   'dispute_file',
+  'due_change',
   'event',
   'hold',
   'incident',
@@ -113,17 +114,16 @@ export function createMirror(db: Database): Mirror {
       const refunds = Map.groupBy(allRefunds, ({ payment_id }) => payment_id);
       const refundOf = new Map(allRefunds.map((one) => [one.id, one]));
 
-      const cancels = new Map(read<CancelRow>('charge_cancel').map((one) => [one.payment_id, one]));
+      const cancels = new Map(read<AskedRow>('charge_cancel').map((one) => [one.payment_id, one]));
+      const askedOf = ({ id, status }: AskedRow) => {
+        const intent = intentOf.get(id);
+        return { status, intentState: intent?.state ?? null, intentIdentity: intent?.identity ?? null };
+      };
       const cancelOf = (id: string): StoredPayment['cancel'] => {
         const cancel = cancels.get(id);
-        if (!cancel) return null;
-        const intent = intentOf.get(cancel.id);
-        return {
-          status: cancel.status,
-          intentState: intent?.state ?? null,
-          intentIdentity: intent?.identity ?? null,
-        };
+        return cancel ? askedOf(cancel) : null;
       };
+      const changes = Map.groupBy(read<AskedRow>('due_change'), ({ payment_id }) => payment_id);
       const journalsOf = (subject: string) =>
         (bySubject.get(subject) ?? []).map((journal) => ({
           chainId: journal.chain_id,
@@ -216,6 +216,7 @@ export function createMirror(db: Database): Mirror {
             journals: journalsOf(refund.id),
           })),
           cancel: cancelOf(one.id),
+          changes: (changes.get(one.id) ?? []).map((change) => ({ id: change.id, ...askedOf(change) })),
           disputes: (disputes.get(one.id) ?? []).map((dispute) => {
             const hold = holdOf.get(dispute.hold_id ?? '');
             return {
@@ -424,7 +425,7 @@ interface OperationRow {
   deleted_at: number | null;
 }
 
-interface CancelRow {
+interface AskedRow {
   id: string;
   payment_id: string;
   status: string;

@@ -28,6 +28,7 @@ interface Keyed {
 export type NewCardCheckout = Omit<Schemas['PostCardCheckoutsBody'], 'requestKey'> & Keyed;
 /** The body of `dueCharges.create`. */
 export type NewDueCharge = Omit<Schemas['PostPixDuechargesBody'], 'requestKey'> & Keyed;
+export type DueChargeChanges = Schemas['PatchPixDuechargesByIdBody'];
 export type NewCharge = Omit<Schemas['PostPixChargesBody'], 'requestKey'> & Keyed;
 export type NewTransfer = Omit<Schemas['PostPixTransfersBody'], 'requestKey' | 'description'> &
   Keyed & {

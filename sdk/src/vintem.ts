@@ -15,6 +15,7 @@ import type {
   Dispute,
   DisputeFile,
   DisputeFilter,
+  DueChargeChanges,
   EndpointChanges,
   EventFilter,
   EventType,
@@ -161,7 +162,7 @@ export class Vintem {
     };
     this.charges = new Charges(transport, keyed);
     this.cardCheckouts = new CardCheckouts(transport, keyed);
-    this.dueCharges = new DueCharges(keyed);
+    this.dueCharges = new DueCharges(transport, keyed);
     this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
@@ -238,8 +239,10 @@ class Charges {
 }
 
 class DueCharges {
+  #transport: Transport;
   #keyed: Keyed;
-  constructor(keyed: Keyed) {
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
     this.#keyed = keyed;
   }
 
@@ -248,7 +251,7 @@ class DueCharges {
    *
    * `amountCents` is 200 to 200,000, before fine, interest, discounts and rebate; `dueDate` a day of Brasília. `value` is cents for `fixed` and hundredths of
    * a percent for `percent`. What is owed on a day is shown by the payer's bank; once the charge is `paid`, `amountPaidCents` says what was received.
-   * Cancel it with `charges.cancel`.
+   * Change it with `update`, cancel it with `charges.cancel`.
    *
    * @throws VintemError `not_offered_by_provider`, `due_date_out_of_range`, `due_terms_invalid`, `validation_failed` (`payer.document`),
    * `amount_out_of_limits`, `provider_unavailable`; when it is `retryable`, repeat with its `requestKey`
@@ -272,6 +275,31 @@ class DueCharges {
       options,
       isOf('deposit', dueCharge.amountCents),
     );
+  }
+
+  /**
+   * Changes amount, dates or terms of a charge that is not paid. Needs the permission `charges`. What is left out stays; `fine`, `interest` or `rebate` null takes
+   * it away. Repeated after a lost answer: a charge that asks for this already is answered as it stands.
+   *
+   * The answer asks for what you asked for, or is still as before with a `notice`: the provider decides, and a payer may be quicker.
+   *
+   * @throws VintemError `charge_change_refused`, `charge_change_under_way`, `charge_changed_too_often`, `charge_already_paid`, `charge_already_ended`,
+   * `due_date_out_of_range`, `due_terms_invalid`, `amount_out_of_limits`, `not_offered_by_provider`, `payment_not_found`
+   *
+   * @example
+   * const dueDate = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
+   * const open = await vintem.dueCharges.create({
+   *   amountCents: 10000,
+   *   payer: { name: 'Maria Silva', document: '111.444.777-35' },
+   *   dueDate,
+   * });
+   * const charge = await vintem.dueCharges.update(open.id, { amountCents: 8000 });
+   * console.log(charge.amountCents, charge.notice);
+   */
+  update(id: string, changes: DueChargeChanges, options: CallOptions = {}): Promise<Payment> {
+    const path = `/pix/due-charges/${segment(id)}`;
+    const call = { method: 'PATCH', path, body: changes, repeatable: true } as const;
+    return this.#transport.request({ ...call, fits: isCalled(id), ...options });
   }
 }
 

@@ -8,9 +8,10 @@ import {
   type Payment,
   type PixReturn,
   type ReturnForm,
+  type Revision,
 } from './bank.ts';
 import { brCode } from './br-code.ts';
-import { amountsOf, calendarOf, componentsOf, dayAt, readTerms } from './cobv.ts';
+import { amountsOf, calendarOf, componentsOf, type DueTerms, dayAt, readTerms } from './cobv.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
 import { problem, type Reply, type Violation } from './reply.ts';
 
@@ -64,8 +65,6 @@ const chargeProperties = [
 ];
 const removed = 'REMOVIDA_PELO_USUARIO_RECEBEDOR';
 
-export type Revision = 'remove' | Partial<Omit<ChargeRequest, 'txid'>>;
-
 /** Reads the body of PUT /cobv/{txid} (CobVSolicitada). */
 export function readDueCharge(
   txid: string,
@@ -103,6 +102,30 @@ function readDebtor(value: unknown, violations: Violation[]): Record<string, unk
     (isCpf || isCnpj) && nome !== undefined && isText(nome, 200) && isText(uf, 2) && isText(cep, 8);
   if (!isRight) violations.push({ razao: 'Não respeita o schema', propriedade: 'cobv.devedor' });
   return debtor;
+}
+
+/** Reads the body of PATCH /cobv/{txid} (CobVRevisada): a removal alone, or changes. A member that is absent is kept, one of `valor` as well. */
+export function readDueRevision(
+  body: unknown,
+  charge: { amountCents: number; due: DueTerms; createdAt: number },
+): { revision: Revision } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  const cob = readObject(body, 'cobv', [...chargeProperties, 'status'], violations) ?? {};
+  const { calendario, valor, devedor, ...plain } = cob;
+  if (cob.status !== undefined) return readRevision(body);
+  const change = readChange(plain, violations);
+  const amounts = { ...amountsOf(charge.amountCents, charge.due), ...(isRecord(valor) ? valor : {}) };
+  const calendar = { ...calendarOf(charge.due), ...(isRecord(calendario) ? calendario : {}) };
+  const original = fromReais(amounts.original);
+  if (!original) violations.push({ razao: 'Não respeita o schema', propriedade: 'cobv.valor.original' });
+  // The due date is compared with the day of the creation, not with today.
+  const madeOn = dayAt(charge.createdAt);
+  const due = readTerms({ calendario: calendar, valor: amounts }, original ?? 0, madeOn, violations);
+  const debtor = devedor === undefined ? {} : { devedor: readDebtor(devedor, violations) };
+  if (violations.length > 0 || due === undefined) return { violations };
+  return {
+    revision: { ...change, amountCents: original ?? 0, due, details: { ...change.details, ...debtor } },
+  };
 }
 
 /** Reads the body of PATCH /cob/{txid} (CobRevisada): a removal alone, or changes. */

@@ -419,11 +419,11 @@ export function createCharge(
   return { fate: 'answer', answer: { created: charge }, writes };
 }
 
+/** A change of a charge, or its removal. */
+export type Revision = 'remove' | Partial<Omit<ChargeRequest, 'txid'>>;
+
 /** The receiver changes an active charge, or removes it. */
-export function reviseCharge(
-  charge: Charge,
-  change: 'remove' | Partial<Omit<ChargeRequest, 'txid'>>,
-): { writes: Entry[] } {
+function reviseCharge(charge: Charge, change: Revision): { writes: Entry[] } {
   if (change === 'remove') charge.status = 'REMOVIDA_PELO_USUARIO_RECEBEDOR';
   else Object.assign(charge, change, { details: { ...charge.details, ...change.details } });
   if (change !== 'remove' && change.lifeSeconds !== undefined) delete charge.moved;
@@ -448,6 +448,26 @@ export function cancelCharge(
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
   return { fate: 'answer', answer: 'removed', writes };
+}
+
+/** The receiver changes an active charge. `ended`: it is not active, and a payer may have been quicker. */
+export function changeCharge(
+  bank: Bank,
+  world: World,
+  charge: Charge,
+  change: Exclude<Revision, 'remove'>,
+): Fate<'changed' | 'ended' | 'refused'> & { writes: Entry[] } {
+  const behaviour = bank.behaviour.change;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes: [] };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
+  if (charge.status !== 'ATIVA') return { fate: 'answer', answer: 'ended', writes: [] };
+  if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
+  if (behaviour === 'late-change')
+    return { fate: 'answer', answer: 'ended', writes: payCharge(bank, world, charge.txid).writes };
+  const { writes } = reviseCharge(charge, change);
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
+  return { fate: 'answer', answer: 'changed', writes };
 }
 
 const brasiliaMs = 3 * 3_600_000;

@@ -26,6 +26,7 @@ export const choices = {
     'no-code',
   ],
   cancel: ['remove', 'late-cancel', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
+  change: ['change', 'late-change', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
   checkout: ['create', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang'],
   refund: [
     'complete',
@@ -67,6 +68,8 @@ export type Behaviour = {
   charge: ChargeBehaviour;
   /** `late-cancel`: a payer is quicker, so that the charge is paid when the cancel is carried out. */
   cancel: CancelBehaviour;
+  /** Of an open charge by its receiver. `late-change`: a payer is quicker. */
+  change: (typeof choices.change)[number];
   /** Of an acquirer's page. */
   checkout: (typeof choices.checkout)[number];
   refund: RefundBehaviour;
@@ -109,6 +112,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   payout: 'complete',
   charge: 'create',
   cancel: 'remove',
+  change: 'change',
   checkout: 'create',
   refund: 'complete',
   defence: 'take',

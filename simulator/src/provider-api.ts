@@ -11,6 +11,7 @@ import {
   paymentView,
   readCharge,
   readDueCharge,
+  readDueRevision,
   readRefund,
   readRevision,
   readWebhookUrl,
@@ -21,6 +22,7 @@ import {
 import {
   blockedOf,
   cancelCharge,
+  changeCharge,
   createCharge,
   defendDispute,
   disputesOf,
@@ -35,7 +37,6 @@ import {
   requestPayout,
   requestRefund,
   requestReport,
-  reviseCharge,
   showKey,
 } from './bank.ts';
 import { behaviourOfMessage } from './behaviour.ts';
@@ -317,7 +318,10 @@ const nounOf = ({ due }: { due?: object }): Noun => (due === undefined ? 'cob' :
 function patchCharge(desk: ClientDesk, noun: Noun, txid: string, body: string): Outcome {
   const charge = chargeAt(desk, noun, txid);
   if (charge === undefined) return chargeNotFound(noun);
-  const read = readRevision(parsed(body));
+  const read =
+    charge.due === undefined
+      ? readRevision(parsed(body))
+      : readDueRevision(parsed(body), { ...charge, due: charge.due });
   if ('violations' in read) return invalidCharge(read.violations, noun);
   const notActive = () =>
     invalidCharge(
@@ -333,11 +337,13 @@ function patchCharge(desk: ClientDesk, noun: Noun, txid: string, body: string): 
       return answer === 'ended' ? notActive() : json(200, chargeAnswer(charge));
     });
   }
-  if (noun === 'cobv')
-    return invalidCharge([{ razao: 'Só a remoção é oferecida', propriedade: 'cobv' }], noun);
-  if (charge.status !== 'ATIVA') return notActive();
-  desk.commit(reviseCharge(charge, read.revision).writes);
-  return json(200, chargeAnswer(charge));
+  const { writes, ...fated } = changeCharge(desk.bank, desk.world, charge, read.revision);
+  desk.commit(writes);
+  return outcomeOf(fated, (answer) => {
+    if (answer === 'refused')
+      return invalidCharge([{ razao: 'Recusada pelo simulador', propriedade: noun }], noun);
+    return answer === 'ended' ? notActive() : json(200, chargeAnswer(charge));
+  });
 }
 
 function getCharge(desk: ClientDesk, noun: Noun, txid: string, query: URLSearchParams): Outcome {

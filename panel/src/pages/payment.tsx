@@ -285,7 +285,8 @@ function causeText({ status, cause }: Step, words: Words): string {
           ? words.detail.byPerson(name)
           : null;
   if (cause.by === 'api') return who ?? how;
-  if (cause.by === 'cancel') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
+  if (cause.by === 'cancel' || cause.by === 'change')
+    return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   const ofProvider = cause.by === 'answer' || cause.by === 'webhook' || cause.by === 'query';
   const refused = status === 'cancelled' || status === 'failed';

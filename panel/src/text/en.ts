@@ -559,6 +559,7 @@ export const en: Words = {
       operator: 'a decision of the operator of the service',
       route: 'not sent; sent through another account at the provider instead',
       cancel: 'cancelling was requested',
+      change: 'a change was requested',
       clock: 'the deadline passed',
     },
     byKey: (name) => `API key “${name}”`,

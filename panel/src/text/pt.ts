@@ -558,6 +558,7 @@ export const pt = {
       operator: 'decisão do operador do serviço',
       route: 'não enviada; seguiu por outra conta no provedor',
       cancel: 'cancelamento pedido',
+      change: 'alteração pedida',
       clock: 'prazo encerrado',
     } as Record<string, string>,
     byKey: (name: string) => `chave de API “${name}”`,

@@ -53,6 +53,7 @@ const paymentSearch: Searches = (query, permissions) =>
 const shared: Readonly<Record<string, Cost>> = {
   'POST /pix/charges': change('charges'),
   'POST /pix/due-charges': change('charges'),
+  'PATCH /pix/due-charges/:id': change('charges'),
   'POST /payments/:id/cancel': change('charges'),
   'POST /payment-links': change('charges'),
   'GET /payment-links': rows,

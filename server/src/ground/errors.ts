@@ -106,6 +106,21 @@ export const catalogue = {
     en: 'The charge has ended: it has expired or failed.',
     pt: 'A cobrança já terminou: ela venceu ou falhou.',
   },
+  charge_change_under_way: {
+    status: 400,
+    en: 'An earlier change of this charge is not confirmed yet. Look at the charge, then ask again.',
+    pt: 'Uma alteração anterior desta cobrança ainda não foi confirmada. Consulte a cobrança e peça de novo.',
+  },
+  charge_change_refused: {
+    status: 400,
+    en: 'The provider refused the change. The charge is as it was before.',
+    pt: 'O provedor recusou a alteração. A cobrança continua como estava.',
+  },
+  charge_changed_too_often: {
+    status: 400,
+    en: 'This charge was changed 20 times. Cancel it and create another one.',
+    pt: 'Esta cobrança já foi alterada 20 vezes. Cancele-a e crie outra.',
+  },
   payment_not_refundable: {
     status: 400,
     en: 'Only a paid Pix charge can be refunded.',

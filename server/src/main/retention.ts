@@ -48,6 +48,7 @@ export const retention: Readonly<
   payment: kept('records of operations; `anonymise` takes the persons out after five years'),
   refund: kept('as its payment'),
   charge_cancel: kept('as its payment'),
+  due_change: kept('as its payment'),
   dispute: kept('as its payment'),
   dispute_defence: kept('what was said to the provider about money'),
   dispute_file: {

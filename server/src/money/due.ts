@@ -1,5 +1,5 @@
 import { type FeeRule, feeOf } from '../ground/money.ts';
-import type { DueTerms, PaidParts, Part } from '../provider/due-terms.ts';
+import type { DueTerms, PaidParts, Part, ShownTerms } from '../provider/due-terms.ts';
 
 /**
  * A charge with a due date, as it is stored with its payment. What comes for it may lawfully be another amount than asked for, and the provider computes
@@ -14,7 +14,29 @@ export interface DueCharge extends DueTerms {
   fee: FeeRule;
   /** The Pix that was its payment; null: there was none. */
   paid: PaidDue | null;
+  /** How often a change was asked for; absent: never. */
+  changes?: number;
+  /** The change that the provider has not shown; absent: there is none. */
+  change?: AskedChange;
+  /** The provider's number of the terms (`revisao`), as of their last change; absent: no change was carried out, or no number is said. */
+  revision?: number;
+  /** What it asked for before each change that was carried out; absent: it was never changed. */
+  earlier?: readonly AskedTerms[];
 }
+
+/** What a charge asks for. */
+export interface AskedTerms {
+  amountCents: number;
+  terms: DueTerms;
+}
+
+export interface AskedChange extends AskedTerms {
+  /** Of its record. */
+  id: string;
+}
+
+/** Of one charge: each of them is two more terms that a Pix may have been computed from. */
+export const changesMost = 20;
 
 export interface PaidDue {
   amountCents: number;
@@ -33,15 +55,40 @@ interface Asked {
   due: DueCharge | null;
 }
 
+export const termsOf = ({
+  dueDate,
+  validAfterDue,
+  fine,
+  interest,
+  discounts,
+  rebate,
+}: DueTerms): DueTerms => ({ dueDate, validAfterDue, fine, interest, discounts, rebate });
+
+/** What it asks for, is to ask for and has asked for: a payer's bank that had read the code before a change may pay what it read then. */
+const everyTerms = (amountCents: number, due: DueCharge): AskedTerms[] => [
+  { amountCents, terms: termsOf(due) },
+  ...(due.change ? [due.change] : []),
+  ...(due.earlier ?? []),
+];
+
+const isWithin = ({ amountCents, terms }: AskedTerms, paidCents: number): boolean => {
+  const { least, most } = boundsOf(amountCents, terms);
+  return paidCents >= least && paidCents <= most;
+};
+
 /**
  * Whether a Pix is the payment that was asked for. Without a due date its amount is the one asked for. With one the terms must be able to lead to its amount
- * on some day. Its parts do not decide: a report without them may come first, and the end may not depend on that.
+ * on some day. Its parts do not decide: a report without them may come first, and the end may not depend on that. Nor do changes that were carried out: the Pix
+ * and the answer to a change come in any order.
  */
 export function isPaymentOf({ amountCents: asked, due }: Asked, amountCents: number): boolean {
   if (due === null) return amountCents === asked;
-  const { least, most } = boundsOf(asked, due);
-  return amountCents >= least && amountCents <= most;
+  return everyTerms(asked, due).some((one) => isWithin(one, amountCents));
 }
+
+/** It was paid with what a change of it took back, or with what one of its changes was to be. */
+export const isPaidOtherwise = ({ amountCents, due }: Asked): boolean =>
+  due?.paid != null && !isWithin({ amountCents, terms: termsOf(due) }, due.paid.amountCents);
 
 /**
  * Whether the parts that a provider reports agree with the received amount and the terms: they add up, their original is the amount asked for, and no part
@@ -51,17 +98,98 @@ export function partsFit(
   { amountCents: asked, due }: { amountCents: number; due: DueCharge },
   { amountCents, parts }: Reported,
 ): boolean {
-  if (parts === undefined) return true;
+  return parts === undefined || everyTerms(asked, due).some((one) => partsAgree(one, parts, amountCents));
+}
+
+function partsAgree(
+  { amountCents: asked, terms }: AskedTerms,
+  parts: PaidParts,
+  amountCents: number,
+): boolean {
   const { originalCents, fineCents, interestCents, discountCents, rebateCents } = parts;
   return (
     originalCents === asked &&
     originalCents + fineCents + interestCents - discountCents - rebateCents === amountCents &&
-    (due.fine !== null || fineCents === 0) &&
-    (due.interest !== null || interestCents === 0) &&
-    (due.discounts.length > 0 || discountCents === 0) &&
-    (due.rebate !== null || rebateCents === 0)
+    (terms.fine !== null || fineCents === 0) &&
+    (terms.interest !== null || interestCents === 0) &&
+    (terms.discounts.length > 0 || discountCents === 0) &&
+    (terms.rebate !== null || rebateCents === 0)
   );
 }
+
+/** The amount, fee and terms of a charge after its provider has shown a change. */
+export interface Revised {
+  amountCents: number;
+  feeCents: number;
+  due: DueCharge;
+}
+
+type Shown = { amountCents: number; due?: ShownTerms };
+
+/**
+ * The charge as the provider shows it now, where that is another one than we know: the change that was asked for, or, under a later number, terms that it had
+ * before. Null: as it is here. Lists lag and queries overlap changes, so a report of what was before says nothing.
+ */
+export function revisedBy(charge: Revised, shown: Shown): Revised | null {
+  const { due } = charge;
+  const revision = shown.due?.revision ?? null;
+  const isNewer = revision !== null && due.revision !== undefined && revision > due.revision;
+  const isOlder = revision !== null && due.revision !== undefined && revision <= due.revision;
+  if (isSame({ amountCents: charge.amountCents, terms: termsOf(due) }, shown)) return null;
+  if (due.change && !isOlder && isSame(due.change, shown)) return changedTo(charge, due.change, revision);
+  const again = isNewer ? due.earlier?.find((one) => isSame(one, shown)) : undefined;
+  return again ? changedTo(charge, again, revision) : null;
+}
+
+/** The same by a Pix: its parts name the amount of the change, or its amount fits the change alone. */
+export function revisedByPix(charge: Revised, { amountCents, parts }: Reported): Revised | null {
+  const { change } = charge.due;
+  const current = { amountCents: charge.amountCents, terms: termsOf(charge.due) };
+  if (!change) return null;
+  const fits = (one: AskedTerms): boolean =>
+    parts ? partsAgree(one, parts, amountCents) : isWithin(one, amountCents);
+  return !fits(current) && fits(change) ? changedTo(charge, change, null) : null;
+}
+
+function changedTo(charge: Revised, to: AskedTerms | AskedChange, revision: number | null): Revised {
+  const { change, revision: _, earlier = [], ...due } = charge.due;
+  const before = { amountCents: charge.amountCents, terms: termsOf(due) };
+  return {
+    amountCents: to.amountCents,
+    feeCents: feeOf(to.amountCents, due.fee),
+    due: {
+      ...due,
+      ...to.terms,
+      earlier: [...earlier, before],
+      ...(revision !== null && { revision }),
+      ...(change && change !== to && { change }),
+    },
+  };
+}
+
+/** Whether a report shows what the charge asked for before, or is to ask for: it is not the charge as it is now. */
+export const isOfOtherTime = ({ amountCents, due }: Asked, shown: Shown): boolean =>
+  due !== null &&
+  !isSame({ amountCents, terms: termsOf(due) }, shown) &&
+  everyTerms(amountCents, due)
+    .slice(1)
+    .some((one) => isSame(one, shown));
+
+/** Terms that cannot be read are taken for those that their amount leads to. */
+const isSame = ({ amountCents, terms }: AskedTerms, shown: Shown): boolean =>
+  shown.amountCents === amountCents && (!shown.due || sameTerms(terms, shown.due.terms));
+
+export const sameTerms = (one: DueTerms, other: DueTerms): boolean => textOf(one) === textOf(other);
+
+/** With their members in one order. */
+const textOf = ({ dueDate, validAfterDue, fine, interest, discounts, rebate }: DueTerms): string => {
+  const part = (given: Part | null) => given && [given.type, given.value];
+  return JSON.stringify([
+    ...[dueDate, validAfterDue, part(fine), part(rebate)],
+    interest && [interest.type, interest.value, interest.days],
+    discounts.map(({ until, type, value }) => [until, type, value]),
+  ]);
+};
 
 /** Weekends and holidays move the last day: the longest row of them and a local one. */
 const movedDaysMost = 10;

@@ -2,7 +2,7 @@ import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.t
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
 /** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | 'due_charge' | 'refund' | 'cancel' | 'checkout';
+export type SentKind = PaymentKind | 'due_charge' | 'refund' | 'cancel' | 'checkout' | 'due_change';
 
 /** A charge that is paid by Pix, with a due date or without. */
 export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || kind === 'due_charge';
@@ -22,7 +22,7 @@ export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || ki
  */
 export interface Intent {
   accountId: string;
-  /** Of a refund or a cancel its own id. */
+  /** Of a refund, a cancel or a change its own id. */
   paymentId: string;
   operationId: string;
   connection: string;

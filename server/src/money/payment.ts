@@ -37,6 +37,8 @@ export type Cause =
   | { by: 'route'; id: string; from: string }
   /** A call asked to cancel the charge, whose state is what it was. `id` is its request id. */
   | ({ by: 'cancel' } & CallCause)
+  /** A call asked to change a charge with a due date, whose state is what it was. */
+  | ({ by: 'change' } & CallCause)
   /** A draft expired without confirmation; `id` is the draft's own. */
   | { by: 'clock'; id: string };
 
@@ -51,7 +53,7 @@ interface CallCause {
 
 /** The call that caused a state, with the key or the person behind it. */
 export const causeOfCall = (
-  by: 'api' | 'rule' | 'cancel',
+  by: 'api' | 'rule' | 'cancel' | 'change',
   { requestId, keyId, userId }: { requestId: string; keyId: string | null; userId?: string },
 ): Cause => ({ by, id: requestId, ...(keyId !== null && { keyId }), ...(userId && { userId }) });
 

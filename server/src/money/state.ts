@@ -1,6 +1,6 @@
-import type { PaidParts } from '../provider/due-terms.ts';
+import type { PaidParts, ShownTerms } from '../provider/due-terms.ts';
 import type { Movement } from './decide.ts';
-import { feeOfReceived, isPaymentOf, paidDue, partsFit, sameParts } from './due.ts';
+import { feeOfReceived, isPaymentOf, paidDue, partsFit, revisedBy, revisedByPix, sameParts } from './due.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Cause, Notice, Payment, PaymentReason, PaymentStatus } from './payment.ts';
 import type { KnownReturn } from './returns.ts';
@@ -15,7 +15,8 @@ import type { KnownReturn } from './returns.ts';
  * The exact amount, or with a due date what its terms can lead to (`due.ts`), makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
  * not our clock, decides, and the money is real. It is `expired` when a query made a minute after the deadline *in the
  * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it. A merchant's wish to
- * cancel it changes no state: it is the reason of the removal that the provider then reports, and a payment that was quicker makes it `paid`.
+ * cancel it changes no state: it is the reason of the removal that the provider then reports, and a payment that was quicker makes it `paid`. A wish to change
+ * a due-date charge changes nothing either, until the provider shows the charge so.
  *
  * **A transfer** holds a reserve of its gross from the moment it exists. `pending` says that the provider has it,
  * `completed` that the receiver has the net and we have the fee. A terminal refusal makes it `cancelled` and gives the
@@ -51,6 +52,8 @@ export type PaymentEvent =
   /** `parts`: of a due-date charge, where the provider reports them. */
   | { type: 'chargePaid'; endToEnd: string; amountCents: number; paidAt: number; parts?: PaidParts }
   | { type: 'chargeRemoved' }
+  /** The provider shows a due-date charge as it was asked to change it. */
+  | { type: 'chargeRevised'; amountCents: number; due?: ShownTerms }
   | { type: 'payoutPending'; amountCents: number; pixKey: string | null; endToEnd: string | null }
   | {
       type: 'payoutCompleted';
@@ -204,6 +207,8 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
       return isOpen(payment)
         ? enter(payment, 'failed', facts, { reasonCode: reasonOfRemoval(payment) }, 'charge.failed')
         : null;
+    case 'chargeRevised':
+      return chargeRevised(payment, event, facts);
     case 'payoutPending':
       return payoutPending(payment, event, facts);
     case 'payoutCompleted':
@@ -251,18 +256,32 @@ function chargeOpen(
   return quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });
 }
 
-function chargePaid(
+function chargeRevised(
   payment: Payment,
+  event: Extract<PaymentEvent, { type: 'chargeRevised' }>,
+  facts: Facts,
+): Step | null {
+  const { due } = payment;
+  const revised = due && revisedBy({ ...payment, due }, event);
+  return revised && quiet({ ...payment, ...revised, updatedAt: touched(payment, facts) });
+}
+
+/** @param asked as it is known before; the Pix may be the first that shows a change of it */
+function chargePaid(
+  asked: Payment,
   event: Extract<PaymentEvent, { type: 'chargePaid' }>,
   facts: Facts,
 ): Step | null {
   if (facts.posted(eventKinds.suspense, event.endToEnd)) return null;
-  if (payment.endToEnd === event.endToEnd) return paidAgain(payment, event, facts);
+  if (asked.endToEnd === event.endToEnd) return paidAgain(asked, event, facts);
   // A restore had lost the charge, and a person has credited the Pix to the account that its id names.
   if (facts.posted(eventKinds.resolution, event.endToEnd)) return null;
   const { amountCents, endToEnd, paidAt } = event;
-  if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(payment, event, facts);
-  const payable = isOpen(payment) || payment.status === 'expired';
+  if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(asked, event, facts);
+  const payable = isOpen(asked) || asked.status === 'expired';
+  const payment = payable
+    ? { ...asked, ...(asked.due && revisedByPix({ ...asked, due: asked.due }, event)) }
+    : asked;
   if (facts.operationDeleted) {
     const step = payable
       ? silently(enter(payment, 'paid', facts, { paidAt, endToEnd, settledAt: facts.now }))

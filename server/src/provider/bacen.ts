@@ -1,8 +1,9 @@
 import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
+import { changeBody, dueBody, shownTermsIn } from './bacen-due.ts';
 import { buildBrCode, buildStaticBrCode } from './br-code.ts';
-import type { PaidParts, Part } from './due-terms.ts';
+import type { PaidParts } from './due-terms.ts';
 import {
   type Exchange,
   errorNameOf,
@@ -21,7 +22,6 @@ import type {
   ChargeInstruction,
   ChargeReport,
   DueCharges,
-  DueInstruction,
   ListOutcome,
   ListWindow,
   PixReturn,
@@ -108,15 +108,19 @@ const duplicates: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Refusals of `PATCH /cob/{txid}` that are documented, by API Pix 2.9.0 and by Efí: the charge is not active any more. Efí's answer is found under two
+ * Refusals of `PATCH /cob/{txid}` and `PATCH /cobv/{txid}` that are documented, by API Pix 2.9.0 and by Efí: the charge is not active any more, or cannot be as it was asked to be. Efí's answer is found under two
  * statuses. That it is not found is one as well (`saysNotFound`).
  */
-const cancelRefusals: Refusals = {
+const patchRefusals: Refusals = {
   '400 CobOperacaoInvalida': 'provider_refused',
   '400 CobVOperacaoInvalida': 'provider_refused',
   '400 status_cobranca_invalido': 'provider_refused',
   '409 status_cobranca_invalido': 'provider_refused',
+  '400 RequisicaoInvalida': 'provider_refused',
+  '400 valor_invalido': 'provider_refused',
 };
+
+const removal = { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' };
 
 const noDuplicates: ReadonlySet<string> = new Set();
 
@@ -212,12 +216,15 @@ export function bacenCharges(options: BacenOptions): Charges {
         return listed;
       },
 
-      async cancel({ txid, amountCents, createdAt, traceparent }: CancelInstruction) {
+      /** @param body a removal by itself, or changes: with any of them the specification refuses a removal */
+      async patch(
+        { txid, amountCents, createdAt, traceparent }: CancelInstruction,
+        body: unknown,
+      ): Promise<SendOutcome<ChargeReport>> {
         const reply = await exchange({
           method: 'PATCH',
           path: `${prefix}/${noun}/${txid}`,
-          // By itself: with any other change the specification refuses it.
-          body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
+          body,
           timeoutMs: sendTimeoutMs,
           ...traceOf({ traceparent }),
         });
@@ -227,7 +234,7 @@ export function bacenCharges(options: BacenOptions): Charges {
             ...wordsIn(reply),
           };
         return outcomeOfSend(reply, clock, {
-          refusals: cancelRefusals,
+          refusals: patchRefusals,
           duplicates: noDuplicates,
           read(body) {
             const report = readCharge(body, { at: clock.now(), createdAt }, { log, form });
@@ -244,8 +251,14 @@ export function bacenCharges(options: BacenOptions): Charges {
       plain.create(instruction, chargeBody(instruction, pixKey), instruction.expirySeconds),
     queryCharge: plain.query,
     listCharges: plain.list,
-    cancelCharge: plain.cancel,
-    dueCharges: { ...due, create: (instruction) => due.create(instruction, dueBody(instruction, pixKey)) },
+    cancelCharge: (instruction) => plain.patch(instruction, removal),
+    dueCharges: {
+      query: due.query,
+      list: due.list,
+      create: (instruction) => due.create(instruction, dueBody(instruction, pixKey)),
+      cancel: (instruction) => due.patch(instruction, removal),
+      change: (instruction) => due.patch(instruction, changeBody(instruction)),
+    },
 
     // API Pix has no call for static codes (bacen/pix-api issue 30): the receiver writes them.
     async createStaticCode({ amountCents, name: description, ...code }) {
@@ -334,63 +347,6 @@ function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
     ],
   };
 }
-
-/**
- * `CobVSolicitada`. Here `devedor` is demanded, with a document. An amount and a percentage have the same form: two places behind the point.
- * Dates and percentages go out as they were asked for: what they come to on a day is for the provider to say.
- */
-function dueBody({ amountCents, terms, payer, description }: DueInstruction, pixKey: string): unknown {
-  const text = cut(description, 200);
-  const { fine, rebate, interest, discounts } = terms;
-  return {
-    calendario: { dataDeVencimento: terms.dueDate, validadeAposVencimento: terms.validAfterDue },
-    devedor: debtorOf(payer),
-    valor: {
-      original: reaisOf(amountCents),
-      ...(fine && { multa: rateOf(fine) }),
-      ...(interest && {
-        juros: {
-          modalidade: interestModes[interest.days][interest.type],
-          valorPerc: reaisOf(interest.value),
-        },
-      }),
-      ...(rebate && { abatimento: rateOf(rebate) }),
-      ...(discounts.length > 0 && {
-        desconto: {
-          modalidade: modeOf(discounts[0] as Part),
-          descontoDataFixa: discounts.map(({ until, value }) => ({ data: until, valorPerc: reaisOf(value) })),
-        },
-      }),
-    },
-    chave: pixKey,
-    ...(text === ''
-      ? {}
-      : {
-          solicitacaoPagador: cut(text, 140),
-          infoAdicionais: [{ nome: 'Descrição', valor: text }],
-        }),
-  };
-}
-
-const modeOf = ({ type }: Part): number => (type === 'fixed' ? 1 : 2);
-const rateOf = (part: Part) => ({ modalidade: modeOf(part), valorPerc: reaisOf(part.value) });
-
-const interestModes = {
-  calendar: { fixed_day: 1, percent_day: 2, percent_month: 3 },
-  working: { fixed_day: 5, percent_day: 6, percent_month: 7 },
-} as const;
-
-const debtorOf = ({ name, document, email, address }: DueInstruction['payer']) => ({
-  ...(document.length === 11 ? { cpf: document } : { cnpj: document }),
-  nome: cut(name, 200),
-  ...(email !== undefined && { email }),
-  ...(address && {
-    logradouro: cut(address.street, 200),
-    cidade: cut(address.city, 200),
-    uf: address.state,
-    cep: address.postalCode,
-  }),
-});
 
 const refundPath = (endToEnd: string, providerId: string): string =>
   `/pix/${encodeURIComponent(endToEnd)}/devolucao/${providerId}`;
@@ -496,6 +452,7 @@ function readCharge(
       lastMomentOf(cob.calendario) ??
       (beganAt === undefined || lifeSeconds === undefined ? null : beganAt + lifeSeconds * 1000),
     copyPaste: copyPasteOf(cob, amountCents, { log, form }),
+    ...shownTermsIn(cob as object),
     // No charge is paid before it is made: the clocks of a provider's machines differ by moments.
     received: received.map((pix) => ({ ...pix, paidAt: Math.max(pix.paidAt, beganAt ?? 0) })),
   };

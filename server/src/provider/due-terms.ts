@@ -16,6 +16,13 @@ export interface DueTerms {
   rebate: Part | null;
 }
 
+/** The terms of a charge as its provider shows them. */
+export interface ShownTerms {
+  terms: DueTerms;
+  /** Raised with each change (`revisao`); null: it is not said. */
+  revision: number | null;
+}
+
 /** `fixed`: cents; `percent`: hundredths of a percent of the amount. */
 export interface Part {
   type: 'fixed' | 'percent';

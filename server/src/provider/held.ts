@@ -52,7 +52,13 @@ export const heldProvider = (provider: Provider): Provider => ({
     },
   }),
   ...(provider.dueCharges && {
-    dueCharges: { create: sendsNothing, query: asksNothing, list: asksNothing, cancel: sendsNothing },
+    dueCharges: {
+      create: sendsNothing,
+      query: asksNothing,
+      list: asksNothing,
+      cancel: sendsNothing,
+      change: sendsNothing,
+    },
   }),
   ...(provider.lookUpReceiver && { lookUpReceiver: asksNothing }),
   findPix: asksNothing,

@@ -1,6 +1,6 @@
 import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
-import type { DuePayer, DueTerms, PaidParts } from './due-terms.ts';
+import type { DuePayer, DueTerms, PaidParts, ShownTerms } from './due-terms.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -218,6 +218,24 @@ export interface DueCharges {
   list?(window: ListWindow): Promise<ListOutcome<ChargeReport>>;
   /** As `Provider.cancelCharge`. */
   cancel(instruction: CancelInstruction): Promise<SendOutcome<ChargeReport>>;
+  /**
+   * Gives an open charge other terms. `accepted` reports the charge with the terms that it has now; `refused`: it has those that it had, or is open no more. A
+   * repeat is safe: all terms are named, and no money moves.
+   */
+  change(instruction: DueChange): Promise<SendOutcome<ChargeReport>>;
+}
+
+export interface DueChange {
+  /** Of the charge. */
+  txid: string;
+  amountCents: number;
+  terms: DueTerms;
+  /** Before the change: a part that it takes away is named with nothing. */
+  before: DueTerms;
+  /** When our request to create the charge went out: see `queryCharge`. */
+  createdAt: number;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
 }
 
 export interface DueInstruction {
@@ -302,6 +320,8 @@ export interface ChargeReport {
   copyPaste: string | null;
   /** Every Pix received for it. */
   received: ReceivedPix[];
+  /** Of a charge with a due date, where they can be read. */
+  due?: ShownTerms;
 }
 
 export interface ReceivedPix {

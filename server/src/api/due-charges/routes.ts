@@ -3,14 +3,18 @@ import type { ApiScope, CellOf } from '../../edge/edge.ts';
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import { refuseFields } from '../../ground/errors.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
+import { IdParams } from '../../ground/schema.ts';
+import type { DueFields } from '../../kinds/due-change/admission.ts';
 import { type DueChargeOrder, dueCharge } from '../../kinds/due-charge/due-charge.ts';
 import { documentOf } from '../../kinds/due-charge/terms.ts';
 import { dueChargeExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
 import { fiscalDocumentsOf } from '../../money/fiscal-documents.ts';
+import type { Discount, Interest, Part } from '../../provider/due-terms.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
-import { DueChargeBody } from './schema.ts';
+import { changeDueCharge } from './change.ts';
+import { DueChangeBody, DueChargeBody } from './schema.ts';
 
 export function dueChargeRoutes(
   api: ApiScope,
@@ -44,9 +48,54 @@ export function dueChargeRoutes(
       return reply.code(201).send(await viewWithCode(payment, cellOf(request).pages, request.language));
     },
   );
+
+  api.patch(
+    '/pix/due-charges/:id',
+    {
+      schema: {
+        tags: ['Charges'],
+        summary: 'Change amount, dates or terms of a charge with a due date that is not paid',
+        params: IdParams('Id of the charge'),
+        body: DueChangeBody,
+        response: { 200: PaymentSchema },
+      },
+      config: { api: { permissions: ['charges'], policy: 'charges', operation: 'resolve' } },
+    },
+    async (request) => {
+      const { caller, params, body } = request;
+      const cell = cellOf(request);
+      const payment = await changeDueCharge(cell, caller, params.id, fieldsOf(body));
+      return viewWithCode(payment, cell.pages, request.language);
+    },
+  );
 }
 
 const validUsually = 30;
+
+/** With their members in one order, so that the same change is one whatever order they come in. */
+function fieldsOf({ discounts, fine, interest, rebate, ...given }: Static<typeof DueChangeBody>): DueFields {
+  const { amountCents, dueDate, validAfterDue } = given;
+  return {
+    ...(amountCents !== undefined && { amountCents }),
+    ...(dueDate !== undefined && { dueDate }),
+    ...(validAfterDue !== undefined && { validAfterDue }),
+    ...(fine !== undefined && { fine: partOf(fine) }),
+    ...(interest !== undefined && { interest: interestOf(interest) }),
+    ...(discounts !== undefined && { discounts: discountsOf(discounts) }),
+    ...(rebate !== undefined && { rebate: partOf(rebate) }),
+  };
+}
+
+const partOf = (given: Part | null | undefined): Part | null =>
+  given ? { type: given.type, value: given.value } : null;
+
+const interestOf = (given: Interest | null | undefined): Interest | null =>
+  given ? { type: given.type, value: given.value, days: given.days } : null;
+
+const discountsOf = (given: readonly Discount[]): Discount[] =>
+  given
+    .toSorted((one, other) => (one.until < other.until ? -1 : 1))
+    .map(({ until, type, value }) => ({ until, type, value }));
 
 /** With its members in one order, so that a repeat may give them in another. @throws ApiError `validation_failed` */
 function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
@@ -57,8 +106,6 @@ function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
   const fiscalDocuments = fiscalDocumentsOf(body.fiscalDocuments);
   const { name, email, address } = payer;
   if (body.reminders && email === undefined) throw refuseFields([{ field: 'payer.email', code: 'required' }]);
-  const part = (given: typeof fine) => (given ? { type: given.type, value: given.value } : null);
-  const inOrder = discounts.toSorted((one, other) => (one.until < other.until ? -1 : 1));
   return {
     ...{ amountCents, payerName: name, description, requestKey },
     payer: {
@@ -71,10 +118,8 @@ function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
       }),
     },
     terms: {
-      ...{ dueDate, validAfterDue, fine: part(fine) },
-      interest: interest ? { type: interest.type, value: interest.value, days: interest.days } : null,
-      discounts: inOrder.map(({ until, type, value }) => ({ until, type, value })),
-      rebate: part(rebate),
+      ...{ dueDate, validAfterDue, fine: partOf(fine), interest: interestOf(interest) },
+      ...{ discounts: discountsOf(discounts), rebate: partOf(rebate) },
     },
     ...(body.reminders && { reminders: true as const }),
     ...(metadata && { metadata }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Body, Cents, MailAddress, OneOf, Text, Uuid } from '../../ground/schema.ts';
 import { FiscalDocumentsBody } from '../../money/fiscal-documents.ts';
 import { MetadataBody } from '../../money/metadata.ts';
-import { interestDays, interestTypes } from '../../provider/due-terms.ts';
+import { type Interest, interestDays, interestTypes, type Part } from '../../provider/due-terms.ts';
 
 const Day = (description: string) =>
   Type.String({ pattern: '^[0-9]{4}[-][0-9]{2}[-][0-9]{2}$', description });
@@ -39,48 +39,45 @@ const payer = Type.Object(
   { additionalProperties: false, description: 'The payer, whom API Pix wants named with a document' },
 );
 
+const interestShape = {
+  type: OneOf(
+    interestTypes,
+    '`fixed_day`: `value` is cents for each day; `percent_day`, `percent_month`: hundredths of a percent',
+  ),
+  value,
+  days: OneOf(interestDays, 'Which days count'),
+};
+const Discounts = Type.Array(
+  Type.Object(
+    { until: Day('Last day of the discount, not after the due date'), type: partType, value },
+    { additionalProperties: false },
+  ),
+  { maxItems: 3, description: 'Up to three, all of one `type`; the first whose day is not over counts' },
+);
+const amountCents = Cents('Amount to charge, before fine, interest, discount and rebate', {
+  minimum: 200,
+  maximum: 200_000,
+});
+const validAfterDue = {
+  minimum: 0,
+  maximum: 365,
+  description: 'Calendar days after the due date on which it can still be paid',
+};
+
 export const DueChargeBody = Body(
   {
-    amountCents: Cents('Amount to charge, before fine, interest, discount and rebate', {
-      minimum: 200,
-      maximum: 200_000,
-    }),
+    amountCents,
     payer,
     dueDate: Day('Day of Brasília, today or later, at most two years ahead'),
-    validAfterDue: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 365,
-        default: 30,
-        description: 'Calendar days after the due date on which it can still be paid',
-      }),
-    ),
+    validAfterDue: Type.Optional(Type.Integer({ ...validAfterDue, default: 30 })),
     fine: Type.Optional(part('Added once when it is paid after the due date')),
     interest: Type.Optional(
-      Type.Object(
-        {
-          type: OneOf(
-            interestTypes,
-            '`fixed_day`: `value` is cents for each day; `percent_day`, `percent_month`: hundredths of a percent',
-          ),
-          value,
-          days: OneOf(interestDays, 'Which days count'),
-        },
-        { additionalProperties: false, description: 'Added for each day after the due date' },
-      ),
+      Type.Object(interestShape, {
+        additionalProperties: false,
+        description: 'Added for each day after the due date',
+      }),
     ),
-    discounts: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { until: Day('Last day of the discount, not after the due date'), type: partType, value },
-          { additionalProperties: false },
-        ),
-        {
-          maxItems: 3,
-          description: 'Up to three, all of one `type`; the first whose day is not over counts',
-        },
-      ),
-    ),
+    discounts: Type.Optional(Discounts),
     rebate: Type.Optional(part('Taken off whenever it is paid')),
     reminders: Type.Optional(
       Type.Boolean({
@@ -109,4 +106,29 @@ export const DueChargeBody = Body(
       },
     ],
   },
+);
+
+/** A part that can be taken away. */
+const orNone = <T>(properties: object, description: string) =>
+  Type.Unsafe<T | null>({
+    type: ['object', 'null'],
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+    description: `${description}; null takes it away`,
+  });
+
+export const DueChangeBody = Body(
+  {
+    amountCents: Type.Optional(amountCents),
+    dueDate: Type.Optional(Day('Day of Brasília, today or later, at most two years ahead')),
+    validAfterDue: Type.Optional(Type.Integer(validAfterDue)),
+    fine: Type.Optional(
+      orNone<Part>({ type: partType, value }, 'Added once when it is paid after the due date'),
+    ),
+    interest: Type.Optional(orNone<Interest>(interestShape, 'Added for each day after the due date')),
+    discounts: Type.Optional(Discounts),
+    rebate: Type.Optional(orNone<Part>({ type: partType, value }, 'Taken off whenever it is paid')),
+  },
+  { examples: [{ amountCents: 12000, dueDate: '2026-12-20' }] },
 );

@@ -1,6 +1,7 @@
 import { isValidCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf';
 import { cnpjOf } from '../../ground/cnpj.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { AskedTerms } from '../../money/due.ts';
 import type { DueTerms, Part } from '../../provider/due-terms.ts';
 
 /** A CPF of 11 digits or a CNPJ of 14 characters, as people write it; null: it is neither. */
@@ -33,13 +34,20 @@ const dayAt = (ms: number): string => new Date(ms - brasiliaMs).toISOString().sl
  * of `CobVOperacaoInvalida`).
  * @throws ApiError `due_date_out_of_range`, `due_terms_invalid`
  */
-export function requireTerms(
-  { amountCents, terms }: { amountCents: number; terms: DueTerms },
-  now: number,
-): void {
-  const { dueDate, discounts, rebate } = terms;
+export function requireTerms(asked: AskedTerms, now: number): void {
+  requireDueDate(asked.terms, now);
+  requireParts(asked);
+}
+
+/** @throws ApiError `due_date_out_of_range` */
+export function requireDueDate({ dueDate }: Pick<DueTerms, 'dueDate'>, now: number): void {
   if (!isDay(dueDate) || dueDate < dayAt(now) || dueDate > dayAt(now + daysAheadMost * dayMs))
     throw refuse('due_date_out_of_range');
+}
+
+/** @throws ApiError `due_terms_invalid` */
+export function requireParts({ amountCents, terms }: AskedTerms): void {
+  const { dueDate, discounts, rebate } = terms;
   const days = new Set(discounts.map(({ until }) => until));
   const isOneKind = discounts.every(({ type }) => type === discounts[0]?.type);
   const isInTime = discounts.every(({ until }) => isDay(until) && until <= dueDate);

@@ -1,3 +1,4 @@
+import { isOfOtherTime, revisedBy } from '../../money/due.ts';
 import type { Intent } from '../../money/intent.ts';
 import type { EventKind } from '../../money/journal.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
@@ -138,13 +139,17 @@ function eventsOfReport(
   read: Reader,
 ): PaymentEvent[] {
   if ('providerId' in report) return read.payout(report);
-  const { amountCents, expiresAt, copyPaste } = report;
+  const { amountCents, expiresAt, copyPaste, due } = report;
   const open: PaymentEvent = { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt };
+  const revised = asked.due && revisedBy({ ...asked, due: asked.due }, report);
+  const isOther = !revised && isOfOtherTime(asked, report);
   // A charge of another amount than ours is not ours: what it says to have received is not believed either.
-  if (amountCents !== asked.amountCents) return [open];
-  const paid = report.received.flatMap(read.received);
-  if (report.status === 'open') return [...paid, open];
-  return report.status === 'removed' ? [...paid, { type: 'chargeRemoved' }] : paid;
+  if (!revised && !isOther && amountCents !== asked.amountCents) return [open];
+  const change: PaymentEvent[] = revised ? [{ type: 'chargeRevised', amountCents, ...(due && { due }) }] : [];
+  const told = [...change, ...report.received.flatMap(read.received)];
+  // As it was before a change: its deadline is over as well.
+  if (report.status === 'open') return isOther ? told : [...told, open];
+  return report.status === 'removed' ? [...told, { type: 'chargeRemoved' }] : told;
 }
 
 function eventsOfReceived(

@@ -12,6 +12,7 @@ import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
 import { cancelEndedWith } from '../cancel/end.ts';
+import { changeEndedWith } from '../due-change/end.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
@@ -112,6 +113,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const after = returnsAfter(returns, reading.returns, steps);
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
   writes.push(...eventsOf(stored, steps), ...cancelEndedWith(view, payment, last));
+  writes.push(...changeEndedWith(view, payment, last, now));
   const { ids, capabilities } = stored;
   writes.push(
     ...linkWrites(view, payment, last, { ids, livemode: capabilities.movesMoney, silent: isDeleted }),

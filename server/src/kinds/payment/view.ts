@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { Language } from '../../ground/errors.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
 import { attemptsMost, type CardPayment } from '../../money/card.ts';
-import type { DueCharge } from '../../money/due.ts';
+import { type DueCharge, isPaidOtherwise } from '../../money/due.ts';
 import { isTerminal, type Notice, type Payment, type PaymentReason } from '../../money/payment.ts';
 import type { CardRefusal } from '../../provider/cards.ts';
 import type { PaidParts } from '../../provider/due-terms.ts';
@@ -12,7 +12,8 @@ import type { PaymentSchema } from './schema.ts';
 
 export type PaymentView = Static<typeof PaymentSchema>;
 
-const notices: Record<Notice, Record<Language, string>> = {
+/** Those that are kept, and those that follow from the terms of a due-date charge. */
+const notices: Record<Notice | 'change_requested' | 'paid_by_other_terms', Record<Language, string>> = {
   returned: {
     en: 'The Pix was returned, in whole or in part; the amount is back in the balance.',
     'pt-BR': 'O Pix foi devolvido, no todo ou em parte; o valor voltou ao saldo.',
@@ -44,6 +45,16 @@ const notices: Record<Notice, Record<Language, string>> = {
   cancel_requested: {
     en: 'Cancelling this charge was requested. It can still be paid until the provider has removed it.',
     'pt-BR': 'O cancelamento desta cobrança foi pedido. Ela ainda pode ser paga até o provedor removê-la.',
+  },
+  change_requested: {
+    en: 'A change of this charge was requested. It is paid as before until the provider has confirmed the change.',
+    'pt-BR':
+      'Uma alteração desta cobrança foi pedida. Ela é paga como antes até o provedor confirmar a alteração.',
+  },
+  paid_by_other_terms: {
+    en: 'This charge was paid by its terms of another moment: its payer read the code before a change.',
+    'pt-BR':
+      'Esta cobrança foi paga nas condições de outro momento: o pagador leu o código antes de uma alteração.',
   },
   odd_credited: {
     en: 'A Pix beside what this charge asked for was reviewed and credited to the balance.',
@@ -80,9 +91,12 @@ const takenByAcquirer = {
   'pt-BR': 'A adquirente retirou dinheiro deste pagamento com cartão.',
 };
 
-function noticeOf({ notice, status, reasonCode, card }: ShownPayment): Record<Language, string> | undefined {
+function noticeOf(payment: ShownPayment): Record<Language, string> | undefined {
+  const { notice, status, reasonCode, card, due } = payment;
   if (notice === 'debited' && card !== null) return takenByAcquirer;
   if (notice !== null && !(notice === 'cancel_requested' && isTerminal(status))) return notices[notice];
+  if (due?.change && !isTerminal(status)) return notices.change_requested;
+  if (isPaidOtherwise(payment)) return notices.paid_by_other_terms;
   return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
 }
 
@@ -179,7 +193,7 @@ function cardView(
 
 /** The members that only a charge with a due date has. What a payer owes on a day is for the payer's bank to show. */
 function dueView(
-  originalAmountCents: number,
+  askedCents: number,
   due: DueCharge,
 ): Pick<PaymentView, 'dueDate' | 'dueTerms' | 'originalAmountCents' | 'amountPaidCents' | 'components'> {
   const {
@@ -199,7 +213,10 @@ function dueView(
       ...{ validAfterDue, payerDocument: document, fine, interest, discounts: [...discounts], rebate },
       reminders,
     },
-    ...(paid && { originalAmountCents, amountPaidCents: paid.amountCents }),
+    ...(paid && {
+      originalAmountCents: paid.parts?.originalCents ?? askedCents,
+      amountPaidCents: paid.amountCents,
+    }),
     ...(paid?.parts && { components: partsOf(paid.parts) }),
   };
 }

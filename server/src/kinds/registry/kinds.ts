@@ -2,6 +2,7 @@ import type { SentKind } from '../../money/intent.ts';
 import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
 import { checkout } from '../checkout/checkout.ts';
+import { dueChange } from '../due-change/due-change.ts';
 import { dueCharge } from '../due-charge/due-charge.ts';
 import type { AnyKind } from '../kind.ts';
 import { refund } from '../refund/refund.ts';
@@ -15,6 +16,7 @@ const kinds: Readonly<Record<SentKind, AnyKind>> = {
   refund,
   cancel,
   checkout,
+  due_change: dueChange,
 };
 
 export const kindOf = (name: SentKind): AnyKind => kinds[name];

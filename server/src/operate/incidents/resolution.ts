@@ -1,4 +1,5 @@
 import { cancelEndedWith } from '../../kinds/cancel/end.ts';
+import { changeEndedWith } from '../../kinds/due-change/end.ts';
 import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
 import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
@@ -252,6 +253,7 @@ function resolved(
       ...paymentWrites(ids, input, facts, ending),
       ...linkWritesOf(view, ids, input, facts, ending),
       ...(facts.payment && ending.payment ? cancelEndedWith(view, facts.payment, ending.payment) : []),
+      ...(facts.payment && ending.payment ? changeEndedWith(view, facts.payment, ending.payment, now) : []),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
       ...lostWrites(view, input, now),

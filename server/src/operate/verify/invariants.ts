@@ -212,6 +212,8 @@ export interface StoredPayment {
   refunds: StoredRefund[];
   /** That a merchant asked to cancel the charge; null: none did. */
   cancel: StoredCancel | null;
+  /** Every change that was asked for of it, the first ones first. */
+  changes: StoredChange[];
   disputes: StoredDispute[];
   /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */
   credited: { endToEnd: string; cents: number }[];
@@ -277,6 +279,11 @@ export interface StoredCancel {
   status: string;
   intentState: string | null;
   intentIdentity: string | null;
+}
+
+/** A change of a charge with a due date. */
+export interface StoredChange extends StoredCancel {
+  id: string;
 }
 
 export interface PaymentReturn {
@@ -396,6 +403,7 @@ const causes: ReadonlySet<string> = new Set([
   'operator',
   'route',
   'cancel',
+  'change',
   'clock',
 ]);
 
@@ -634,7 +642,7 @@ export const invariants: readonly Invariant[] = [
       const moved = history.find(({ cause, status: at }) => cause?.by === 'route' && at !== 'unknown');
       if (moved) return `moved to another connection while ${moved.status}`;
       const late = history.find((step, at) => isAsk(step) && step.status !== history[at - 1]?.status);
-      if (late) return `became ${late.status} by a wish to cancel it`;
+      if (late) return `became ${late.status} by a wish to cancel or change it`;
       const states = history.filter((step) => !isRoute(step) && !isAsk(step)).map((step) => step.status);
       const start = states[0];
       // The Pix of a static code makes its payment: nothing was known of it before it was paid.
@@ -696,8 +704,9 @@ export const invariants: readonly Invariant[] = [
           return `${status} by a call`;
         if (cause.by === 'rule' && status !== 'cancelled') return `${status} by a rule`;
         if (cause.by === 'route' && kind !== 'deposit') return `a ${kind} moved to another connection`;
-        if (cause.by === 'cancel' && (kind !== 'deposit' || !['unknown', 'pending'].includes(status)))
-          return `a ${status} ${kind} was to be cancelled`;
+        const isAsked = cause.by === 'cancel' || cause.by === 'change';
+        if (isAsked && (kind !== 'deposit' || !['unknown', 'pending'].includes(status)))
+          return `a ${status} ${kind} had a ${cause.by}`;
         // Only a draft ends by itself.
         if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
           return `${status} by the clock`;
@@ -1210,6 +1219,7 @@ export const invariants: readonly Invariant[] = [
         faultOfIdentity('it', payment),
         ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
         payment.cancel && faultOfIdentity('its cancel', payment.cancel),
+        ...payment.changes.map((one) => faultOfIdentity(`its change ${one.id}`, one)),
       ),
   },
   {
@@ -1239,7 +1249,7 @@ export const invariants: readonly Invariant[] = [
     name: 'a cancel was asked for, ends with its charge, is followed as long, and no charge that it ended was credited',
     payment: (payment) => {
       const { history, reasonCode, cancel } = payment;
-      const isAsked = history.some(isAsk);
+      const isAsked = history.some(({ cause }) => cause?.by === 'cancel');
       const isCancelled = reasonCode === 'cancelled_by_merchant';
       return first(
         isAsked === (cancel !== null)
@@ -1300,6 +1310,11 @@ export const invariants: readonly Invariant[] = [
         chain.lastSeq <= chain.seq ? null : `audit row ${chain.lastSeq} is behind the head`,
       ),
   },
+  {
+    number: 76,
+    name: 'a due-date charge has one open change at most, which is followed as long as the charge waits for it',
+    payment: (payment) => faultOfChanges(payment),
+  },
 ];
 
 /** The movements of the ledger by which those of connections are posted. */
@@ -1331,6 +1346,25 @@ function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journa
     parts && !partsFit({ amountCents, due }, { amountCents: paid.amountCents, parts })
       ? 'its parts do not add up to what was received'
       : null,
+  );
+}
+
+function faultOfChanges(payment: StoredPayment): Fault {
+  const { due, changes, history } = payment;
+  const asked = history.filter(({ cause }) => cause?.by === 'change').length;
+  return first(
+    differs('the changes', changes.length, asked),
+    differs('the changes that it counts', changes.length, due?.changes ?? 0),
+    ...changes.map(({ id, status, intentState }) =>
+      first(
+        (status === 'unknown') === (open(payment) && due?.change?.id === id)
+          ? null
+          : `its change ${id} is ${status} while it is ${payment.status}`,
+        (status === 'unknown') === (intentState !== null)
+          ? null
+          : `its change ${id} is ${status}, and its intent ${intentState ?? 'gone'}`,
+      ),
+    ),
   );
 }
 
@@ -1419,9 +1453,9 @@ const ofAcquirer: ReadonlySet<number> = new Set([
 
 type Step = StoredPayment['history'][number];
 
-/** Steps that change no state: a charge moved to another connection, or a merchant asked to cancel it. */
+/** Steps that change no state: a charge moved to another connection, or a merchant asked to cancel or change it. */
 const isRoute = ({ cause }: Step): boolean => cause?.by === 'route';
-const isAsk = ({ cause }: Step): boolean => cause?.by === 'cancel';
+const isAsk = ({ cause }: Step): boolean => cause?.by === 'cancel' || cause?.by === 'change';
 
 function faultOfIdentity(
   what: string,

@@ -345,6 +345,10 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     (SELECT json_build_object('status', c.status, 'intentState', ci.state, 'intentIdentity', ci.identity)
       FROM charge_cancel c LEFT JOIN intent ci ON ci.account_id = c.account_id AND ci.payment_id = c.id
       WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS cancel,
+    CASE WHEN p.due ? 'changes' THEN (SELECT coalesce(json_agg(json_build_object('id', c.id, 'status', c.status,
+          'intentState', ci.state, 'intentIdentity', ci.identity) ORDER BY c.created_at, c.id), '[]')
+        FROM due_change c LEFT JOIN intent ci ON ci.account_id = c.account_id AND ci.payment_id = c.id
+        WHERE c.account_id = p.account_id AND c.payment_id = p.id) ELSE '[]' END AS changes,
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
         'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END, 'released', d.released_at IS NOT NULL,

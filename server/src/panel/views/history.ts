@@ -52,7 +52,8 @@ type Actor = { actor: 'key' | 'person' | 'operator'; id: string } | null;
 
 function actorOf(cause: HistoryStep['cause']): Actor {
   if (cause.by === 'operator') return { actor: 'operator', id: cause.id };
-  if (cause.by !== 'api' && cause.by !== 'rule' && cause.by !== 'cancel') return null;
+  if (cause.by !== 'api' && cause.by !== 'rule' && cause.by !== 'cancel' && cause.by !== 'change')
+    return null;
   if (cause.keyId) return { actor: 'key', id: cause.keyId };
   return cause.userId ? { actor: 'person', id: cause.userId } : null;
 }

@@ -10,6 +10,7 @@ const writeOrder = [
   'payment_link',
   'refund',
   'charge_cancel',
+  'due_change',
   'known_return',
   'draft',
   'intent',

@@ -13,13 +13,13 @@ export interface ChargeReminder {
   sentCount: number;
 }
 
-/** The till writes one with its charge. */
+/** The till writes one with its charge, and moves it with a change of the due date. */
 export const chargeReminders = defineTable<ChargeReminder>({
   name: 'charge_reminder',
   alias: 'm',
   key: ['accountId', 'paymentId'],
-  verbs: ['insert'],
-  columns: { accountId: uuid, paymentId: uuid, dueAt: timestamptz.orNull, sentCount: integer },
+  verbs: ['read', 'insert', 'update'],
+  columns: { accountId: uuid, paymentId: uuid, dueAt: timestamptz.orNull.changes, sentCount: integer },
 });
 
 /** A reminder whose time has come, with its charge as it stands at this moment. */

@@ -16,7 +16,7 @@ import {
 /** A payment's place in the till: 36 characters of account, 36 of payment. */
 export const paymentKey = (accountId: string, id: string): string => accountId + id;
 
-/** Amount, fee, operation, kind, request key and creation never change. */
+/** Operation, kind, request key and creation never change; amount and fee of a charge with a due date alone do (`kinds/due-change`). */
 export const payments = defineTable<Payment>({
   name: 'payment',
   alias: 'p',
@@ -29,8 +29,8 @@ export const payments = defineTable<Payment>({
     operationId: uuid,
     kind: text,
     status: text.changes,
-    amountCents: cents,
-    feeCents: cents,
+    amountCents: cents.changes,
+    feeCents: cents.changes,
     requestKey: uuid,
     fingerprint: bytea,
     description: text,

@@ -1,0 +1,39 @@
+import { isTerminal, type Payment } from '../../money/payment.ts';
+import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
+import { intents } from '../../store/rows/intents.sql.ts';
+import { paymentKey } from '../../store/rows/payments.sql.ts';
+import { put, remove, type View, type Write } from '../../store/till.ts';
+import { nextReminder } from '../due-charge/reminder-times.ts';
+import { chargeChanges } from './changes.sql.ts';
+
+/**
+ * The end of a charge's change, in the commit in which the charge takes it over or ends, by whatever cause: from then on it is neither sent nor asked for. It
+ * reads nothing for a charge without one.
+ */
+export function changeEndedWith(view: View, before: Payment, after: Payment, now: number): Write[] {
+  const id = before.due?.change?.id;
+  if (id === undefined || isTerminal(before.status)) return [];
+  const isTaken = after.due?.change?.id !== id;
+  if (!isTaken && !isTerminal(after.status)) return [];
+  const { accountId, updatedAt } = after;
+  const key = accountId + id;
+  const change = view.get(chargeChanges, key);
+  if (change?.status !== 'unknown') return [];
+  const intent = view.get(intents, key);
+  return [
+    put(chargeChanges, {
+      ...change,
+      status: 'completed' as const,
+      updatedAt: Math.max(updatedAt, change.updatedAt),
+    }),
+    ...(intent ? [remove(intents, key)] : []),
+    ...remindedAgain(view, before, after, now),
+  ];
+}
+
+/** The payer is reminded by the new due date. */
+function remindedAgain(view: View, before: Payment, { accountId, id, due }: Payment, now: number): Write[] {
+  if (!due?.reminders || due.dueDate === before.due?.dueDate) return [];
+  const reminder = view.get(chargeReminders, paymentKey(accountId, id));
+  return reminder ? [put(chargeReminders, { ...reminder, dueAt: nextReminder(due, now) })] : [];
+}

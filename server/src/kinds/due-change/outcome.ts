@@ -1,0 +1,104 @@
+import { revisedBy } from '../../money/due.ts';
+import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
+import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { put, read } from '../../store/till.ts';
+import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
+import { type Reading, type Refusal, readQuery, readSend, type Standing } from '../reading.ts';
+import { type DuePayment, hasDueDate } from './admission.ts';
+import { type ChargeChange, isChangeOpen } from './changes.sql.ts';
+
+export type ChangeObservation = Answered<ChargeReport>;
+
+export type ObservedChange = Observed<ChangeObservation> & {
+  /** The payment. */
+  chargeId: string;
+};
+
+export const observedChange = (
+  { accountId, id, operationId, paymentId }: ChargeChange,
+  connection: string,
+  observation: ChangeObservation,
+): ObservedChange => ({
+  ...{ accountId, paymentId: id, operationId, connection, kind: 'due_change', observation },
+  chargeId: paymentId,
+});
+
+/**
+ * An answer or a query about a change. A report goes to the charge, which takes the terms over or ends, and the change ends with that; a refusal that counts
+ * ends it here, and the charge stays as it was. Pure.
+ */
+export function hearChange(observed: ObservedChange): Hearing<ChargeChange> {
+  const { accountId, chargeId, operationId, observation } = observed;
+  const key = paymentKey(accountId, chargeId);
+  return {
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(payments, key)],
+    eventRefs: [],
+    pix: [],
+    decide: (view, stored, now) => {
+      const charge = view.get(payments, key);
+      if (!hasDueDate(charge)) return null;
+      const { row } = stored;
+      const reading = readChange(observation, stored, charge);
+      if (reading === null) return null;
+      const isRefused = reading.events.length > 0 && isChangeOpen(row);
+      const updatedAt = Math.max(now, row.updatedAt);
+      return {
+        row: isRefused ? { ...row, status: 'completed', updatedAt } : row,
+        ending: reading.ending,
+        undecided: false,
+        providerRef: null,
+        ...(charge.connection && { connection: charge.connection }),
+        incidents: [],
+        postings: [],
+        writes: isRefused ? [put(payments, withoutChange(charge, row, now))] : [],
+        others: 'report' in observation.outcome ? [ofCharge(observed)] : [],
+        unclear: [],
+      };
+    },
+  };
+}
+
+const ofCharge = ({ chargeId, ...observed }: ObservedChange): Observed => ({
+  ...observed,
+  paymentId: chargeId,
+  kind: 'due_charge',
+});
+
+function withoutChange(charge: DuePayment, { id }: ChargeChange, now: number): DuePayment {
+  const { change, ...due } = charge.due;
+  return change?.id === id ? { ...charge, due, updatedAt: Math.max(now, charge.updatedAt + 1) } : charge;
+}
+
+/** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the change. @returns null when it says nothing of it */
+function readChange(
+  observation: ChangeObservation,
+  { row, intent, capabilities }: OnRecord<ChargeChange>,
+  charge: DuePayment,
+): Reading<Refusal> | null {
+  const standing: Standing = {
+    intent,
+    isOpen: isChangeOpen(row),
+    isPending: false,
+    // All terms are named, so that a second time changes nothing.
+    capabilities: { ...capabilities, repeatIsSafe: true },
+  };
+  const nothing = (): never[] => [];
+  if (observation.from === 'send') return readSend(observation, standing, nothing);
+  const outcome = ofAsked(observation.outcome, charge);
+  // A repeat was refused, and the charge is as it was: neither attempt changed it.
+  if (outcome.outcome === 'notFound' && intent?.state === 'awaiting' && intent.refused && !intent.known)
+    return { events: [{ type: 'refused', reason: 'provider_refused' }], ending: null, undecided: false };
+  return readQuery({ ...observation, outcome }, standing, nothing);
+}
+
+/** An open charge that is as it was is one whose change is not there: after two of these it is sent again. */
+const ofAsked = (
+  outcome: QueryOutcome<ChargeReport> | SendOutcome<ChargeReport>,
+  charge: DuePayment,
+): QueryOutcome<ChargeReport> => {
+  const asked = outcome as QueryOutcome<ChargeReport>;
+  return asked.outcome === 'found' && asked.report.status === 'open' && !revisedBy(charge, asked.report)
+    ? { outcome: 'notFound' }
+    : asked;
+};
