@@ -100,6 +100,13 @@ const rows: Record<string, Row> = {
   'POST /payment-links': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
   'GET /payment-links': { held: ['read', 'charges'], resolves: true, allowed: 200 },
   'GET /payment-links/{id}': { held: ['read', 'charges'], resolves: true, allowed: 404, foreign: 404 },
+  'PATCH /pix/due-charges/{id}': {
+    held: ['charges'],
+    resolves: true,
+    allowed: 400,
+    foreign: 400,
+    body: malformed,
+  },
   'PATCH /payment-links/{id}': {
     held: ['charges'],
     resolves: true,

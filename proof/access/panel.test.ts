@@ -64,6 +64,12 @@ const ofAccounts: Record<string, Row> = {
   'POST /payment-links': { needs: 'charges', ...malformed },
   'GET /payment-links': reads,
   'GET /payment-links/{id}': { ...reads, foreign: 404 },
+  'PATCH /pix/due-charges/{id}': {
+    needs: 'charges',
+    ...malformed,
+    foreign: 404,
+    foreignBody: { amountCents: 5_000 },
+  },
   'PATCH /payment-links/{id}': {
     needs: 'charges',
     ...malformed,

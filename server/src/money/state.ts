@@ -202,7 +202,7 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
     case 'chargeOpen':
       return chargeOpen(payment, event, facts);
     case 'chargePaid':
-      return chargePaid(payment, event, facts);
+      return chargePaid(asPaid(payment, event, facts), event, facts);
     case 'chargeRemoved':
       return isOpen(payment)
         ? enter(payment, 'failed', facts, { reasonCode: reasonOfRemoval(payment) }, 'charge.failed')
@@ -266,22 +266,31 @@ function chargeRevised(
   return revised && quiet({ ...payment, ...revised, updatedAt: touched(payment, facts) });
 }
 
-/** @param asked as it is known before; the Pix may be the first that shows a change of it */
+/** As the Pix shows it that pays it: it may be the first that shows a change. */
+function asPaid(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'chargePaid' }>,
+  facts: Facts,
+): Payment {
+  const { due } = payment;
+  if (!due?.change || !(isOpen(payment) || payment.status === 'expired')) return payment;
+  return facts.bookedUnder(event.endToEnd) === null
+    ? { ...payment, ...revisedByPix({ ...payment, due }, event) }
+    : payment;
+}
+
 function chargePaid(
-  asked: Payment,
+  payment: Payment,
   event: Extract<PaymentEvent, { type: 'chargePaid' }>,
   facts: Facts,
 ): Step | null {
   if (facts.posted(eventKinds.suspense, event.endToEnd)) return null;
-  if (asked.endToEnd === event.endToEnd) return paidAgain(asked, event, facts);
+  if (payment.endToEnd === event.endToEnd) return paidAgain(payment, event, facts);
   // A restore had lost the charge, and a person has credited the Pix to the account that its id names.
   if (facts.posted(eventKinds.resolution, event.endToEnd)) return null;
   const { amountCents, endToEnd, paidAt } = event;
-  if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(asked, event, facts);
-  const payable = isOpen(asked) || asked.status === 'expired';
-  const payment = payable
-    ? { ...asked, ...(asked.due && revisedByPix({ ...asked, due: asked.due }, event)) }
-    : asked;
+  if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(payment, event, facts);
+  const payable = isOpen(payment) || payment.status === 'expired';
   if (facts.operationDeleted) {
     const step = payable
       ? silently(enter(payment, 'paid', facts, { paidAt, endToEnd, settledAt: facts.now }))

@@ -1,5 +1,5 @@
 import type { Secrets } from '../ground/secrets.ts';
-import { documentOf } from '../kinds/due-charge/terms.ts';
+import { documentOf } from '../kinds/due/terms.ts';
 import {
   anonymiseDefences,
   anonymiseFiles,

@@ -44,6 +44,7 @@ const matrix: Row[] = [
   { call: 'POST /payment-links', needs: ['charges'], allowed: 400 },
   { call: 'GET /payment-links', needs: ['read', 'charges'], allowed: 200 },
   { call: 'GET /payment-links/{id}', needs: ['read', 'charges'], allowed: 404 },
+  { call: 'PATCH /pix/due-charges/{id}', needs: ['charges'], allowed: 404 },
   { call: 'PATCH /payment-links/{id}', needs: ['charges'], allowed: 404 },
   { call: 'GET /payment-links/{id}/payments', needs: ['read', 'charges'], allowed: 404 },
   { call: 'POST /static-codes', needs: ['charges'], allowed: 400 },

@@ -5,7 +5,7 @@ import { refuseFields } from '../../ground/errors.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { type CheckoutOrder, checkout } from '../../kinds/checkout/checkout.ts';
-import { documentOf } from '../../kinds/due-charge/terms.ts';
+import { documentOf } from '../../kinds/due/terms.ts';
 import { checkoutExamples, expireExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';

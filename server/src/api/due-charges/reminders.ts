@@ -5,7 +5,7 @@ import type { Log } from '../../ground/log.ts';
 import { type Letter, type Mail, MailRefused, type MailText } from '../../ground/mail.ts';
 import { priceOf } from '../../ground/money.ts';
 import type { PageAddresses } from '../../ground/page-address.ts';
-import { nextReminder } from '../../kinds/due-charge/reminder-times.ts';
+import { nextReminder } from '../../kinds/due/reminder-times.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { DuePayer } from '../../provider/due-terms.ts';

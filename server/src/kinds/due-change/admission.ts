@@ -5,7 +5,7 @@ import type { DueTerms } from '../../provider/due-terms.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { put, type Read, read, type View } from '../../store/till.ts';
 import { requireOpen } from '../cancel/admission.ts';
-import { requireDueDate, requireParts } from '../due-charge/terms.ts';
+import { requireDueDate, requireParts } from '../due/terms.ts';
 import type { Admission, Admitted } from '../kind.ts';
 import { receivedFee } from '../received-fee.ts';
 import type { ChargeChange } from './changes.sql.ts';

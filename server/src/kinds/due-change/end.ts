@@ -3,7 +3,7 @@ import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { intents } from '../../store/rows/intents.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { put, remove, type View, type Write } from '../../store/till.ts';
-import { nextReminder } from '../due-charge/reminder-times.ts';
+import { nextReminder } from '../due/reminder-times.ts';
 import { chargeChanges } from './changes.sql.ts';
 
 /**

@@ -7,11 +7,11 @@ import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
 import { put, type View } from '../../store/till.ts';
 import { type ChargeOrder, charge } from '../charge/charge.ts';
+import { nextReminder } from '../due/reminder-times.ts';
+import { maskedDocument, requireTerms } from '../due/terms.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
-import { nextReminder } from './reminder-times.ts';
-import { maskedDocument, requireTerms } from './terms.ts';
 
 export interface DueChargeOrder extends ChargeOrder {
   /** `payerName` is its name. */

@@ -1311,7 +1311,7 @@ export const invariants: readonly Invariant[] = [
       ),
   },
   {
-    number: 76,
+    number: 77,
     name: 'a due-date charge has one open change at most, which is followed as long as the charge waits for it',
     payment: (payment) => faultOfChanges(payment),
   },
