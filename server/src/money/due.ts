@@ -20,11 +20,11 @@ export interface DueCharge extends DueTerms {
   change?: AskedChange;
   /** The provider's number of the terms (`revisao`), as of their last change; absent: no change was carried out, or no number is said. */
   revision?: number;
-  /** What it asked for before each change that was carried out; absent: it was never changed. */
+  /** Its terms before each change that was carried out; absent: it was never changed. */
   earlier?: readonly AskedTerms[];
 }
 
-/** What a charge asks for. */
+/** The amount and terms of a charge. */
 export interface AskedTerms {
   amountCents: number;
   terms: DueTerms;
@@ -64,7 +64,7 @@ export const termsOf = ({
   rebate,
 }: DueTerms): DueTerms => ({ dueDate, validAfterDue, fine, interest, discounts, rebate });
 
-/** What it asks for, is to ask for and has asked for: a payer's bank that had read the code before a change may pay what it read then. */
+/** Its terms now, those of its open change and those of earlier ones: a payer's bank that had read the code before a change may pay what it read then. */
 const everyTerms = (amountCents: number, due: DueCharge): AskedTerms[] => [
   { amountCents, terms: termsOf(due) },
   ...(due.change ? [due.change] : []),

@@ -178,7 +178,7 @@ describe('A change of a due-date charge', () => {
   test.each([
     ['its answer', []],
     ['the Pix', ['pix']],
-  ])('and a Pix of before it end the same whatever comes first: %s', async (_name, first) => {
+  ])('and an earlier Pix end the same whatever comes first: %s', async (_name, first) => {
     const merchant = await service.newMerchant();
     const id = await charged(merchant);
     if (first.length > 0) await service.simulator.behave({ change: 'lose-answer', webhook: 'drop' });

@@ -10,7 +10,7 @@ import type { Admission, Admitted } from '../kind.ts';
 import { receivedFee } from '../received-fee.ts';
 import type { ChargeChange } from './changes.sql.ts';
 
-/** What a merchant changes; what is absent stays. A part that is null is taken away. */
+/** The changed members; absent ones stay. A part that is null is taken away. */
 export type DueFields = Partial<DueTerms> & { amountCents?: number };
 
 export interface ChangeOrder {
@@ -26,7 +26,7 @@ export type DuePayment = Payment & { due: NonNullable<Payment['due']> };
 export const hasDueDate = (payment: Payment | undefined): payment is DuePayment =>
   payment?.kind === 'deposit' && payment.due !== null;
 
-/** What the charge asks for with these fields. */
+/** The charge's amount and terms with these fields. */
 export function changedBy({ amountCents, due }: DuePayment, fields: DueFields): AskedTerms {
   const { amountCents: asked = amountCents, ...terms } = fields;
   return { amountCents: asked, terms: { ...termsOf(due), ...terms } };
