@@ -118,7 +118,7 @@ const deskPage = (
     | 'OperatorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 /** Pages about the installation itself, which fewer roles have. */
-const machinePage = (name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage') =>
+const machinePage = (name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage' | 'ProcessesPage') =>
   lazyRouteComponent(() => import('./console/machine.ts'), name);
 const insideDesk = createRoute({
   getParentRoute: () => root,
@@ -361,6 +361,7 @@ const routes = root.addChildren([
       validateSearch: (search): { connection?: string } => textsOf(search, ['connection']),
       component: machinePage('ClosesPage'),
     }),
+    onDesk('/operator/processos', machinePage('ProcessesPage')),
     onDesk('/operator/fechamentos/$day', machinePage('ClosedDayPage')),
     createRoute({
       getParentRoute: () => insideDesk,

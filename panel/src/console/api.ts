@@ -31,7 +31,15 @@ export type ListedConnection = Answer<'/connections'>['connections'][number];
 export type Connection = Answer<'/connections/{name}'>;
 export type ConnectionMoney = Answer<'/connections/{name}/money'>;
 export type Close = Answer<'/closes'>['closes'][number];
+export type Processes = Answer<'/processes'>;
 export type ClosedDay = Answer<'/closes/{day}'>;
+export type OperatorPerson = Answer<'/operators'>['operators'][number];
+export type OperatorChange = NonNullable<
+  paths['/operators/changes']['post']['requestBody']
+>['content']['application/json'];
+export type Invitation = NonNullable<
+  paths['/requests/{id}/agreement']['post']['responses'][200]['content']['application/json']['invitation']
+>;
 export type Asked = Answer<'/requests'>['requests'][number];
 
 /** The first part of every key of the console. */

@@ -80,6 +80,7 @@ const places = [
   { name: 'requests', to: '/operator/pedidos', key: 'r', act: 'requests' },
   { name: 'connections', to: '/operator/conexoes', key: 'c', act: 'lookAtConnections' },
   { name: 'closes', to: '/operator/fechamentos', key: 'f', act: 'closes' },
+  { name: 'processes', to: '/operator/processos', key: 'p', act: 'processes' },
   { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'audit' },
   { name: 'operators', to: '/operator/operadores', key: 'o', act: 'operators' },
 ] as const;

@@ -1,2 +1,3 @@
 export { ClosedDayPage, ClosesPage } from './closes.tsx';
 export { ConnectionPage, ConnectionsPage } from './connections.tsx';
+export { ProcessesPage } from './processes.tsx';

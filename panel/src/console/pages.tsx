@@ -18,6 +18,7 @@ import { useConsoleWords } from './words.ts';
 export { AuditPage } from './audit.tsx';
 export { Desk } from './frame.tsx';
 export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
+export { OperatorsPage } from './people.tsx';
 export { RequestsPage } from './requests.tsx';
 
 const incidentWord = (words: ReturnType<typeof useWords>, kind: string): string =>
@@ -751,57 +752,5 @@ export function IncidentPage() {
         </>
       )}
     </Shown>
-  );
-}
-
-// -------------------------------------------------------------------------------------------------------------- operators
-
-export function OperatorsPage() {
-  const words = useConsoleWords();
-  const query = useQuery({
-    queryKey: [deskKey, 'operators'],
-    queryFn: () => ask(() => desk.GET('/operators')),
-  });
-  return (
-    <>
-      <PageHead title={words.operators.title} lead={words.operators.lead} />
-      <Shown query={query}>
-        {({ operators }) => (
-          <div className="card scroll">
-            <table className="table folding">
-              <thead>
-                <tr>
-                  <th scope="col">{words.operators.name}</th>
-                  <th scope="col">{words.operators.role}</th>
-                  <th scope="col">{words.operators.state}</th>
-                  <th scope="col">{words.operators.since}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {operators.map((one) => (
-                  <tr key={one.id}>
-                    <td className="wide">
-                      {one.name}
-                      <div className="soft">{one.email}</div>
-                    </td>
-                    <td data-label={words.operators.role}>{words.roles[one.role]}</td>
-                    <td data-label={words.operators.state}>
-                      {one.suspendedAt !== null
-                        ? words.operators.suspended
-                        : one.enrolledAt === null
-                          ? words.operators.invited
-                          : words.operators.active}
-                    </td>
-                    <td data-label={words.operators.since}>
-                      <At at={one.createdAt} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Shown>
-    </>
   );
 }

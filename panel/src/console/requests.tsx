@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,14 +6,17 @@ import { ask } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
-import { Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/parts.tsx';
-import { type Asked, desk, deskKey } from './api.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Copy, Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/parts.tsx';
+import { type Asked, desk, deskKey, type Invitation } from './api.ts';
 import { Planned } from './decision.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Acts that wait for a second person, and those that were decided last. */
 export function RequestsPage() {
   const words = useConsoleWords();
+  // Here and not beside its request, which moves to those that are decided.
+  const [invitation, setInvitation] = useState<Invitation | null>(null);
   const { data, error, refetch } = useQuery({
     queryKey: [deskKey, 'requests'],
     queryFn: () => ask(() => desk.GET('/requests')),
@@ -25,11 +28,12 @@ export function RequestsPage() {
     <>
       <PageHead title={words.requests.title} lead={words.requests.lead} />
       <div className="stack">
+        {invitation !== null && <Invited invitation={invitation} />}
         {open.length === 0 && (
           <Empty icon="check" title={words.requests.none} lead={words.requests.noneLead} />
         )}
         {open.map((one) => (
-          <RequestCard key={one.id} request={one} />
+          <RequestCard key={one.id} request={one} onInvitation={setInvitation} />
         ))}
         {decided.length > 0 && (
           <section className="stack" aria-labelledby="decided">
@@ -37,7 +41,7 @@ export function RequestsPage() {
               {words.requests.decided}
             </h2>
             {decided.map((one) => (
-              <RequestCard key={one.id} request={one} />
+              <RequestCard key={one.id} request={one} onInvitation={setInvitation} />
             ))}
           </section>
         )}
@@ -48,7 +52,29 @@ export function RequestsPage() {
 
 const isWaiting = ({ state }: Asked): boolean => state === 'open' || state === 'alone';
 
-function RequestCard({ request }: { request: Asked }) {
+/** An invitation that an agreement made, for a person who comes into the console: shown this once. */
+function Invited({ invitation: { email, mailed, link } }: { invitation: Invitation }) {
+  const { requests: words } = useConsoleWords();
+  return (
+    <Alert
+      color={mailed || link !== null ? 'green' : 'red'}
+      variant="light"
+      icon={<Icon name="mail" />}
+      role="status"
+    >
+      {link === null ? (mailed ? words.invited(email) : words.notMailed(email)) : words.handOver(email)}
+      {link !== null && (
+        <div className="row" style={{ marginTop: 8 }}>
+          <span className="code">{link}</span> <Copy value={link} />
+        </div>
+      )}
+    </Alert>
+  );
+}
+
+type OnInvitation = (invitation: Invitation) => void;
+
+function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: OnInvitation }) {
   const words = useConsoleWords();
   const { language } = useText();
   const when = (at: string) => (
@@ -77,8 +103,23 @@ function RequestCard({ request }: { request: Asked }) {
           </Link>
         </p>
       )}
-      <Planned postings={request.postings} />
+      {request.person === null && <Planned postings={request.postings} />}
       <dl className="facts" style={{ marginTop: 14 }}>
+        {request.person !== null && (
+          <>
+            <dt>{words.operators.change.who}</dt>
+            <dd>
+              {request.person.name !== null && `${request.person.name}, `}
+              {request.person.email}
+            </dd>
+            {request.person.role !== null && (
+              <>
+                <dt>{words.operators.role}</dt>
+                <dd>{words.roles[request.person.role]}</dd>
+              </>
+            )}
+          </>
+        )}
         <dt>{isAlone ? words.requests.doneBy : words.requests.by}</dt>
         <dd>
           {request.requestedBy}, {when(request.requestedAt)}
@@ -101,18 +142,20 @@ function RequestCard({ request }: { request: Asked }) {
           )
         )}
       </dl>
-      {request.state === 'open' && <Verdict request={request} />}
+      {request.state === 'open' && <Verdict request={request} onInvitation={onInvitation} />}
       {request.state === 'alone' && <Sight request={request} />}
     </section>
   );
 }
 
-const nameOf = ({ act, action }: Asked, words: ReturnType<typeof useConsoleWords>): string =>
+const nameOf = ({ act, action, person }: Asked, words: ReturnType<typeof useConsoleWords>): string =>
   act === 'resolveIncident'
     ? ((words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title)
     : act === 'releaseHold'
       ? words.requests.release
-      : words.requests.resume;
+      : person !== null
+        ? words.operators.change.kinds[person.change]
+        : words.requests.resume;
 
 /** The act is done: a person says that they have seen it. */
 function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {
@@ -132,12 +175,22 @@ function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {
   );
 }
 
-function Verdict({ request: { id, shown, mine, mayAgree } }: { request: Asked }) {
+function Verdict({
+  request: { id, shown, mine, mayAgree },
+  onInvitation,
+}: {
+  request: Asked;
+  onInvitation: OnInvitation;
+}) {
   const words = useConsoleWords();
   const [sure, setSure] = useState(false);
   const rereads = [[deskKey]];
   const agree = useAction(
-    () => ask(() => desk.POST('/requests/{id}/agreement', { params: { path: { id } }, body: { shown } })),
+    async () => {
+      const call = { params: { path: { id } }, body: { shown } };
+      const { invitation } = await ask(() => desk.POST('/requests/{id}/agreement', call));
+      if (invitation !== null) onInvitation(invitation);
+    },
     { rereads },
   );
   const refuse = useAction(

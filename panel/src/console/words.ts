@@ -37,6 +37,7 @@ const pt = {
     requests: 'Pedidos',
     connections: 'Conexões',
     closes: 'Fechamentos',
+    processes: 'Processos',
     audit: 'Auditoria',
     operators: 'Operadores',
     signOut: 'Sair',
@@ -240,6 +241,11 @@ const pt = {
     aloneLead:
       'Alguém fez isto na linha de comando sem uma segunda pessoa. Confira os lançamentos e confirme que viu; nada muda com a confirmação.',
     saw: 'Confirmar que vi',
+    invited: (email: string) => `O convite de ${email} foi enviado por e-mail.`,
+    notMailed: (email: string) =>
+      `O e-mail com o convite de ${email} não pôde ser enviado. Peça de novo: refazer senha e aplicativo gera outro convite.`,
+    handOver: (email: string) =>
+      `Entregue este link a ${email} pessoalmente ou por um canal de confiança. Ele vale por 24 horas e aparece só agora.`,
   },
   holds: {
     title: (name: string) => `Retenções de ${name}`,
@@ -274,7 +280,26 @@ const pt = {
   },
   operators: {
     title: 'Operadores',
-    lead: 'Quem entra neste console. Operadores são criados, suspensos e mudados pela linha de comando (vintem operator).',
+    lead: 'Quem entra neste console, e com que papel.',
+    change: {
+      title: 'Pedir uma mudança',
+      lead: 'Outra pessoa da administração precisa concordar, em até 24 horas. A última pessoa da administração não sai nem perde o papel.',
+      what: 'Mudança',
+      who: 'Operador',
+      kinds: {
+        create: 'Criar um operador',
+        grant: 'Dar um papel',
+        suspend: 'Suspender',
+        reset_factor: 'Refazer senha e aplicativo',
+      },
+      leads: {
+        create: 'A pessoa recebe um link que vale por 24 horas.',
+        grant: 'Vale a partir da próxima chamada e encerra uma suspensão.',
+        suspend: 'Encerra na hora as sessões da pessoa, que não entra mais. Os pedidos dela caem com ela.',
+        reset_factor:
+          'Para quem perdeu o telefone ou a senha: tira os dois, encerra as sessões e gera outro link. Confirme antes quem pede.',
+      },
+    },
     name: 'Nome',
     role: 'Papel',
     state: 'Situação',
@@ -322,6 +347,7 @@ const en: ConsoleWords = {
     requests: 'Requests',
     connections: 'Connections',
     closes: 'Closes',
+    processes: 'Processes',
     audit: 'Audit',
     operators: 'Operators',
     signOut: 'Sign out',
@@ -524,6 +550,11 @@ const en: ConsoleWords = {
     aloneLead:
       'A person did this at the command line without a second one. Look at the postings and confirm that you have seen it; nothing changes with that.',
     saw: 'Confirm that I have seen it',
+    invited: (email) => `The invitation of ${email} was mailed.`,
+    notMailed: (email) =>
+      `The mail with the invitation of ${email} could not be sent. Ask again: to reset password and app makes another invitation.`,
+    handOver: (email) =>
+      `Hand this link over to ${email} in person or over a channel that you trust. It is good for 24 hours and shows just now.`,
   },
   holds: {
     title: (name) => `Holds of ${name}`,
@@ -558,7 +589,27 @@ const en: ConsoleWords = {
   },
   operators: {
     title: 'Operators',
-    lead: 'Who comes in here. Operators are made, suspended and changed on the command line (vintem operator).',
+    lead: 'Who comes in here, and with which role.',
+    change: {
+      title: 'Ask for a change',
+      lead: 'Another administrator has to agree, within 24 hours. The last administrator neither leaves nor loses the role.',
+      what: 'Change',
+      who: 'Operator',
+      kinds: {
+        create: 'Create an operator',
+        grant: 'Give a role',
+        suspend: 'Suspend',
+        reset_factor: 'Reset password and app',
+      },
+      leads: {
+        create: 'The person gets a link that is good for 24 hours.',
+        grant: 'From the next call on; it ends a suspension.',
+        suspend:
+          'Ends the sessions of the person at once, who does not come in any more. Their requests end with them.',
+        reset_factor:
+          'For who lost the telephone or the password: takes both away, ends the sessions and makes another link. Prove first who asks.',
+      },
+    },
     name: 'Name',
     role: 'Role',
     state: 'State',

@@ -1,9 +1,10 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../ground/schema.ts';
-import { type ActName, acts, operatorRoles } from '../operate/acts.ts';
+import { type ActName, acts, type OperatorRole, operatorRoles } from '../operate/acts.ts';
 import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
+import { changeNames } from './people/changes.ts';
 
 /** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
 
@@ -318,6 +319,12 @@ export const ResolutionBody = Body({
 export const AskedSchema = Type.Object({
   requestId: Nullable('The request that waits for a second person; null: it is done'),
 });
+const ChangedPerson = Type.Object({
+  change: OneOf(changeNames, 'Change'),
+  email: Word('E-mail address of the operator'),
+  name: Nullable('Name of a new one'),
+  role: Type.Unsafe<OperatorRole | null>({ enum: [...operatorRoles, null], description: 'Role' }),
+});
 export const RequestsSchema = Type.Object({
   requests: Type.Array(
     Type.Object({
@@ -325,6 +332,10 @@ export const RequestsSchema = Type.Object({
       act: OneOf(Object.keys(acts) as ActName[], 'Act'),
       action: Nullable('What is decided about an incident'),
       incidentId: Nullable('Incident'),
+      person: Type.Unsafe<Static<typeof ChangedPerson> | null>({
+        anyOf: [ChangedPerson, { type: 'null' }],
+        description: 'The change of an operator that is asked for',
+      }),
       postings: Type.Array(Posting),
       movedCents: Cents('What it moves in all'),
       shown: Shown,
@@ -344,6 +355,26 @@ export const RequestsSchema = Type.Object({
   ),
 });
 export const AgreementBody = Body({ shown: Shown });
+export const AgreedSchema = Type.Object({
+  invitation: Type.Unsafe<{ email: string; mailed: boolean; link: string | null } | null>({
+    anyOf: [
+      Type.Object({
+        email: Word('Who is invited'),
+        mailed: Type.Boolean({ description: 'The link went to that address' }),
+        link: Nullable('To be handed over in person; null: it was mailed, or could not be'),
+      }),
+      { type: 'null' },
+    ],
+    description: 'The invitation that the act made',
+  }),
+});
+export const ChangeBody = Body({
+  change: OneOf(changeNames, 'Change'),
+  email: Text('E-mail address of the operator', { minLength: 3, maxLength: emailMost, 'x-trim': true }),
+  name: Type.Optional(Text('Name of a new one', { minLength: 2, maxLength: 80, 'x-trim': true })),
+  role: Type.Optional(OneOf(operatorRoles, 'Role of a new one, or the new role')),
+  reason: Text('Why', { minLength: 5, maxLength: 200, 'x-trim': true }),
+});
 
 const Reason = Text('Why', { minLength: 5, maxLength: 200, 'x-trim': true });
 const Amount = Type.Integer({ minimum: 1, maximum: 1e12, description: 'Amount in cents' });

@@ -253,11 +253,14 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'POST /holds/:id/acts': { kind: 'change', policy: null },
   'POST /holds/:id/release': { kind: 'change', policy: null },
   'GET /operators': page,
+  'POST /operators/changes': { kind: 'change', policy: null },
   'GET /connections': page,
   'GET /connections/:name': page,
   // A worker calls the provider, once a minute at most.
   'POST /connections/:name/examination': { kind: 'change', policy: null },
   'GET /connections/:name/money': page,
+  // Read once in ten seconds, however many look.
+  'GET /processes': page,
   'GET /closes': page,
   'GET /closes.csv': page,
   'GET /closes/:day': page,

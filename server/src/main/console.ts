@@ -10,6 +10,8 @@ import { connectionRoutes } from '../console/views/connections.ts';
 import { decideRoutes } from '../console/views/decide.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
+import { operatorRoutes } from '../console/views/operators.ts';
+import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
@@ -18,14 +20,16 @@ import { actOfRoute } from '../operate/acts.ts';
 import { attempts } from '../panel/auth/attempts.ts';
 import { PanelError, panelErrorBody } from '../panel/errors.ts';
 import { originsOf } from '../panel/site/origins.ts';
+import { databaseReadings } from './metrics.ts';
 import type { Runtime } from './runtime.ts';
 import { limiterOf } from './server.ts';
+import { livingWorkers } from './shares.ts';
 
 export const consolePath = '/operator/api';
 
 export type ConsoleParts = Pick<
   Runtime,
-  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining' | 'providers'
+  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining' | 'providers' | 'mail'
 > & {
   config: Config;
   /** Whether this process may write limits that all processes share. */
@@ -77,11 +81,17 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         ownSessionRoutes(inside, deps);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
+        operatorRoutes(inside, deps);
         requestRoutes(inside, deps);
         holdRoutes(inside, deps);
         auditRoutes(inside, deps);
         connectionRoutes(inside, deps);
         closesRoutes(inside, deps);
+        processesRoute(inside, {
+          ...deps,
+          workers: () => livingWorkers(parts),
+          reading: databaseReadings(parts),
+        });
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const url of ['/', '/*'])
           for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)

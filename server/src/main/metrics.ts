@@ -295,7 +295,7 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
   const { collectDefaultMetrics, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'vintem_' });
-  const readGauge = readDatabase(deps);
+  const readGauge = databaseReadings(deps);
   for (const { name, help, labels } of databaseGauges) {
     new Gauge({
       name: `vintem_${name}`,
@@ -382,7 +382,7 @@ interface Reading {
  * Each gauge of the database, at most every ten seconds. Without the database they have no lines, and the rest of the metrics is
  * served: that is when they are wanted most.
  */
-function readDatabase({
+export function databaseReadings({
   sql,
   cells,
   clock,

@@ -115,6 +115,16 @@ export function joinWorkers(
   };
 }
 
+/** The workers that are alive, each with the cells that it works in. */
+export async function livingWorkers({
+  sql,
+  cells,
+}: Pick<Deps, 'sql' | 'cells'>): Promise<{ id: string; cells: string[] }[]> {
+  const workers = (await sql.run<{ id: string }>(living)).map(({ id }) => id);
+  const names = cells.all().map(({ cell }) => cell);
+  return workers.map((id) => ({ id, cells: shareOf(id, workers, names) }));
+}
+
 /** By how much longer than in one cell to rest between two looks for work, so that many cells cost as many looks a second as four. */
 export const slowdownOf = (cells: number): number => Math.max(1, Math.ceil(cells / cellsAtOnce));
 

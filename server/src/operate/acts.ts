@@ -119,7 +119,12 @@ export const acts = {
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],
     ['GET /connections', 'GET /connections/:name'],
-    ['connection list', 'connection show', 'cells list', 'cells status', 'secret status'],
+    ['connection list', 'connection show'],
+  ),
+  processes: reading(
+    ['support', 'treasury', 'administrator', 'auditor'],
+    ['GET /processes'],
+    ['cells list', 'cells status', 'secret status'],
   ),
   // It calls the provider.
   examineConnections: changing(
@@ -196,6 +201,7 @@ export const acts = {
     'always',
     ['subject', 'detail'],
     ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
+    ['POST /operators/changes'],
   ),
   audit: reading(
     ['administrator', 'auditor'],

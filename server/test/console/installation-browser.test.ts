@@ -134,6 +134,50 @@ test('Closes show the provider’s word beside the books, and a day says on whic
   await inspectBoth('close');
 });
 
+test('The page of processes shows cells and what waits, and says when no worker runs', async () => {
+  await page.locator('main').focus();
+  await page.keyboard.press('g');
+  await page.keyboard.press('p');
+  await heading('Processos e células').waitFor();
+  await page.getByText('Nenhum worker no ar').waitFor();
+  await page.getByText('em dia', { exact: true }).waitFor();
+  await inspectBoth('processes');
+});
+
+test('An operator is created by two administrators in two browsers, and the second one sees the link once', async () => {
+  const first = await windowOf(await newOperator(service, 'administrator'));
+  const second = await windowOf(await newOperator(service, 'administrator'));
+  const treasury = page;
+  page = first.page;
+  await page.goto(`${service.url}/operator/operadores`);
+  await heading('Operadores').waitFor();
+  await page.getByRole('textbox', { name: 'E-mail' }).fill('nova@vintem.example');
+  await page.getByRole('textbox', { name: 'Nome' }).fill('Nova Pessoa');
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('entrou na equipe');
+  await inspectBoth('operators');
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).waitFor();
+  page = second.page;
+  await page.goto(`${service.url}/operator/pedidos`);
+  await page.getByRole('heading', { name: 'Criar um operador' }).waitFor();
+  await page.getByText('Nova Pessoa, nova@vintem.example').waitFor();
+  await page.getByRole('button', { name: 'Concordar' }).press('Enter');
+  await page.getByRole('button', { name: 'Concordar e executar agora' }).press('Enter');
+  await page.getByText('Entregue este link a nova@vintem.example').waitFor();
+  await page.getByText('executado', { exact: true }).waitFor();
+  await inspectBoth('operator-invited');
+  const link = (await page.locator('.code').textContent()) ?? '';
+  await page.goto(`${service.url}/operator/pedidos`);
+  await page.getByText('executado', { exact: true }).waitFor();
+  expect(await page.locator('.code').count()).toBe(0);
+  await page.goto(link);
+  await page.getByText('Nova Pessoa, seu papel no console é suporte.').waitFor();
+  for (const one of [first, second]) expect(one.complaints).toEqual([]);
+  page = treasury;
+  await first.context.close();
+  await second.context.close();
+});
+
 test('A role finds the pages that it has, and money of a connection only where it counts it', async () => {
   const support = await windowOf(await newOperator(service, 'support'));
   await support.page.goto(`${service.url}/operator/conexoes/simulator`);

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { type Desk, newOperator } from '@vintem/testkit/console.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { statusOf } from '@vintem/testkit/settlement.ts';
+import fastify from 'fastify';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processesRoute } from '../../src/console/views/processes.ts';
+import { livingWorkers } from '../../src/main/shares.ts';
 import { endsAt } from '../../src/operate/closes/day.ts';
 import { closeDays } from '../../src/operate/closes/step.ts';
 import { answersOf, verdictOf } from '../../src/operate/closes/verdict.ts';
@@ -11,6 +16,7 @@ import { endExamination, takeExamination } from '../../src/operate/connections/e
 import { stepExaminations } from '../../src/operate/connections/examination.ts';
 import { dayOf } from '../../src/operate/statement/period.ts';
 import type { Finding } from '../../src/provider/provider.ts';
+import { readMigrationState } from '../../src/store/database/state.sql.ts';
 
 /** The console's pages about the installation itself: connections and closes. */
 
@@ -136,10 +142,18 @@ describe('an examination', () => {
       `SELECT actor FROM audit WHERE action = 'connection.examine' AND subject = 'banco-dois'`,
     );
     expect(asked).toEqual([{ actor: first.body.askedBy }]);
-    expect(await stepExaminations(service.runtime)).toBe(true);
-    expect(await stepExaminations(service.runtime)).toBe(false);
+    let doctor: readonly Finding[] = [];
+    const kept = {
+      ...service.runtime,
+      examine: async (name: string) => {
+        doctor = await service.runtime.examine(name);
+        return doctor;
+      },
+    };
+    expect(await stepExaminations(kept)).toBe(true);
+    expect(await stepExaminations(kept)).toBe(false);
+    expect(doctor.map(({ check }) => check)).toContain('token');
     const { examination } = await named(support, 'banco-dois');
-    const doctor = await service.runtime.examine('banco-dois');
     expect(examination).toMatchObject({ underWay: false, unanswered: false });
     expect(examination.findings.map(({ check }: Finding) => check)).toEqual(doctor.map(({ check }) => check));
     const { connections } = (await support.call('GET', '/connections')).body;
@@ -261,6 +275,71 @@ describe('a close', () => {
     expect(all[1]).toBe('2025-03-12 banco-tres');
     expect(await read('connection=banco-tres')).toHaveLength(70);
     expect((await treasury.call('GET', `/closes?below=${randomUUID()}`)).status).toBe(400);
+  });
+});
+
+describe('the page of processes', () => {
+  test('shows machines, cells, migrations and what waits to the roles that look after them', async () => {
+    const url = service.database.url;
+    const client = new pg.Client({ connectionString: url, application_name: 'vintem outgoing' });
+    await client.connect();
+    const { body } = await support.call('GET', '/processes');
+    await client.end();
+    expect(body.cells).toMatchObject([{ name: 'vintem', open: true, accounts: 1 }]);
+    expect(body.cells[0].bytes).toBeGreaterThan(0);
+    expect(body.machines).toMatchObject([{ connections: 1 }]);
+    expect(body.migrations).toMatchObject({ missing: [], unknown: [] });
+    expect(body.migrations.newest).toMatch(/^0\d{3}_/);
+    expect(body.workers).toEqual([]);
+    expect(body.readings).toContainEqual({ name: 'outbox_lag_seconds', of: null, value: expect.any(Number) });
+    const risk = await newOperator(service, 'risk');
+    expect((await risk.call('GET', '/processes')).body.code).toBe('operator_role_denied');
+  });
+
+  test('is read once in ten seconds, however many look, and again after a failure', async () => {
+    let [at, reads, fails] = [0, 0, true];
+    const app = fastify();
+    processesRoute(app.withTypeProvider<TypeBoxTypeProvider>(), {
+      ...service.runtime,
+      clock: { ...service.runtime.clock, monotonicMs: () => at },
+      reading: async () => [],
+      workers: async () => {
+        reads++;
+        if (fails) throw new Error('no database');
+        return [];
+      },
+    });
+    const look = async () => (await app.inject('/processes')).statusCode;
+    expect(await look()).toBe(500);
+    fails = false;
+    expect(await Promise.all([look(), look(), look()])).toEqual([200, 200, 200]);
+    at = 9_999;
+    await look();
+    expect(reads).toBe(2);
+    at = 10_000;
+    await look();
+    expect(reads).toBe(3);
+    await app.close();
+  });
+
+  test('names migrations that a program or a database lacks, and shares the cells among the workers that live', async () => {
+    const { sql } = service.runtime;
+    await service.database.admin(
+      `INSERT INTO migration (name, applied_at, sha256) VALUES ('9998_of_a_newer_program', now(), 'x')`,
+    );
+    expect(await readMigrationState(sql)).toMatchObject({
+      unknown: ['9998_of_a_newer_program'],
+      missing: [],
+    });
+    await service.database.admin(
+      `DELETE FROM migration WHERE name IN ('9998_of_a_newer_program', '0076_closes_by_day')`,
+    );
+    expect((await readMigrationState(sql)).missing).toEqual(['0076_closes_by_day']);
+    await service.database.admin(
+      `INSERT INTO worker (id, alive_until) VALUES (gen_random_uuid(), now() + interval '1 hour'), (gen_random_uuid(), now())`,
+    );
+    const cells = { all: () => [{ cell: 'vintem' }, { cell: 'vintem_2' }] };
+    expect((await livingWorkers({ sql, cells })).map((one) => one.cells)).toEqual([['vintem', 'vintem_2']]);
   });
 });
 

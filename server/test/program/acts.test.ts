@@ -73,7 +73,14 @@ describe('the table of acts', () => {
     const all: ActName[] = ['ownSession', 'worklist', 'search', 'accounts', 'payments', 'incidents'];
     const money: ActName[] = ['keepIncident', 'resolveIncident', 'pauseWithdrawals', 'resumeWithdrawals'];
     expect(matrix).toEqual({
-      support: [...all, 'pauseWithdrawals', 'requests', 'lookAtConnections', 'examineConnections'],
+      support: [
+        ...all,
+        'pauseWithdrawals',
+        'requests',
+        'lookAtConnections',
+        'processes',
+        'examineConnections',
+      ],
       risk: [...all, 'personalData', 'placeHold', 'releaseHold', ...money, 'requests', 'decideRequests'],
       treasury: [
         ...all,
@@ -81,6 +88,7 @@ describe('the table of acts', () => {
         'requests',
         'decideRequests',
         'lookAtConnections',
+        'processes',
         'examineConnections',
         'closes',
         'reconcile',
@@ -94,6 +102,7 @@ describe('the table of acts', () => {
         'requests',
         'decideRequests',
         'lookAtConnections',
+        'processes',
         'examineConnections',
         'changeConnections',
         'createAccounts',
@@ -105,7 +114,16 @@ describe('the table of acts', () => {
         'changeOperators',
         'audit',
       ],
-      auditor: [...all, 'personalData', 'requests', 'lookAtConnections', 'closes', 'operators', 'audit'],
+      auditor: [
+        ...all,
+        'personalData',
+        'requests',
+        'lookAtConnections',
+        'processes',
+        'closes',
+        'operators',
+        'audit',
+      ],
     });
   });
 });

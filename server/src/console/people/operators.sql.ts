@@ -87,6 +87,19 @@ const otherAdministrators: Statement = {
 export const hasOtherAdministrator = async (tx: Queries, id: string): Promise<boolean> =>
   (await tx.run(otherAdministrators, [id])).length > 0;
 
+const able: Statement = {
+  name: 'operator_still_able',
+  text: `SELECT id FROM operator_person
+    WHERE id = ANY ($1::uuid[]) AND suspended_at IS NULL AND enrolled_at IS NOT NULL AND role = ANY ($2::text[])`,
+};
+
+/** Whether each of them may sign in and has one of the roles. */
+export const areAble = async (
+  tx: Queries,
+  ids: readonly string[],
+  roles: readonly OperatorRole[],
+): Promise<boolean> => (await tx.run(able, [ids, roles])).length === new Set(ids).size;
+
 // -------------------------------------------------------------------------------------------------------------- enrolment
 
 const invited: Statement = {

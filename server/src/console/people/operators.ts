@@ -40,6 +40,12 @@ export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffe
 export const operatorInvitationLink = (publicUrl: string, token: string): string =>
   `${publicUrl}/operator/convite#${token}`;
 
+/** An operator's act on operators. */
+export interface OperatorAct extends Operator {
+  /** Runs first in the transaction of the act; throws where it may not be done. */
+  before?: (tx: Queries) => Promise<unknown>;
+}
+
 export interface Invited {
   id: string;
   email: string;
@@ -83,7 +89,7 @@ async function invitation(tx: Queries, { ids, clock }: Operator, person: { id: s
 
 /** @throws OperatorRefused an address or a name that is none, or an address that an operator has */
 export async function createOperator(
-  operator: Operator,
+  operator: OperatorAct,
   wanted: { email: string; name: string; role: OperatorRole },
 ): Promise<Invited> {
   const email = emailOf(wanted.email);
@@ -93,6 +99,7 @@ export async function createOperator(
     throw new OperatorRefused('a name has 2 to 80 characters');
   const person = { id: operator.ids.uuid(), email, name, role: wanted.role, createdAt: operator.clock.now() };
   return operator.sql.tx(async (tx) => {
+    await operator.before?.(tx);
     if (!(await insertOperator(tx, person)))
       throw new OperatorRefused(`an operator has the address ${email}`);
     const invited = await invitation(tx, operator, person);
@@ -108,12 +115,13 @@ export async function createOperator(
 
 /** Changes of an operator that exists, one after the other. @throws OperatorRefused no operator has that address */
 const changing = <T>(
-  operator: Operator,
+  operator: OperatorAct,
   email: string,
   change: (tx: Queries, person: OperatorPerson) => Promise<T>,
 ): Promise<T> =>
   operator.sql.tx(async (tx) => {
     await lockOperators(tx);
+    await operator.before?.(tx);
     const person = await findOperator(tx, emailOf(email));
     if (!person) throw new OperatorRefused('no operator has that address');
     return change(tx, person);
@@ -130,7 +138,7 @@ async function requireOtherAdministrator(
 }
 
 /** Ends every session; the operator stays out until a role is granted again. @throws OperatorRefused unknown, suspended, or the last administrator */
-export const suspendOperator = (operator: Operator, email: string): Promise<OperatorPerson> =>
+export const suspendOperator = (operator: OperatorAct, email: string): Promise<OperatorPerson> =>
   changing(operator, email, async (tx, person) => {
     if (person.suspendedAt !== null) throw new OperatorRefused('that operator is suspended already');
     await requireOtherAdministrator(tx, person);
@@ -148,7 +156,7 @@ export const suspendOperator = (operator: Operator, email: string): Promise<Oper
 
 /** Gives a role, and ends a suspension. @throws OperatorRefused unknown, or the last administrator */
 export const grantOperator = (
-  operator: Operator,
+  operator: OperatorAct,
   email: string,
   role: OperatorRole,
 ): Promise<OperatorPerson> =>
@@ -165,7 +173,7 @@ export const grantOperator = (
   });
 
 /** Takes password and app away, ends the sessions, and invites again. @throws OperatorRefused unknown or suspended */
-export const resetOperator = (operator: Operator, email: string): Promise<Invited> =>
+export const resetOperator = (operator: OperatorAct, email: string): Promise<Invited> =>
   changing(operator, email, async (tx, person) => {
     if (person.suspendedAt !== null)
       throw new OperatorRefused('that operator is suspended: grant a role first');

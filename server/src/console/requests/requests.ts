@@ -7,7 +7,8 @@ import { PanelError } from '../../panel/errors.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Operator } from '../../store/operator.ts';
 import type { SignedIn } from '../auth/sessions.ts';
-import { noteOperator } from '../people/operators.ts';
+import { changeAsShown, changeOf } from '../people/changes.ts';
+import { type Invited, noteOperator } from '../people/operators.ts';
 import { asPanelError, type PlaceDeps, placeOf } from '../place.ts';
 import {
   claimRequest,
@@ -27,23 +28,33 @@ export type RequestDeps = PlaceDeps;
 
 type Person = Pick<SignedIn, 'operatorId' | 'email' | 'role'>;
 
-/** How an act that two people agreed to is carried out. @throws OperatorRefused the facts have changed since */
-type Deed = (operator: Operator, request: OperatorRequest) => Promise<unknown>;
+/**
+ * How an act that two people agreed to is carried out.
+ * @param agreed the second person's id
+ * @returns an invitation that it made, for the one who is invited. @throws OperatorRefused the facts have changed since
+ */
+type Deed = (operator: Operator, request: OperatorRequest, agreed: string) => Promise<Invited | null>;
 
 const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
-  resolveIncident: (operator, { subject, body: { action = '' }, reason, shown }) => {
+  resolveIncident: async (operator, { subject, body: { action = '' }, reason, shown }) => {
     if (!isAction(action)) throw new Error(`a request asks for ${action}`);
-    return resolveAsShown(
-      operator,
-      subject,
-      { action, reason },
-      { shown, mostCents: Number.MAX_SAFE_INTEGER },
-    );
+    const agreed = { shown, mostCents: Number.MAX_SAFE_INTEGER };
+    await resolveAsShown(operator, subject, { action, reason }, agreed);
+    return null;
   },
-  releaseHold: (operator, { subject, reason, shown }) =>
-    releaseAsShown(operator, subject, reason, { shown, mostCents: Number.MAX_SAFE_INTEGER }),
-  resumeWithdrawals: (operator, { body: { pausedAt }, reason }) =>
-    resumeWithdrawals(operator, { pausedAt: Number(pausedAt), reason }),
+  releaseHold: async (operator, { subject, reason, shown }) => {
+    await releaseAsShown(operator, subject, reason, { shown, mostCents: Number.MAX_SAFE_INTEGER });
+    return null;
+  },
+  resumeWithdrawals: async (operator, { body: { pausedAt }, reason }) => {
+    await resumeWithdrawals(operator, { pausedAt: Number(pausedAt), reason });
+    return null;
+  },
+  changeOperators: (operator, { body, shown, requestedBy }, agreed) =>
+    changeAsShown(operator, changeOf(body), {
+      shown,
+      by: requestedBy === null ? [agreed] : [requestedBy, agreed],
+    }),
 };
 
 /** Acts that become a request in the console where one person may not do them alone. */
@@ -80,9 +91,15 @@ export async function ask({ sql, clock, ids }: RequestDeps, person: Person, want
  * A second person agrees to a request, which is carried out at once. The claim commits first: a process that ends in between leaves a spent request
  * and the act undone.
  * @param shown the hash of what this person saw
+ * @returns an invitation that the act made
  * @throws PanelError `not_found`, `operator_role_denied`, `own_request`, `request_closed`, `facts_changed`
  */
-export async function agree(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
+export async function agree(
+  deps: RequestDeps,
+  person: Person,
+  id: string,
+  shown: string,
+): Promise<Invited | null> {
   const request = await found(deps.sql, person, id);
   const deed = deeds[request.act];
   if (!deed) throw new Error(`no deed for ${request.act}`);
@@ -103,13 +120,15 @@ export async function agree(deps: RequestDeps, person: Person, id: string, shown
   });
   // Both names stand in the entry of the act itself.
   const operator = await placeOf(deps, request, `${request.requestedByName} + ${person.email}`);
+  let invited: Invited | null;
   try {
-    await asPanelError(deed(operator, request));
+    invited = await asPanelError(deed(operator, request, person.operatorId));
   } catch (error) {
     if (error instanceof PanelError) await sql.tx((tx) => endRequest(tx, id, 'stale'));
     throw error;
   }
   await sql.tx((tx) => endRequest(tx, id, 'done'));
+  return invited;
 }
 
 /**

@@ -11,7 +11,6 @@ import type { Ids } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { findIncident } from '../../store/rows/incidents.sql.ts';
-import { listOperators } from '../people/operators.sql.ts';
 import { noteOperator } from '../people/operators.ts';
 import { consoleConfig } from '../route.ts';
 import {
@@ -20,7 +19,6 @@ import {
   FindQuery,
   FoundSchema,
   IncidentSchema,
-  OperatorsSchema,
   PaymentSchema,
   PersonalDataSchema,
   ReasonBody,
@@ -90,22 +88,6 @@ export function lookRoutes(api: ApiScope, deps: ViewDeps): void {
       config: consoleConfig,
     },
     async ({ params }) => viewOf(await incidentOf(deps, params.id)),
-  );
-
-  api.get(
-    '/operators',
-    {
-      schema: { tags, summary: 'The people of the console', response: { 200: OperatorsSchema } },
-      config: consoleConfig,
-    },
-    async () => ({
-      operators: (await listOperators(deps.sql)).map((one) => ({
-        ...one,
-        createdAt: isoOf(one.createdAt),
-        enrolledAt: one.enrolledAt === null ? null : isoOf(one.enrolledAt),
-        suspendedAt: one.suspendedAt === null ? null : isoOf(one.suspendedAt),
-      })),
-    }),
   );
 
   paymentRoutes(api, deps);

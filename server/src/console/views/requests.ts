@@ -1,8 +1,11 @@
 import type { ApiScope } from '../../edge/edge.ts';
+import type { Mail } from '../../ground/mail.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
-import { mayAct } from '../../operate/acts.ts';
+import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import type { SignedIn } from '../auth/sessions.ts';
+import { type ChangeName, letterOfInvitation } from '../people/changes.ts';
+import { type Invited, operatorInvitationLink } from '../people/operators.ts';
 import {
   findDecidedRequests,
   findOpenRequests,
@@ -11,15 +14,20 @@ import {
 } from '../requests/requests.sql.ts';
 import { agree, type RequestDeps, refuse, see } from '../requests/requests.ts';
 import { consoleConfig } from '../route.ts';
-import { AgreementBody, Done, Nothing, RequestsSchema } from '../schema.ts';
+import { AgreedSchema, AgreementBody, Done, Nothing, RequestsSchema } from '../schema.ts';
 import { postingView } from './decide.ts';
 
 const tags = ['Operator'];
 const openMost = 200;
 const decidedMost = 50;
 
+export type RequestRoutesDeps = RequestDeps & {
+  mail: Mail;
+  config: { publicUrl: string; smtpUrl: string | null };
+};
+
 /** Acts that wait for a second person, and those that were decided last. */
-export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
+export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
   api.get(
     '/requests',
     {
@@ -44,13 +52,13 @@ export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
         summary: 'Agrees to what was shown, which is then carried out',
         params: IdParams('Request'),
         body: AgreementBody,
-        response: { 200: Done },
+        response: { 200: AgreedSchema },
       },
       config: consoleConfig,
     },
     async ({ params, body, operator }) => {
-      await agree(deps, operator, params.id, body.shown);
-      return { ok: true as const };
+      const invited = await agree(deps, operator, params.id, body.shown);
+      return invited === null ? { invitation: null } : { invitation: await handedOver(deps, invited) };
     },
   );
 
@@ -91,6 +99,34 @@ export function requestRoutes(api: ApiScope, deps: RequestDeps): void {
   );
 }
 
+const personOf = ({ change = '', email = '', name, role }: OperatorRequest['body']) => ({
+  change: change as ChangeName,
+  email,
+  name: name ?? null,
+  role: (role ?? null) as OperatorRole | null,
+});
+
+/**
+ * The link of an invitation goes to the person by mail, where there is a mail server. Else the one who agreed hands it over. A mail that cannot be sent is
+ * no reason to show the link: another invitation is asked for.
+ */
+async function handedOver(
+  { mail, log, config }: RequestRoutesDeps,
+  invited: Invited,
+): Promise<{ email: string; mailed: boolean; link: string | null }> {
+  const { email } = invited;
+  const link = operatorInvitationLink(config.publicUrl, invited.token);
+  if (config.smtpUrl === null) return { email, mailed: false, link };
+  const mailed = await mail.send(letterOfInvitation(invited, link)).then(
+    () => true,
+    (err: unknown) => {
+      log.error({ err }, 'an invitation to the console was not sent');
+      return false;
+    },
+  );
+  return { email, mailed, link: null };
+}
+
 function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
   const mine = one.requestedBy === operatorId;
   return {
@@ -98,6 +134,7 @@ function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
     act: one.act,
     action: one.body.action ?? null,
     incidentId: one.act === 'resolveIncident' ? one.subject : null,
+    person: one.act === 'changeOperators' ? personOf(one.body) : null,
     postings: one.postings.map(postingView),
     movedCents: one.movedCents,
     shown: one.shown,

@@ -1,12 +1,6 @@
-import { listOperators, type OperatorPerson } from '../../console/people/operators.sql.ts';
-import {
-  createOperator,
-  grantOperator,
-  type Invited,
-  operatorInvitationLink,
-  resetOperator,
-  suspendOperator,
-} from '../../console/people/operators.ts';
+import { changeAsShown, changeOf, type OperatorChange, shownChange } from '../../console/people/changes.ts';
+import { findOperator, listOperators, type OperatorPerson } from '../../console/people/operators.sql.ts';
+import { type Invited, operatorInvitationLink } from '../../console/people/operators.ts';
 import { isOperatorRole, type OperatorRole, operatorRoles } from '../../operate/acts.ts';
 import { type Edge, onDatabase } from '../start.ts';
 import {
@@ -18,25 +12,23 @@ import {
   table,
   UsageFault,
 } from './command.ts';
-import { asOperator } from './operator-commands.ts';
+import { operatorOf } from './operator-commands.ts';
+import { agreedAtShell, breakGlassOption } from './second-person.ts';
+
+const alone = { ...breakGlassOption, reason: { type: 'string' } } as const;
+const aloneUsage = '[--break-glass --reason R]';
 
 /** The people of the console. The first one is made here, and so are all others until two of them can agree in the console. */
 export const consoleCommands: Command[] = [
   {
     name: 'operator create',
-    usage: `--email E --name N --role ${operatorRoles.join('|')}`,
+    usage: `--email E --name N --role ${operatorRoles.join('|')} ${aloneUsage}`,
     about: 'a person of the console (/operator): prints a link for that person, good for 24 hours',
-    options: { email: { type: 'string' }, name: { type: 'string' }, role: { type: 'string' } },
+    options: { email: { type: 'string' }, name: { type: 'string' }, role: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
-      const wanted = {
-        email: required(values, 'email'),
-        name: required(values, 'name'),
-        role: roleOf(values),
-      };
-      return invitationAnswer(
-        edge,
-        await asOperator(edge, 'operator create', (operator) => createOperator(operator, wanted)),
-      );
+      const [email, name, role] = [required(values, 'email'), required(values, 'name'), roleOf(values)];
+      const wanted = changeOf({ change: 'create', email, name, role });
+      return invitationAnswer(edge, await changeAtShell(edge, 'operator create', values, wanted));
     },
   },
   {
@@ -62,44 +54,58 @@ export const consoleCommands: Command[] = [
   },
   {
     name: 'operator suspend',
-    usage: '--email E',
+    usage: `--email E ${aloneUsage}`,
     about: 'ends every session of an operator, who does not come in again until a role is granted',
-    options: { email: { type: 'string' } },
+    options: { email: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
-      const email = required(values, 'email');
-      return operatorAnswer(
-        await asOperator(edge, 'operator suspend', (operator) => suspendOperator(operator, email)),
-      );
+      const wanted = changeOf({ change: 'suspend', email: required(values, 'email') });
+      await changeAtShell(edge, 'operator suspend', values, wanted);
+      return operatorAnswer(edge, wanted.email);
     },
   },
   {
     name: 'operator reset-factor',
-    usage: '--email E',
+    usage: `--email E ${aloneUsage}`,
     about:
       'takes the password and the authenticator app of an operator who lost them, ends their sessions and prints a new link; prove first who asks',
-    options: { email: { type: 'string' } },
+    options: { email: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
-      const email = required(values, 'email');
-      return invitationAnswer(
-        edge,
-        await asOperator(edge, 'operator reset-factor', (operator) => resetOperator(operator, email)),
-      );
+      const wanted = changeOf({ change: 'reset_factor', email: required(values, 'email') });
+      return invitationAnswer(edge, await changeAtShell(edge, 'operator reset-factor', values, wanted));
     },
   },
   {
     name: 'operator grant',
-    usage: `--email E --role ${operatorRoles.join('|')}`,
+    usage: `--email E --role ${operatorRoles.join('|')} ${aloneUsage}`,
     about: 'gives an operator another role, from the next call on; ends a suspension',
-    options: { email: { type: 'string' }, role: { type: 'string' } },
+    options: { email: { type: 'string' }, role: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
-      const email = required(values, 'email');
-      const role = roleOf(values);
-      return operatorAnswer(
-        await asOperator(edge, 'operator grant', (operator) => grantOperator(operator, email, role)),
-      );
+      const wanted = changeOf({ change: 'grant', email: required(values, 'email'), role: roleOf(values) });
+      await changeAtShell(edge, 'operator grant', values, wanted);
+      return operatorAnswer(edge, wanted.email);
     },
   },
 ];
+
+/** Where two administrators could agree to it in the console, one at the shell does it only with `--break-glass`. */
+const changeAtShell = (
+  edge: Edge,
+  command: string,
+  values: CommandInput['values'],
+  wanted: OperatorChange,
+): Promise<Invited | null> =>
+  onDatabase(edge, command, async (context) => {
+    const operator = operatorOf(context);
+    const show = async () => ({
+      postings: [],
+      movedCents: 0,
+      shown: await shownChange(operator, wanted),
+    });
+    const act = { act: 'changeOperators' as const, subject: wanted.email, body: { ...wanted }, show };
+    const agreed = await agreedAtShell({ edge, context }, values, operator, act);
+    const shown = agreed?.shown ?? (await shownChange(operator, wanted));
+    return changeAsShown(operator, wanted, { shown, by: [] });
+  });
 
 function roleOf(values: CommandInput['values']): OperatorRole {
   const role = required(values, 'role');
@@ -107,7 +113,9 @@ function roleOf(values: CommandInput['values']): OperatorRole {
   return role;
 }
 
-function invitationAnswer({ config }: Edge, { id, email, token, expiresAt }: Invited): Answer {
+function invitationAnswer({ config }: Edge, invited: Invited | null): Answer {
+  if (invited === null) throw new Error('no invitation was made');
+  const { id, email, token, expiresAt } = invited;
   const link = operatorInvitationLink(config.publicUrl, token);
   const until = instant(expiresAt);
   return { json: { id, email, link, expiresAt: until }, text: `${link}\ngood until ${until}` };
@@ -120,7 +128,10 @@ const shownOperator = ({ createdAt, enrolledAt, suspendedAt, ...person }: Operat
   suspendedAt: instant(suspendedAt),
 });
 
-function operatorAnswer(person: OperatorPerson): Answer {
+/** The operator as the command has left them. */
+async function operatorAnswer(edge: Edge, email: string): Promise<Answer> {
+  const person = await onDatabase(edge, 'operator list', ({ sql }) => findOperator(sql, email));
+  if (!person) throw new Error('the operator is gone');
   const shown = shownOperator(person);
   return {
     json: shown,
