@@ -44,6 +44,12 @@ function Frame({ session }: { session: OperatorSession }) {
             vintem <small>{words.name}</small>
           </span>
         </Link>
+        <Search />
+        <span className="who">
+          {session.name}, {words.roles[session.role]}
+        </span>
+        <LanguageSwitch />
+        <SignOut />
         <nav aria-label={words.nav.main}>
           <ul>
             {placesOf(session).map(({ name, to, key }) => (
@@ -60,12 +66,6 @@ function Frame({ session }: { session: OperatorSession }) {
             ))}
           </ul>
         </nav>
-        <Search />
-        <span className="who">
-          {session.name}, {words.roles[session.role]}
-        </span>
-        <LanguageSwitch />
-        <SignOut />
       </header>
       <main id="conteudo" ref={main} tabIndex={-1}>
         <Outlet />

@@ -10,7 +10,7 @@ import { desk, deskKey, type Processes } from './api.ts';
 import { useMachineWords } from './machine-words.ts';
 import { At, ConnectionLink, Fact, Shown } from './parts.tsx';
 
-/** What runs, where accounts stand, and what waits. */
+/** Processes that run, cells with their accounts, and what waits. */
 export function ProcessesPage() {
   const { processes: words } = useMachineWords();
   const query = useQuery({

@@ -64,8 +64,11 @@ function Invited({ invitation: { email, mailed, link } }: { invitation: Invitati
     >
       {link === null ? (mailed ? words.invited(email) : words.notMailed(email)) : words.handOver(email)}
       {link !== null && (
-        <div className="row" style={{ marginTop: 8 }}>
-          <span className="code">{link}</span> <Copy value={link} />
+        <div style={{ marginTop: 8 }}>
+          <span className="mono breaks" data-testid="invitation">
+            {link}
+          </span>{' '}
+          <Copy value={link} />
         </div>
       )}
     </Alert>

@@ -166,10 +166,10 @@ test('An operator is created by two administrators in two browsers, and the seco
   await page.getByText('Entregue este link a nova@vintem.example').waitFor();
   await page.getByText('executado', { exact: true }).waitFor();
   await inspectBoth('operator-invited');
-  const link = (await page.locator('.code').textContent()) ?? '';
+  const link = (await page.getByTestId('invitation').textContent())?.trim() ?? '';
   await page.goto(`${service.url}/operator/pedidos`);
   await page.getByText('executado', { exact: true }).waitFor();
-  expect(await page.locator('.code').count()).toBe(0);
+  expect(await page.getByTestId('invitation').count()).toBe(0);
   await page.goto(link);
   await page.getByText('Nova Pessoa, seu papel no console é suporte.').waitFor();
   for (const one of [first, second]) expect(one.complaints).toEqual([]);

@@ -369,3 +369,38 @@ test('verify: 0 while everything holds, 3 when something does not, which it then
     operationId: merchant.operationId,
   });
 });
+
+test('Operators are changed at the shell alone until two administrators could agree, and then only with --break-glass', async () => {
+  const create = (email: string, ...more: string[]) =>
+    vintem('operator', 'create', '--email', email, '--name', 'Nova Pessoa', '--role', 'support', ...more);
+  expect((await create('sozinha@vintem.example')).json.link).toContain('/operator/convite#');
+  await onDatabase(
+    `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at, password, app_secret, app_step)
+      SELECT gen_random_uuid(), who || '@vintem.example', who, 'administrator', now(), now(), 'x', 'x', 1 FROM unnest(ARRAY['ana', 'rui']) AS who`,
+  );
+  for (const words of [
+    ['create', '--email', 'nova@vintem.example', '--name', 'Nova Pessoa', '--role', 'risk'],
+    ['suspend', '--email', 'rui@vintem.example'],
+    ['reset-factor', '--email', 'rui@vintem.example'],
+    ['grant', '--email', 'rui@vintem.example', '--role', 'auditor'],
+  ]) {
+    const refused = await vintem('operator', ...words);
+    expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining('two people decide this')]);
+  }
+  expect((await vintem('operator', 'suspend', '--email', 'rui@vintem.example', '--break-glass')).code).toBe(
+    2,
+  );
+  const reason = 'rui lost the laptop';
+  const words = ['--email', 'rui@vintem.example', '--break-glass', '--reason', reason];
+  const suspended = await vintem('operator', 'suspend', ...words);
+  expect(suspended).toMatchObject({ code: 0, json: { email: 'rui@vintem.example' } });
+  expect(suspended.json.suspendedAt).not.toBe(null);
+  const recorded = await onDatabase(
+    `SELECT act, subject, body->>'change' AS change FROM vintem.operator_request WHERE reason = '${reason}' AND state = 'alone'`,
+  );
+  expect(recorded).toEqual([{ act: 'changeOperators', subject: 'rui@vintem.example', change: 'suspend' }]);
+  // One administrator is left, who could ask and not agree.
+  expect((await create('outra@vintem.example')).code).toBe(0);
+  const last = await vintem('operator', 'suspend', '--email', 'ana@vintem.example');
+  expect([last.code, last.errors]).toEqual([1, expect.stringContaining('no other administrator')]);
+});

@@ -84,7 +84,7 @@ export function changeAsShown(
   return carryOut({ ...operator, before }, wanted);
 }
 
-/** To the person who is invited: nobody else sees the link then. */
+/** To the person who is invited: no other person sees the link then. */
 export const letterOfInvitation = ({ email }: Invited, link: string): Letter => ({
   to: email,
   'pt-BR': {

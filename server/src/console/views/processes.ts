@@ -23,7 +23,7 @@ export interface ProcessesDeps {
 /** Open payments are counted and tables measured: however many look, that often. */
 const readEveryMs = 10_000;
 
-/** What runs, where accounts stand, and what waits. */
+/** Processes that run, cells with their accounts, and what waits. */
 export function processesRoute(api: ApiScope, deps: ProcessesDeps): void {
   let last: { untilMs: number; page: Promise<Processes> } | undefined;
   api.get(
