@@ -118,8 +118,9 @@ const deskPage = (
     | 'OperatorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 /** Pages about the installation itself, which fewer roles have. */
-const machinePage = (name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage' | 'ProcessesPage') =>
-  lazyRouteComponent(() => import('./console/machine.ts'), name);
+const machinePage = (
+  name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage' | 'ProcessesPage',
+) => lazyRouteComponent(() => import('./console/machine.ts'), name);
 const insideDesk = createRoute({
   getParentRoute: () => root,
   id: 'operator-inside',
