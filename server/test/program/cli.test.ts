@@ -114,6 +114,24 @@ describe('the command line', () => {
     expect(stderr).toContain('there is no such key');
   });
 
+  it.each([
+    [['verify']],
+    [['incident', 'list']],
+    [['dispute', 'list']],
+    [['audit', 'list']],
+    [['audit', 'export', '/nowhere/audit.jsonl']],
+    [['key', 'list']],
+    [['member', 'list']],
+    [['reconcile']],
+    [['subject', 'export', '--name', 'Ana']],
+  ])('names an account that there is not, instead of nothing found there: %j', async (words) => {
+    const { code, stdout, stderr } = await finish(
+      [...words, '--account', crypto.randomUUID(), '--json'],
+      env,
+    );
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'vintem: no such account\n' });
+  });
+
   it('lists every faulty setting with exit code 2', async () => {
     const { code, stderr } = await finish(['start'], { ...env, PORT: 'x', VINTEM_WHAT: '1' });
     expect(code).toBe(2);

@@ -65,6 +65,10 @@ export function uuid(text: string, what: string): string {
   return text.toLowerCase();
 }
 
+/** Null: of all accounts. */
+export const optionalAccount = (values: CommandInput['values']): string | null =>
+  typeof values.account === 'string' ? uuid(values.account, '--account') : null;
+
 export function instant(ms: number): string;
 export function instant(ms: number | null): string | null;
 export function instant(ms: number | null): string | null {

@@ -10,8 +10,17 @@ import {
 } from '../../operate/find.sql.ts';
 import { accountFacts, find, shownDispute, storyOf } from '../../operate/look.ts';
 import { onDatabase } from '../start.ts';
-import { type Command, facts, instant, integer, table, UsageFault, uuid } from './command.ts';
-import { cellsOf, onAccount } from './in-cells.ts';
+import {
+  type Command,
+  facts,
+  instant,
+  integer,
+  optionalAccount,
+  table,
+  UsageFault,
+  uuid,
+} from './command.ts';
+import { cellsOf, onAccount, onAll } from './in-cells.ts';
 import { identityOf } from './operator-commands.ts';
 
 /** Commands of operators that read and change nothing. No Pix key is shown: keys are sealed. */
@@ -102,8 +111,8 @@ export const findCommands: Command[] = [
     about: 'the disputes that have not ended, the next deadline first; of an account all, the newest first',
     options: { account: { type: 'string' } },
     run: async (edge, { values }) => {
-      const ownerId = typeof values.account === 'string' ? uuid(values.account, '--account') : null;
-      const rows = await onDatabase(edge, 'dispute list', async (context) => {
+      const ownerId = optionalAccount(values);
+      const rows = await onAll(edge, 'dispute list', ownerId, async (context) => {
         const cells = await cellsOf(context);
         return (await Promise.all(cells.map(({ sql }) => findDisputeRows(sql, ownerId, listMost)))).flat();
       });
@@ -131,10 +140,10 @@ export const findCommands: Command[] = [
     about: 'what operators did, the newest first: of an account, or of all and the installation',
     options: { account: { type: 'string' }, limit: { type: 'string' } },
     run: async (edge, { values }) => {
-      const ownerId = typeof values.account === 'string' ? uuid(values.account, '--account') : null;
+      const ownerId = optionalAccount(values);
       const most = typeof values.limit === 'string' ? integer(values.limit, '--limit') : 100;
       if (most < 1 || most > listMost) throw new UsageFault(`--limit takes a number from 1 to ${listMost}`);
-      const rows = await onDatabase(edge, 'audit list', async (context) => {
+      const rows = await onAll(edge, 'audit list', ownerId, async (context) => {
         const cells = await cellsOf(context);
         return (await Promise.all(cells.map(({ sql }) => findAudit(sql, ownerId, most)))).flat();
       });
@@ -161,8 +170,8 @@ export const findCommands: Command[] = [
     options: { account: { type: 'string' } },
     run: async (edge, { operands, values }) => {
       const path = operands[0] as string;
-      const ownerId = typeof values.account === 'string' ? uuid(values.account, '--account') : null;
-      const rows = await onDatabase(edge, 'audit export', async (context) => {
+      const ownerId = optionalAccount(values);
+      const rows = await onAll(edge, 'audit export', ownerId, async (context) => {
         const file = await open(path, 'wx', 0o600);
         let written = 0;
         try {

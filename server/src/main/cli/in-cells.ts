@@ -1,4 +1,7 @@
+import { findAccountById } from '../../operate/find.sql.ts';
 import type { Sql } from '../../ports/sql.ts';
+import { OperatorRefused } from '../../store/operator.ts';
+import { installationId } from '../../store/rows/audit.sql.ts';
 import { type Context, type Edge, onDatabase } from '../start.ts';
 
 /** Commands name accounts, keys, operations or incidents. What they do is done in the cell that has them, also what they write to the audit log. */
@@ -8,16 +11,35 @@ const within = (context: Context, cell: { sql: Context['sql'] } | undefined): Co
   sql: cell?.sql ?? context.sql,
 });
 
-/** Of an account that there is not, the first cell answers. */
+/** @throws OperatorRefused no such account */
 export const onAccount = <T>(
   edge: Edge,
   command: string,
   accountId: string,
   work: (context: Context) => Promise<T>,
 ): Promise<T> =>
-  onDatabase(edge, command, async (context) =>
+  onAll(edge, command, accountId, async (context) =>
     work(within(context, await context.cells.ofAccount(accountId))),
   );
+
+/**
+ * For what is read of one account, or (null) of all. A mistyped account has nothing to show and breaks no invariant: it is named instead.
+ * @throws OperatorRefused no such account
+ */
+export const onAll = <T>(
+  edge: Edge,
+  command: string,
+  accountId: string | null,
+  work: (context: Context) => Promise<T>,
+): Promise<T> =>
+  onDatabase(edge, command, async (context) => {
+    const isKnown =
+      accountId === null ||
+      accountId === installationId ||
+      (await findAccountById(context.sql, accountId)) !== undefined;
+    if (!isKnown) throw new OperatorRefused('no such account');
+    return work(context);
+  });
 
 export const onKey = <T>(
   edge: Edge,

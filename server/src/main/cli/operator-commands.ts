@@ -48,13 +48,14 @@ import {
   facts,
   instant,
   integer,
+  optionalAccount,
   required,
   table,
   UsageFault,
   uuid,
 } from './command.ts';
 import { dryRunOption, plannedText, posting, postingAtProviders } from './dry-run.ts';
-import { cellsOf, onAccount, onCellWith } from './in-cells.ts';
+import { cellsOf, onAccount, onAll, onCellWith } from './in-cells.ts';
 import { agreedAtShell, breakGlassOption } from './second-person.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
@@ -275,7 +276,7 @@ export const operatorCommands: Command[] = [
     options: { account: { type: 'string' } },
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
-      const all = await onDatabase(edge, 'incident list', async (context) =>
+      const all = await onAll(edge, 'incident list', accountId, async (context) =>
         listIncidents(await inAllCells(context), accountId),
       );
       const incidents = all.map(shownIncident);
@@ -584,7 +585,7 @@ export const operatorCommands: Command[] = [
       const file = typeof values.anchor === 'string' ? values.anchor : null;
       const anchor = file === null ? null : await anchorOf(file);
       const full = values.full === true || file !== null;
-      return onDatabase(edge, 'verify', async (context) => {
+      return onAll(edge, 'verify', accountId, async (context) => {
         const identity = await identityOf(context);
         const all = await cellsOf(context);
         const own = accountId === null ? undefined : await context.cells.ofAccount(accountId);
@@ -742,9 +743,6 @@ function changeOf(values: CommandInput['values']): ConditionChange {
   if (Object.keys(change).length === 0) throw new UsageFault('needs something to change');
   return change;
 }
-
-const optionalAccount = (values: CommandInput['values']): string | null =>
-  typeof values.account === 'string' ? uuid(values.account, '--account') : null;
 
 function timeOf(text: string): number {
   const ms = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;

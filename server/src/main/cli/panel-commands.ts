@@ -17,6 +17,7 @@ import { isRole, roles } from '../../panel/people/roles.ts';
 import { recordSecurityEvent, type SecurityEvent } from '../../panel/people/security-events.ts';
 import { type Context, type Edge, onDatabase } from '../start.ts';
 import { type Command, type CommandInput, instant, required, table, UsageFault, uuid } from './command.ts';
+import { onAll } from './in-cells.ts';
 
 /** The people of an account: the first one is invited here, the others by them. */
 export const memberCommands: Command[] = [
@@ -54,7 +55,7 @@ export const memberCommands: Command[] = [
     options: { account: { type: 'string' } },
     run: async (edge, { values }) => {
       const accountId = uuid(required(values, 'account'), '--account');
-      const rows = await onDatabase(edge, 'member list', ({ sql }) => findMembers(sql, accountId));
+      const rows = await onAll(edge, 'member list', accountId, ({ sql }) => findMembers(sql, accountId));
       const members = rows.map(({ userId, email, name, role, createdAt }) => ({
         userId,
         email,
