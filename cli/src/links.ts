@@ -1,5 +1,5 @@
 import type { PaymentLink, StaticCode } from '@vintem/sdk';
-import { type Command, integer, required, text } from './command.ts';
+import { type Command, integer, oneOf, required, text } from './command.ts';
 import { fields, reais, table } from './output.ts';
 import { drawQr } from './qr.ts';
 
@@ -33,6 +33,8 @@ const created = {
   'request-key': { type: 'string' },
 } as const;
 
+const fieldRules = ['none', 'optional', 'required'] as const;
+
 /** The first `--limit` rows of a list; 50 by default. */
 async function firstOf<Row>(rows: AsyncIterable<Row>, most: number): Promise<Row[]> {
   const found: Row[] = [];
@@ -46,13 +48,15 @@ async function firstOf<Row>(rows: AsyncIterable<Row>, most: number): Promise<Row
 export const linkCommands: Command[] = [
   {
     name: 'link create',
-    usage: '--title T [--amount-cents N] [--max-payments N] [--expires TIME] [--request-key UUID]',
+    usage:
+      '--title T [--amount-cents N] [--max-payments N] [--expires TIME] [--payer-document optional|required] [--request-key UUID]',
     about: 'a page on which payers make charges of their own; without an amount they type one',
     options: {
       ...created,
       title: { type: 'string' },
       'max-payments': { type: 'string' },
       expires: { type: 'string' },
+      'payer-document': { type: 'string' },
     },
     run: async ({ vintem, values, out, ending }) => {
       const link = {
@@ -60,6 +64,13 @@ export const linkCommands: Command[] = [
         ...(values['amount-cents'] === undefined ? {} : { amountCents: integer(values, 'amount-cents') }),
         ...(values['max-payments'] === undefined ? {} : { maxPayments: integer(values, 'max-payments') }),
         ...(values.expires === undefined ? {} : { expiresAt: required(values, 'expires') }),
+        ...(values['payer-document'] === undefined
+          ? {}
+          : {
+              payerFields: {
+                document: oneOf(required(values, 'payer-document'), '--payer-document', fieldRules),
+              },
+            }),
         requestKey: text(values, 'request-key'),
       };
       const making = vintem.paymentLinks.create(link, { signal: ending });

@@ -110,6 +110,7 @@ const breaks: Record<string, string> = {
   payment_card: `card = '{"settlement": "held"}', status = 'pending', settled_at = NULL`,
   payment_card_check: "card = '[]'",
   payment_due: "due = '{}'",
+  payment_link_payer: "payer_document = '***'",
   payment_check3: 'returned_cents = 1',
   payment_fee_cents_check: 'fee_cents = -1',
   payment_net_amount_cents_check: 'net_amount_cents = -1',

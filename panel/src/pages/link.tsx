@@ -118,6 +118,8 @@ function LinkCard({ link }: { link: PaymentLink }) {
         <dd>{link.expiresAt === null ? words.links.noEnd : <When at={link.expiresAt} />}</dd>
         <dt>{words.links.payerName}</dt>
         <dd>{words.links.payerNames[link.payerFields.name]}</dd>
+        <dt>{words.links.payerDocument}</dt>
+        <dd>{words.links.payerNames[link.payerFields.document]}</dd>
         <dt>{words.common.created}</dt>
         <dd>
           <When at={link.createdAt} />

@@ -25,6 +25,7 @@ const empty = {
   stock: 10,
   ends: '',
   payerName: 'optional' as (typeof nameRules)[number],
+  payerDocument: 'none' as (typeof nameRules)[number],
   successUrl: '',
 };
 type Fields = typeof empty;
@@ -41,7 +42,7 @@ function bodyOf(fields: Fields, requestKey: string) {
       : { ...(minimum > 0 && { minimumCents: minimum }), ...(maximum > 0 && { maximumCents: maximum }) }),
     maxPayments: times === 'once' ? 1 : times === 'many' ? null : stock,
     ...(endsAt !== null && { expiresAt: new Date(endsAt).toISOString() }),
-    payerFields: { name: fields.payerName },
+    payerFields: { name: fields.payerName, document: fields.payerDocument },
     ...(successUrl !== '' && { successUrl }),
     requestKey,
   };
@@ -183,6 +184,12 @@ export function NewLink() {
               data={nameRules.map((value) => ({ value, label: words.links.payerNames[value] }))}
               value={fields.payerName}
               onChoice={(value) => set({ payerName: nameRules.find((rule) => rule === value) ?? 'optional' })}
+            />
+            <Choice
+              label={words.links.payerDocument}
+              data={nameRules.map((value) => ({ value, label: words.links.payerNames[value] }))}
+              value={fields.payerDocument}
+              onChoice={(value) => set({ payerDocument: nameRules.find((rule) => rule === value) ?? 'none' })}
             />
             <TextInput
               type="url"

@@ -353,6 +353,7 @@ export const en: Words = {
     stock: 'Number of payments',
     ends: 'Ends',
     payerName: 'Name of the payer',
+    payerDocument: 'CPF or CNPJ of the payer',
     payerNames: { required: 'Required', optional: 'Optional', none: 'Do not ask' },
     more: 'More options',
     successUrl: 'Address of your shop',

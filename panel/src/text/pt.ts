@@ -354,6 +354,7 @@ export const pt = {
     stock: 'Número de pagamentos',
     ends: 'Termina em',
     payerName: 'Nome do pagador',
+    payerDocument: 'CPF ou CNPJ do pagador',
     payerNames: { required: 'Obrigatório', optional: 'Opcional', none: 'Não perguntar' },
     more: 'Mais opções',
     successUrl: 'Endereço da sua loja',

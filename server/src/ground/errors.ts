@@ -196,6 +196,16 @@ export const catalogue = {
     en: 'The name of the payer is required.',
     pt: 'O nome do pagador é obrigatório.',
   },
+  payer_document_required: {
+    status: 400,
+    en: 'The CPF or CNPJ of the payer is required.',
+    pt: 'O CPF ou CNPJ do pagador é obrigatório.',
+  },
+  payer_document_invalid: {
+    status: 400,
+    en: 'This is no valid CPF or CNPJ.',
+    pt: 'Este CPF ou CNPJ não é válido.',
+  },
   static_code_limit_reached: {
     status: 400,
     en: 'An account holds at most {limit} static codes, retired ones included.',

@@ -117,6 +117,10 @@ export interface Payment {
   due: DueCharge | null;
   /** Of such a charge: its payer's document and address, encrypted at rest. */
   payer: Buffer | null;
+  /** Of a charge by a link: name and document that its payer gave, encrypted at rest; null: the payer gave no document. */
+  linkPayer: Buffer | null;
+  /** The same document, most of it masked. */
+  payerDocument: string | null;
   /** Over which it is sent and followed; null: older than this field, so the account's first one. */
   connection: string | null;
 }
@@ -142,7 +146,15 @@ type Begun = Pick<
   Partial<
     Pick<
       Payment,
-      'metadata' | 'fiscalDocuments' | 'staticCodeId' | 'paymentLinkId' | 'card' | 'due' | 'payer'
+      | 'metadata'
+      | 'fiscalDocuments'
+      | 'staticCodeId'
+      | 'paymentLinkId'
+      | 'card'
+      | 'due'
+      | 'payer'
+      | 'linkPayer'
+      | 'payerDocument'
     >
   >;
 
@@ -161,6 +173,8 @@ export const newPayment = (
   card: begun.card ?? null,
   due: begun.due ?? null,
   payer: begun.payer ?? null,
+  linkPayer: begun.linkPayer ?? null,
+  payerDocument: begun.payerDocument ?? null,
   receiver: null,
   status,
   createdAt: now,

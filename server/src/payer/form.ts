@@ -6,31 +6,34 @@ export interface SentForm {
   formKey: string | null;
   amountCents: number | null;
   payerName: string | null;
+  payerDocument: string | null;
   replaces: string | null;
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const nameLeast = 2;
 const nameMost = 100;
+/** A CNPJ with its dots. */
+const documentMost = 18;
+const members = ['method', 'amountCents', 'payerName', 'payerDocument', 'formKey', 'replaces'];
 
 /**
- * The members of a JSON body: `{method: 'pix', amountCents?, payerName?, formKey?, replaces?}`. Pure.
+ * The members of a JSON body: `{method: 'pix', amountCents?, payerName?, payerDocument?, formKey?, replaces?}`. Pure.
  * @throws ApiError `validation_failed`
  */
 export function formOfJson(body: unknown): SentForm {
   const given = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   const problems: FieldProblem[] = [];
   for (const field of Object.keys(given))
-    if (!['method', 'amountCents', 'payerName', 'formKey', 'replaces'].includes(field))
-      problems.push({ field, code: 'unknown_property' });
+    if (!members.includes(field)) problems.push({ field, code: 'unknown_property' });
   if (given.method === undefined) problems.push({ field: 'method', code: 'required' });
   else if (given.method !== 'pix') problems.push({ field: 'method', code: 'not_one_of', allowed: ['pix'] });
-  const { amountCents, payerName } = given;
+  const { amountCents, payerName, payerDocument } = given;
   if (amountCents !== undefined && !Number.isSafeInteger(amountCents))
     problems.push({ field: 'amountCents', code: 'not_an_integer' });
   if (payerName !== undefined && typeof payerName !== 'string')
     problems.push({ field: 'payerName', code: 'not_a_string' });
-  problems.push(...problemsOfName(payerName));
+  problems.push(...problemsOfName(payerName), ...problemsOfDocument(payerDocument));
   for (const field of ['formKey', 'replaces'] as const) {
     const value = given[field];
     if (value !== undefined && !(typeof value === 'string' && uuid.test(value)))
@@ -41,6 +44,7 @@ export function formOfJson(body: unknown): SentForm {
     formKey: (given.formKey as string | undefined) ?? null,
     amountCents: (amountCents as number | undefined) ?? null,
     payerName: (payerName as string | undefined) ?? null,
+    payerDocument: (payerDocument as string | undefined) ?? null,
     replaces: (given.replaces as string | undefined) ?? null,
   };
 }
@@ -56,13 +60,22 @@ export function formOfPage(fields: URLSearchParams): SentForm {
     return value !== null && uuid.test(value) ? value : null;
   };
   const typed = text('amount');
-  const payerName = text('payerName');
+  const [payerName, payerDocument] = [text('payerName'), text('payerDocument')];
   const amountCents = typed === null ? null : typedCents(typed);
-  const problems: FieldProblem[] = problemsOfName(payerName);
+  const problems = [...problemsOfName(payerName), ...problemsOfDocument(payerDocument)];
   if (typed !== null && amountCents === null) problems.push({ field: 'amount', code: 'not_an_integer' });
   if (problems.length > 0) throw refuseFields(problems);
-  return { formKey: key('formKey'), amountCents, payerName, replaces: key('replaces') };
+  return { formKey: key('formKey'), amountCents, payerName, payerDocument, replaces: key('replaces') };
 }
+
+/** Whether it is a CPF or CNPJ is seen with the link, which may ask for none. */
+const problemsOfDocument = (document: unknown): FieldProblem[] => {
+  if (document === undefined || document === null) return [];
+  if (typeof document !== 'string') return [{ field: 'payerDocument', code: 'not_a_string' }];
+  return document.length > documentMost
+    ? [{ field: 'payerDocument', code: 'out_of_length', min: 0, max: documentMost }]
+    : [];
+};
 
 const problemsOfName = (name: unknown): FieldProblem[] => {
   if (typeof name !== 'string') return [];

@@ -204,6 +204,7 @@ export interface Refused {
   message: string;
   amount: string;
   payerName: string;
+  payerDocument: string;
 }
 
 /** A link to a payer who has no code yet. Nothing is made before the form is sent. */
@@ -249,11 +250,16 @@ function formOf(
     rule === 'none'
       ? ''
       : `<label for="name">${say.name}${rule === 'optional' ? ` (${say.optional})` : ''}</label><input id="name" name="payerName" autocomplete="name" maxlength="100"${rule === 'required' ? ' required' : ''} value="${escaped(refused?.payerName ?? '')}">`;
+  const ofDocument = link.payerFields.document;
+  const document =
+    ofDocument === 'none'
+      ? ''
+      : `<label for="document">${say.document}${ofDocument === 'optional' ? ` (${say.optional})` : ''}</label><input id="document" name="payerDocument" autocomplete="off" spellcheck="false" maxlength="18"${ofDocument === 'required' ? ' required' : ''} value="${escaped(refused?.payerDocument ?? '')}" aria-describedby="why"><p id="why" class="hint">${say.documentHint}</p>`;
   const notes = [
     left === null || left > 20 ? null : say.stock(left),
     expiresAt === null ? null : `${say.until} ${momentOf(expiresAt, language)}`,
   ].filter((note) => note !== null);
-  return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey })}${amount}${name}<button class="button">${say.make}</button></form>${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
+  return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey })}${amount}${name}${document}<button class="button">${say.make}</button></form>${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
 }
 
 function markOf(state: ReturnType<typeof chargeStateOf>): Mark {

@@ -121,6 +121,7 @@ function refusedForm(
     message: typeof message === 'string' ? message : words[language].badForm,
     amount: fields.get('amount') ?? '',
     payerName: fields.get('payerName') ?? '',
+    payerDocument: fields.get('payerDocument') ?? '',
   };
 }
 

@@ -49,6 +49,8 @@ interface Words {
   byCard: readonly [title: string, text: string];
   backToShop: string;
   name: string;
+  document: string;
+  documentHint: string;
   optional: string;
   amountField: string;
   amountHint(least: string, most: string): string;
@@ -122,6 +124,8 @@ export const words: Readonly<Record<Language, Words>> = {
     newCode: 'Gerar novo código',
     backToShop: 'Voltar ao site',
     name: 'Seu nome',
+    document: 'Seu CPF ou CNPJ',
+    documentHint: 'Vai com a cobrança para o banco do vendedor. Ele vê só uma parte.',
     optional: 'opcional',
     amountField: 'Valor (R$)',
     amountHint: (least, most) => `De ${least} a ${most}, por exemplo 25,00`,
@@ -241,6 +245,8 @@ export const words: Readonly<Record<Language, Words>> = {
     newCode: 'Get a new code',
     backToShop: 'Back to the site',
     name: 'Your name',
+    document: 'Your CPF or CNPJ',
+    documentHint: 'It goes to the seller’s bank with the charge. The seller sees a part of it.',
     optional: 'optional',
     amountField: 'Amount (R$)',
     amountHint: (least, most) => `From ${least} to ${most}, for example 25,00`,

@@ -1,7 +1,7 @@
 import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
-import { changeBody, dueBody, shownTermsIn } from './bacen-due.ts';
+import { changeBody, debtorOf, dueBody, shownTermsIn } from './bacen-due.ts';
 import { buildBrCode, buildStaticBrCode } from './br-code.ts';
 import type { PaidParts } from './due-terms.ts';
 import {
@@ -329,17 +329,19 @@ export function bacenCharges(options: BacenOptions): Charges {
 }
 
 /**
- * Never `devedor`: API Pix allows a name there only together with a document, which callers do not give us, and a strict
- * provider refuses the whole charge. The payer reads both texts in the additional information instead, and the first
+ * `devedor` with a document alone: API Pix allows a name there only together with one, and a strict
+ * provider refuses the whole charge. The payer reads both texts in the additional information as well, and the first
  * 140 of 200 characters of the description in the bank's message line.
  */
 function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
   const description = cut(instruction.description, 200);
   const payer = cut(instruction.payerName, 200);
+  const { payerDocument } = instruction;
   return {
     calendario: { expiracao: instruction.expirySeconds },
     valor: { original: reaisOf(instruction.amountCents) },
     chave: pixKey,
+    ...(payerDocument && { devedor: debtorOf({ name: payer, document: payerDocument }) }),
     ...(description === '' ? {} : { solicitacaoPagador: cut(description, 140) }),
     infoAdicionais: [
       { nome: 'Pagador', valor: payer },

@@ -168,6 +168,8 @@ export interface ChargeInstruction {
   txid: string;
   amountCents: number;
   payerName: string;
+  /** A CPF of 11 digits or a CNPJ of 14 characters, where the payer gave one; it goes to the provider where that takes it. */
+  payerDocument?: string;
   description: string;
   expirySeconds: number;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */

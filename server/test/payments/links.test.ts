@@ -89,6 +89,9 @@ describe('a payment link', () => {
     ['a time that is over', { expiresAt: '2020-01-01T00:00:00Z' }, 'validation_failed'],
     ['a page without encryption to go on to', { successUrl: 'http://shop.example' }, 'validation_failed'],
     ['a script to go on to', { successUrl: 'javascript:alert(1)' }, 'validation_failed'],
+    ['only one payer', { onlyDocument: '111.444.777-35' }, 'not_offered_by_provider'],
+    ['an only payer of wrong check digits', { onlyDocument: '111.444.777-34' }, 'validation_failed'],
+    ['a rule for the document that is none', { payerFields: { document: 'maybe' } }, 'validation_failed'],
   ])('with %s is refused and makes nothing', async (_what, body, code) => {
     const merchant = await service.newMerchant();
     const order = { title: 'Curso', amountCents: 2500, requestKey: crypto.randomUUID(), ...body };
@@ -173,6 +176,74 @@ describe('a charge of a link', () => {
     const link = await newLink(merchant, { payerFields: { name: 'required' } });
     expect(await codeOf(open(link, { payerName: '   ' }))).toBe('payer_name_required');
     expect((await open(link, { payerName: 'Ana' })).payerName).toBe('Ana');
+  });
+});
+
+describe('the document of a payer', () => {
+  const documentOf = async (id: string) => {
+    const [row] = await service.database.admin<{ link_payer: Buffer | null; payer_document: string | null }>(
+      'SELECT link_payer, payer_document FROM payment WHERE id = $1',
+      [id],
+    );
+    return { sealed: row?.link_payer ?? null, masked: row?.payer_document ?? null };
+  };
+
+  test('goes to the provider with the charge, is kept sealed and shown masked', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { payerFields: { document: 'required' } });
+    expect(link).toMatchObject({ payerFields: { name: 'optional', document: 'required' } });
+    expect(await codeOf(open(link, { payerName: 'Ana' }))).toBe('payer_document_required');
+    expect(await codeOf(open(link, { payerDocument: '111.444.777-34' }))).toBe('payer_document_invalid');
+    const { id, status } = await open(link, { payerName: 'Ana', payerDocument: '111.444.777-35' });
+    expect(status).toBe('pending');
+    const { body } = await merchant.call('GET', `/payments/${id}`);
+    expect(body.payerDocument).toBe('***.444.777-**');
+    expect(JSON.stringify(body)).not.toContain('11144477735');
+    const { sealed, masked } = await documentOf(id);
+    expect(masked).toBe('***.444.777-**');
+    expect(sealed?.includes('11144477735')).toBe(false);
+    await act(id, 'pay');
+    await until(async () => (await merchant.call('GET', `/payments/${id}`)).body.status === 'paid');
+  });
+
+  test('is carried to a new code in the place of an old one', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { payerFields: { document: 'required' } });
+    const { id } = await open(link, { payerDocument: '11.222.333/0001-81' });
+    await act(id, 'expire');
+    await service.database.admin(
+      "UPDATE payment SET expires_at = now() - interval '1 minute' WHERE id = $1",
+      [id],
+    );
+    const next = await open(link, { replaces: id });
+    expect(next.id).not.toBe(id);
+    expect((await documentOf(next.id)).masked).toBe('11.222.***/****-81');
+  });
+
+  test('is not kept where the link asks for none, and may be left out where it is optional', async () => {
+    const merchant = await service.newMerchant();
+    const none = await newLink(merchant);
+    const { id } = await open(none, { payerDocument: '111.444.777-35' });
+    expect(await documentOf(id)).toEqual({ sealed: null, masked: null });
+    const optional = await newLink(merchant, { payerFields: { document: 'optional' } });
+    expect((await open(optional)).status).toBe('pending');
+  });
+
+  test('is asked for by the page, and a wrong one is shown to its payer with the reason', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { payerFields: { document: 'required' } });
+    const path = `${service.url}${new URL(link.url).pathname}`;
+    const page = await (await fetch(`${path}?lang=en`)).text();
+    expect(page).toMatch(/<input id="document" name="payerDocument"[^>]* required/);
+    const form = new URLSearchParams({ method: 'pix', payerDocument: '111.444.777-34' });
+    const refused = await fetch(`${path}/charge?lang=en`, { method: 'POST', body: form, redirect: 'manual' });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('This is no valid CPF or CNPJ.');
+    form.set('payerDocument', '111.444.777-35');
+    const made = await fetch(`${path}/charge?lang=en`, { method: 'POST', body: form, redirect: 'manual' });
+    expect(made.status).toBe(303);
+    const shownPage = await (await fetch(`${service.url}${made.headers.get('location')}`)).text();
+    expect(shownPage).not.toMatch(/444.?777/);
   });
 });
 

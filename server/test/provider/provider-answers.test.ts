@@ -437,6 +437,15 @@ describe('what is said of a charge', () => {
     });
   });
 
+  test('the body names the debtor where the payer gave a document', async () => {
+    answer = () => ({ status: 201, body: cob() });
+    const instruction = { txid: id, amountCents: 1050, payerName: 'Ana', description: '', expirySeconds: 60 };
+    await providerWith().createCharge({ ...instruction, payerDocument: '11144477735' });
+    await providerWith().createCharge({ ...instruction, payerDocument: '11222333000181' });
+    expect(calls[0]?.body).toMatchObject({ devedor: { cpf: '11144477735', nome: 'Ana' } });
+    expect(calls[1]?.body).toMatchObject({ devedor: { cnpj: '11222333000181', nome: 'Ana' } });
+  });
+
   test('an empty description is left out, and an emoji is not cut in two', async () => {
     answer = () => ({ status: 201, body: cob() });
     const provider = providerWith();

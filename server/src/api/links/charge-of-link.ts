@@ -3,9 +3,11 @@ import type { Caller } from '../../ground/caller.ts';
 import { ApiError, refuse } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { isOfLink, linkCharge } from '../../kinds/charge/by-link.ts';
+import { documentOf } from '../../kinds/due/terms.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queries } from '../../ports/sql.ts';
+import type { DuePayer } from '../../provider/due-terms.ts';
 import { requestKeyFor } from '../../store/rows/idempotency.ts';
 import { findPublicLink, type PublicLink } from '../../store/rows/payment-links.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
@@ -19,7 +21,9 @@ export interface PayerForm {
   /** For a link without an amount. */
   amountCents?: number;
   payerName?: string;
-  /** For "new code": the charge that ended without a payment. Its name and amount count where the form has none. */
+  /** CPF or CNPJ, as the payer wrote it. */
+  payerDocument?: string;
+  /** For "new code": the charge that ended without a payment. Its name, document and amount count where the form has none. */
   replaces?: string;
   /** Of the HTTP request. */
   requestId: string;
@@ -36,7 +40,7 @@ const nameless = 'Pagador';
  * gateway may count instead, and no gateway knows whose link a stranger fills the provider's account with.
  * @param network of the caller, as `callerNetwork` gives it
  * @returns the charge; of a form that was sent before, the one that it made
- * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `rate_limited`, and those of a charge
+ * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `payer_document_required`, `payer_document_invalid`, `rate_limited`, and those of a charge
  */
 export async function chargeOfLink(
   deps: AcceptDeps,
@@ -50,6 +54,7 @@ export async function chargeOfLink(
   const earlier = form.replaces === undefined ? undefined : await replaced(deps.sql, link, form.replaces);
   const payerName = form.payerName?.trim() || earlier?.payerName || '';
   if (link.nameField === 'required' && payerName === '') throw refuse('payer_name_required');
+  const document = documentFor(deps, link, form, earlier);
   const amountCents = link.amountCents ?? form.amountCents ?? earlier?.amountCents;
   if (amountCents === undefined || !isOfLink(link, amountCents)) throw refuse('amount_out_of_limits');
   if (earlier && (earlier.status === 'paid' || !hasEnded(earlier, deps.clock.now()))) return earlier;
@@ -62,16 +67,43 @@ export async function chargeOfLink(
   if (earlier && (await wasPaid(deps, caller, earlier))) return replaced(deps.sql, link, earlier.id);
   // Two tabs that ask for a new code in the place of the same old one get the same.
   const seed = earlier ? `replaces ${earlier.id}` : `form ${form.formKey}`;
-  const asked = JSON.stringify([linkId, seed, amountCents, payerName]);
+  const asked = JSON.stringify([linkId, seed, amountCents, payerName, ...(document ? [document] : [])]);
   const { row } = await accept(deps, linkCharge, caller, {
     linkId,
     amountCents,
     payerName: link.nameField === 'none' || payerName === '' ? nameless : payerName,
+    ...(document && { document }),
     description: link.title,
     requestKey: requestKeyFor(deps.identity, link.accountId, asked),
     ...(link.metadata && { metadata: link.metadata }),
   });
   return row;
+}
+
+/** The payer's document; undefined: none. What the page does not ask for is not kept. */
+function documentFor(
+  { secrets }: Pick<AcceptDeps, 'secrets'>,
+  { documentField }: PublicLink,
+  { payerDocument }: PayerForm,
+  earlier: Payment | undefined,
+): string | undefined {
+  if (documentField === 'none') return undefined;
+  if (payerDocument !== undefined && payerDocument.trim() !== '') {
+    const document = documentOf(payerDocument);
+    if (document === null) throw refuse('payer_document_invalid');
+    return document;
+  }
+  const known = earlier?.linkPayer ? documentIn(secrets, earlier.linkPayer, earlier.id) : undefined;
+  if (documentField === 'required' && known === undefined) throw refuse('payer_document_required');
+  return known;
+}
+
+function documentIn(secrets: AcceptDeps['secrets'], payer: Buffer, id: string): string | undefined {
+  try {
+    return (JSON.parse(secrets.open(payer, id).toString()) as DuePayer).document;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Charges that strangers make by links: by their network, and for the account of the link. */

@@ -3,6 +3,7 @@ import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { ApiError, refuse, refuseFields } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
+import { documentOf } from '../../kinds/due/terms.ts';
 import { linkEvent, statusAt } from '../../kinds/link/link.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -42,7 +43,9 @@ export interface LinkOrder {
   minimumCents?: number;
   maximumCents?: number;
   maxPayments?: number | null;
-  payerFields?: { name?: FieldRule };
+  payerFields?: { name?: FieldRule; document?: FieldRule };
+  /** A CPF or CNPJ. */
+  onlyDocument?: string;
   /** RFC 3339. */
   expiresAt?: string | null;
   successUrl?: string;
@@ -52,7 +55,7 @@ export interface LinkOrder {
 
 /**
  * Makes a payment link, or answers a repeat with it as it is now.
- * @throws ApiError `validation_failed`, `amount_out_of_limits`, `idempotency_conflict`, `operation_not_found`
+ * @throws ApiError `validation_failed`, `not_offered_by_provider`, `amount_out_of_limits`, `idempotency_conflict`, `operation_not_found`
  */
 export async function createLink(
   deps: LinkDeps,
@@ -66,13 +69,14 @@ export async function createLink(
   const expiresAt = timeAhead(order.expiresAt ?? null, now);
   if (successUrl !== null && !isHttps(successUrl))
     throw refuseFields([{ field: 'successUrl', code: 'invalid_format' }]);
+  requireNoOnlyPayer(order.onlyDocument);
   const isFixed = amountCents !== null;
   if (isFixed && minimumCents !== null)
     throw refuseFields([{ field: 'minimumCents', code: 'unknown_property' }]);
   if (isFixed && maximumCents !== null)
     throw refuseFields([{ field: 'maximumCents', code: 'unknown_property' }]);
   const metadata = metadataOf(order.metadata);
-  const nameField = order.payerFields?.name ?? 'optional';
+  const { name: nameField = 'optional', document: documentField = 'none' } = order.payerFields ?? {};
   const fingerprint = fingerprintOf(deps.identity, {
     ...{
       endpoint: 'payment-links',
@@ -84,6 +88,7 @@ export async function createLink(
       maximumCents,
     },
     ...{ maxPayments, nameField, expiresAt, successUrl },
+    ...(documentField !== 'none' && { documentField }),
     ...askedMetadata(metadata),
   });
   const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
@@ -101,7 +106,7 @@ export async function createLink(
     const bounds = await boundsOf(tx, accountId, { amountCents, minimumCents, maximumCents });
     const link: PaymentLink = {
       ...{ accountId, id: deps.ids.uuid(), operationId, title, description, amountCents, ...bounds },
-      ...{ maxPayments, nameField, expiresAt, successUrl, metadata, requestKey },
+      ...{ maxPayments, nameField, documentField, expiresAt, successUrl, metadata, requestKey },
       status: 'active',
       ...{ openCount: 0, paidCount: 0, paidCents: 0 },
       ...{ createdAt: now, updatedAt: now },
@@ -110,6 +115,17 @@ export async function createLink(
     await Promise.all([paymentLinks.insert(tx, [link]), insertKeyUse(tx, accountId, requestKey, key, now)]);
     return { link, replayed: false };
   });
+}
+
+/**
+ * A link for one payer alone needs a provider whose reports of a received Pix name its payer. API Pix has no such member (`pix` of 2.9.0), and none of the adapters
+ * has one that is whole: what cannot be kept is not promised.
+ * @throws ApiError `validation_failed`, `not_offered_by_provider`
+ */
+function requireNoOnlyPayer(document: string | undefined): void {
+  if (document === undefined) return;
+  if (documentOf(document) === null) throw refuseFields([{ field: 'onlyDocument', code: 'invalid_format' }]);
+  throw refuse('not_offered_by_provider');
 }
 
 /** Inside of the limits of the account: a link that could make no charge is refused when it is made, and not when a payer comes. */

@@ -47,9 +47,22 @@ export const LinkBody = Body(
     maxPayments: Type.Optional(MaxPayments),
     payerFields: Type.Optional(
       Type.Object(
-        { name: Type.Optional(OneOf(fieldRules, 'Name of the payer; default: optional')) },
+        {
+          name: Type.Optional(OneOf(fieldRules, 'Name of the payer; default: optional')),
+          document: Type.Optional(
+            OneOf(fieldRules, 'CPF or CNPJ of the payer, for the provider; default: none'),
+          ),
+        },
         { additionalProperties: false, description: 'What its page asks the payer for' },
       ),
+    ),
+    onlyDocument: Type.Optional(
+      Type.String({
+        minLength: 11,
+        maxLength: 18,
+        description:
+          'CPF or CNPJ of the only payer. No provider of this version tells who paid a Pix, so it is refused: 400 `not_offered_by_provider`',
+      }),
     ),
     expiresAt: Type.Optional(Ends),
     successUrl: Type.Optional(

@@ -264,6 +264,7 @@ function ofLink(
     ...{ accountId: '', id: '01939f3a-7a00-7000-8000-000000000091', operationId, requestKey: '' },
     ...{ title: 'Curso de cerâmica', description: 'Turma de sábado', amountCents: 25_000 },
     ...{ minimumCents: null, maximumCents: null, maxPayments: 12, nameField: 'required' as const },
+    documentField: 'none' as const,
     ...{ expiresAt: at + 86_400_000, successUrl: null, metadata: null, status },
     ...{ openCount: 0, paidCount, paidCents: paidCount * 25_000 },
     ...{ createdAt: at - 86_400_000, updatedAt: at },

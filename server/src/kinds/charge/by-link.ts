@@ -3,6 +3,7 @@ import type { Payment } from '../../money/payment.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import { linkKey, type PaymentLink, paymentLinks } from '../../store/rows/payment-links.sql.ts';
 import { put, read, type View } from '../../store/till.ts';
+import { maskedDocument } from '../due/terms.ts';
 import type { Admission, Admitted, Kind } from '../kind.ts';
 import { leftOf, openChargesMost, statusAt } from '../link/link.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
@@ -11,6 +12,8 @@ import { type ChargeOrder, charge } from './charge.ts';
 /** Amount, merchant and texts of a fixed link come from its row; a payer chooses the amount of an open one alone. */
 export interface LinkChargeOrder extends ChargeOrder {
   linkId: string;
+  /** The payer's CPF or CNPJ, as `documentOf` gives it. */
+  document?: string;
 }
 
 /**
@@ -19,7 +22,12 @@ export interface LinkChargeOrder extends ChargeOrder {
  */
 export const linkCharge: Kind<Payment, LinkChargeOrder, ChargeReport | PayoutReport, PaymentNews> = {
   ...charge,
-  asked: (order) => ({ ...charge.asked(order), paymentLinkId: order.linkId }),
+  asked: (order) => ({
+    ...charge.asked(order),
+    paymentLinkId: order.linkId,
+    ...(order.document && { document: order.document }),
+  }),
+  secretOf: ({ payerName: name, document }) => (document ? JSON.stringify({ name, document }) : null),
   admissionReads: (accountId, { linkId }) => [read(paymentLinks, linkKey(accountId, linkId))],
   admit: admitByLink,
 };
@@ -33,7 +41,12 @@ function admitByLink(view: View, admission: Admission<LinkChargeOrder>, now: num
   const admitted = charge.admit(view, admission, now);
   return {
     ...admitted,
-    row: { ...admitted.row, paymentLinkId: link.id },
+    row: {
+      ...admitted.row,
+      paymentLinkId: link.id,
+      linkPayer: admission.sealed,
+      payerDocument: order.document ? maskedDocument(order.document) : null,
+    },
     writes: [...admitted.writes, put(paymentLinks, { ...link, openCount: link.openCount + 1 })],
   };
 }

@@ -1,9 +1,11 @@
 import { askedFiscalDocuments, type FiscalDocument } from '../../money/fiscal-documents.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
+import type { DuePayer } from '../../provider/due-terms.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import type { Conditions } from '../../store/rows/conditions.sql.ts';
-import type { Admission, Admitted, Kind } from '../kind.ts';
+import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
+import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
 import { receivedFee } from '../received-fee.ts';
@@ -39,19 +41,30 @@ export const charge: Kind<Payment, ChargeOrder, ChargeReport | PayoutReport, Pay
   }),
   waitMs: ({ chargeWaitMs }) => chargeWaitMs,
   admit: admitCharge,
-  prepare: async ({ settings }, { id, amountCents, payerName, description }, { traceparent }) => {
-    const instruction = {
-      txid: providerIdOf(id),
-      amountCents,
-      payerName: payerName ?? '',
-      description,
-      expirySeconds: settings.chargeExpirySeconds,
-      traceparent,
-    };
-    return (provider) => provider.createCharge(instruction);
-  },
+  prepare: prepareCharge,
   locate: locatedPayment((provider, txid, { createdAt }) => provider.queryCharge(txid, createdAt)),
 };
+
+async function prepareCharge(
+  deps: PrepareDeps,
+  payment: Payment,
+  { traceparent }: Sending,
+): Promise<Prepared<ChargeReport>> {
+  const { id, amountCents, payerName, description, linkPayer } = payment;
+  const opened = linkPayer && (await openOrReport(deps, linkPayer, id, unreadableKeyOf(payment, 'send')));
+  // Certainly not sent, and not the provider's fault: it is tried again when the payer can be opened.
+  if (linkPayer && !opened) return { outcome: 'notSent', detail: 'its payer cannot be opened' };
+  const instruction = {
+    txid: providerIdOf(id),
+    amountCents,
+    payerName: payerName ?? '',
+    ...(opened && { payerDocument: (JSON.parse(opened.toString()) as DuePayer).document }),
+    description,
+    expirySeconds: deps.settings.chargeExpirySeconds,
+    traceparent,
+  };
+  return (provider) => provider.createCharge(instruction);
+}
 
 /** @throws ApiError `amount_out_of_limits`, `amount_below_fee` */
 function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: number): Admitted<Payment> {

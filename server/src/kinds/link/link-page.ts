@@ -11,7 +11,7 @@ export interface LinkPage {
   amountCents: number | null;
   minimumCents: number | null;
   maximumCents: number | null;
-  payerFields: { name: FieldRule; document: 'none' };
+  payerFields: { name: FieldRule; document: FieldRule };
   status: LinkStatus;
   /** How many more charges it makes; null: no stock limits it. */
   left: number | null;
@@ -43,7 +43,7 @@ export async function findLinkPage(
       successUrl,
       test,
     },
-    payerFields: { name: link.nameField, document: 'none' },
+    payerFields: { name: link.nameField, document: link.documentField },
     status: statusAt(link, now),
     left: leftOf(link),
   };

@@ -139,7 +139,7 @@ export const LinkSnapshotSchema = Type.Object(
     payerFields: Type.Object(
       {
         name: OneOf(fieldRules, 'Name of the payer'),
-        document: OneOf(['none'], 'Document of the payer'),
+        document: OneOf(fieldRules, 'CPF or CNPJ of the payer'),
       },
       { description: 'What its page asks the payer for' },
     ),
@@ -181,7 +181,7 @@ export function viewOfLink(link: PaymentLink, now: number): Static<typeof LinkSn
     ...(minimumCents === null ? {} : { minimumCents }),
     ...(maximumCents === null ? {} : { maximumCents }),
     methods: ['pix'],
-    payerFields: { name: link.nameField, document: 'none' },
+    payerFields: { name: link.nameField, document: link.documentField },
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     status: statusAt(link, now),
     ...{ openCount, paidCount, paidCents },

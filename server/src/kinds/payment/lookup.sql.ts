@@ -24,7 +24,8 @@ export const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.st
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
   p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
   p.request_key AS "requestKey", p.metadata, p.fiscal_documents AS "fiscalDocuments",
-  p.refunded_cents AS "refundedCents", p.static_code_id AS "staticCodeId", p.payment_link_id AS "paymentLinkId", p.card, p.due`;
+  p.refunded_cents AS "refundedCents", p.static_code_id AS "staticCodeId", p.payment_link_id AS "paymentLinkId", p.card, p.due,
+  p.payer_document AS "payerDocument"`;
 
 /** A subquery that gives a value is looked up by its key for each row. EXISTS may be planned as a hash of everything that is open. */
 const selectMany: Statement = {

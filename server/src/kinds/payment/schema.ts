@@ -161,6 +161,9 @@ export const PaymentSchema = Type.Object(
     ),
     staticCodeId: Type.Optional(Uuid('Static code that was paid')),
     paymentLinkId: Type.Optional(Uuid('Payment link that it was made by')),
+    payerDocument: Type.Optional(
+      Type.String({ description: 'CPF or CNPJ that the payer gave at the payment link, most of it masked' }),
+    ),
     fiscalDocuments: Type.Optional(FiscalDocumentsShown),
     dueDate: Type.Optional(Type.String({ description: 'Of a charge with a due date: the day, in Brasília' })),
     dueTerms: Type.Optional(DueTermsShown),

@@ -53,7 +53,7 @@ export const pageOfPayments: Statement = {
   text: `SELECT id, operation_id AS "operationId", kind, status, amount_cents AS "amountCents", created_at AS "createdAt",
       updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", receiver, description, metadata,
       fiscal_documents AS "fiscalDocuments",
-      end_to_end AS "endToEnd", payer,
+      end_to_end AS "endToEnd", coalesce(payer, link_payer) AS payer,
       CASE WHEN card IS NOT NULL THEN jsonb_build_object('brand', card -> 'brand', 'last4', card -> 'last4',
         'successUrl', card -> 'successUrl', 'cancelUrl', card -> 'cancelUrl') END AS card,
       ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
@@ -77,7 +77,8 @@ export const anonymisePayments: Statement = {
   text: `UPDATE payment p SET payer_name = CASE WHEN p.payer_name IS NULL THEN NULL ELSE $3 END,
       pix_key = CASE WHEN p.pix_key IS NULL THEN NULL ELSE k.pix_key END, receiver = NULL,
       description = '', metadata = NULL, fiscal_documents = NULL, card = p.card - '{successUrl,cancelUrl}'::text[] || '{"brand": null, "last4": null}',
-      due = p.due || '{"document": ""}', payer = CASE WHEN p.payer IS NULL OR p.card IS NOT NULL THEN NULL ELSE k.payer END
+      due = p.due || '{"document": ""}', payer = CASE WHEN p.payer IS NULL OR p.card IS NOT NULL THEN NULL ELSE k.payer END,
+      link_payer = NULL, payer_document = NULL
     FROM (SELECT unnest($2::uuid[]) AS id, unnest($4::bytea[]) AS pix_key, unnest($6::bytea[]) AS payer) AS k
     WHERE p.account_id = $1 AND p.id = k.id AND p.updated_at < $5
       AND p.status IN ('paid', 'completed', 'failed', 'expired', 'cancelled')

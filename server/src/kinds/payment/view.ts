@@ -128,6 +128,7 @@ export type ShownPayment = Pick<
   | 'paymentLinkId'
   | 'card'
   | 'due'
+  | 'payerDocument'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -162,6 +163,7 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   if (payment.metadata !== null) view.metadata = payment.metadata;
   if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
   if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
+  if (payment.payerDocument !== null) view.payerDocument = payment.payerDocument;
   if (payment.fiscalDocuments !== null) view.fiscalDocuments = [...payment.fiscalDocuments];
   return view;
 }

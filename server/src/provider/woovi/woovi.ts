@@ -399,16 +399,19 @@ async function cancelCharge(
 }
 
 function chargeBody(instruction: ChargeInstruction): unknown {
+  const { payerDocument } = instruction;
   const description = cut(instruction.description, 200);
+  const name = cut(instruction.payerName, 200);
   return {
     correlationID: instruction.txid,
     value: instruction.amountCents,
     type: 'DYNAMIC',
     expiresIn: Math.max(instruction.expirySeconds, shortestLifeSeconds),
     ...(description === '' ? {} : { comment: cut(description, 140) }),
-    // Never `customer`: Woovi wants a document, an e-mail or a phone with the name, which callers do not give us.
+    // Woovi wants a document, an e-mail or a phone with the name of a customer.
+    ...(payerDocument && { customer: { name, taxID: payerDocument } }),
     additionalInfo: [
-      { key: 'Pagador', value: cut(instruction.payerName, 200) },
+      { key: 'Pagador', value: name },
       ...(description === '' ? [] : [{ key: 'Descrição', value: description }]),
     ],
   };

@@ -29,6 +29,7 @@ const byId = (type: 'uuid' | 'text') => [{ name: 'id', type }] as const;
 const sealedColumns: readonly SealedColumn[] = [
   { table: 'payment', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'payment', key: ofAccount('id'), column: 'payer', type: 'bytea', context: 'id' },
+  { table: 'payment', key: ofAccount('id'), column: 'link_payer', type: 'bytea', context: 'id' },
   { table: 'saved_receiver', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'draft', key: ofAccount('payment_id'), column: 'email', type: 'bytea', context: 'payment_id' },
   {

@@ -33,6 +33,8 @@ export interface PaymentLink {
   maxPayments: number | null;
   /** Whether the payer gives a name. */
   nameField: FieldRule;
+  /** Whether the payer gives a CPF or CNPJ. */
+  documentField: FieldRule;
   expiresAt: number | null;
   successUrl: string | null;
   metadata: Metadata | null;
@@ -66,6 +68,7 @@ export const paymentLinks = defineTable<PaymentLink>({
     maximumCents: cents.orNull,
     maxPayments: integer.orNull.changes,
     nameField: text,
+    documentField: text,
     expiresAt: timestamptz.orNull.changes,
     successUrl: text.orNull,
     metadata: jsonb.orNull,

@@ -62,6 +62,8 @@ export const payments = defineTable<Payment>({
     card: jsonb.orNull.changes,
     due: jsonb.orNull.changes,
     payer: sealed.orNull,
+    linkPayer: sealed.orNull,
+    payerDocument: text.orNull,
   },
 });
 
