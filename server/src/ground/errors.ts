@@ -48,8 +48,8 @@ export const catalogue = {
   },
   return_url_not_allowed: {
     status: 400,
-    en: 'This account may not send payers back to this host.',
-    pt: 'Esta conta não pode enviar pagadores de volta para este host.',
+    en: 'This account may not send payers back to this address.',
+    pt: 'Esta conta não pode enviar pagadores de volta para este endereço.',
   },
   insufficient_balance: {
     status: 400,

@@ -903,9 +903,10 @@ describe('The way back from the page of an acquirer', () => {
       ['https://loja.example:444/', 'return_url_not_allowed'],
       ['https://loja.example.other.example/', 'return_url_not_allowed'],
       ['https://other.example#@loja.example/', 'return_url_not_allowed'],
-      ['https://loja.example@other.example/', 'validation_failed'],
-      ['http://loja.example/', 'validation_failed'],
-      ['javascript:alert(1)//loja.example', 'validation_failed'],
+      ['https://loja.example@other.example/', 'return_url_not_allowed'],
+      ['https://maria@loja.example/', 'return_url_not_allowed'],
+      ['http://loja.example/', 'return_url_not_allowed'],
+      ['javascript:alert(1)//loja.example', 'return_url_not_allowed'],
       ['/obrigado', 'validation_failed'],
       [`https://loja.example/${'a'.repeat(500)}`, 'validation_failed'],
     ])

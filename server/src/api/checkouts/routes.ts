@@ -95,7 +95,6 @@ function orderOf(body: Static<typeof CheckoutBody>): CheckoutOrder {
 function returnUrlOf(field: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
-  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '')
-    throw refuseFields([{ field, code: 'invalid_format' }]);
+  if (url === null) throw refuseFields([{ field, code: 'invalid_format' }]);
   return url.href;
 }

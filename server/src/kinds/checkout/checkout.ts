@@ -99,6 +99,11 @@ const urlsOf = ({ successUrl, cancelUrl }: Pick<CheckoutOrder, 'successUrl' | 'c
   ...(cancelUrl !== undefined && { cancelUrl }),
 });
 
+const isAllowed = (
+  { protocol, username, password, host }: URL,
+  { returnHosts }: Pick<Conditions, 'returnHosts'>,
+): boolean => protocol === 'https:' && username === '' && password === '' && returnHosts.includes(host);
+
 /** @throws ApiError `card_not_enabled`, `return_url_not_allowed`, `amount_out_of_limits`, `amount_below_fee` */
 function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now: number): Admitted<Payment> {
   const { caller, order, account, connection, can, id, fingerprint, sealed, token } = admission;
@@ -108,7 +113,7 @@ function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now:
   if (account.cardConnection !== connection || can?.cards !== true) throw refuse('card_not_enabled');
   const urls = urlsOf(order);
   for (const url of Object.values(urls))
-    if (!account.returnHosts.includes(new URL(url).host)) throw refuse('return_url_not_allowed');
+    if (!isAllowed(new URL(url), account)) throw refuse('return_url_not_allowed');
   const row = newPayment(
     {
       accountId,
