@@ -28,6 +28,7 @@ export const choices = {
   cancel: ['remove', 'late-cancel', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
   change: ['change', 'late-change', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
   checkout: ['create', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang'],
+  approval: ['now', 'review', 'other-amount', 'other-currency', 'two-instalments'],
   refund: [
     'complete',
     'complete-in-answer',
@@ -72,6 +73,8 @@ export type Behaviour = {
   change: (typeof choices.change)[number];
   /** Of an acquirer's page. */
   checkout: (typeof choices.checkout)[number];
+  /** Of a card that is approved without further words. `review`: it is looked at first, and approved by the second call. */
+  approval: (typeof choices.approval)[number];
   refund: RefundBehaviour;
   /** The fate of the answer to a dispute; files that are only stored for it always are. */
   defence: DefenceBehaviour;
@@ -130,6 +133,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   account: 'settled',
   registration: 'taken',
   pageFilter: 'kept',
+  approval: 'now',
   settleAfterMs: 50,
   delayMs: 0,
 };

@@ -19,7 +19,7 @@ export function cardPage(desk: Desk, card: Card, { method, body }: Pick<Request,
     ...(action === 'refuse' && reasons.includes(reason) && { reason }),
   });
   desk.commit(writes);
-  if (answer === 'done' && action === 'approve') return to(card.returnUrl);
+  if (answer === 'done' && approvalOf(card) && action === 'approve') return to(card.returnUrl);
   return shown(card, desk.world.now());
 }
 
@@ -52,24 +52,31 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => sign
 const button = (act: keyof typeof acts): string => `<button name="act" value="${act}">${acts[act]}</button>`;
 const form = (inner: string): string => `<form method="post">${inner}</form>`;
 
-function shown(card: Card, now: number): Reply {
+const link = (url: string, text: string): string => `<p><a href="${escaped(url)}">${text}</a></p>`;
+
+/** The state of the page, and its buttons and links. */
+function choicesOf(card: Card, now: number): { state: string; html: string } {
   const approval = approvalOf(card);
-  const choice = `<select name="reason" aria-label="Reason">${reasons.map((one) => `<option>${one}</option>`).join('')}</select>`;
-  const inner = approval
-    ? form(
-        (approval.released ? '' : button('release')) +
-          (approval.dispute === undefined ? button('chargeback') : ''),
-      ) + `<p><a href="${escaped(card.returnUrl)}">Back to the shop</a></p>`
-    : isOpen(card, now)
-      ? form(button('approve') + button('review')) +
-        form(choice + button('refuse')) +
-        `<p><a href="${escaped(card.cancelUrl ?? card.returnUrl)}">Leave without paying</a></p>`
-      : `<p><a href="${escaped(card.expiredUrl ?? card.cancelUrl ?? card.returnUrl)}">Back to the shop</a></p>`;
-  const state = approval ? 'paid' : isOpen(card, now) ? 'open' : 'closed';
+  if (approval) {
+    const buttons = [
+      approval.released ? '' : button('release'),
+      approval.dispute === undefined ? button('chargeback') : '',
+    ];
+    return { state: 'paid', html: `${form(buttons.join(''))}${link(card.returnUrl, 'Back to the shop')}` };
+  }
+  const away = card.cancelUrl ?? card.returnUrl;
+  if (!isOpen(card, now)) return { state: 'closed', html: link(card.expiredUrl ?? away, 'Back to the shop') };
+  const why = `<select name="reason" aria-label="Reason">${reasons.map((one) => `<option>${one}</option>`).join('')}</select>`;
+  const forms = [form(button('approve') + button('review')), form(why + button('refuse'))];
+  return { state: 'open', html: `${forms.join('')}${link(away, 'Leave without paying')}` };
+}
+
+function shown(card: Card, now: number): Reply {
+  const { state, html } = choicesOf(card, now);
   const amount = `${card.currency.toUpperCase()} ${(card.amountCents / 100).toFixed(2)}`;
   return {
     status: 200,
     type: 'text/html; charset=utf-8',
-    body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Acquirer (simulator)</title><h1>Acquirer (simulator)</h1><p>${escaped(card.name)}: ${amount}. This page is ${state}. No card is asked for here.</p>${inner}</html>`,
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Acquirer (simulator)</title><h1>Acquirer (simulator)</h1><p>${escaped(card.name)}: ${amount}. This page is ${state}. No card is asked for here.</p>${html}</html>`,
   };
 }

@@ -241,7 +241,11 @@ function eventsOf(
   switch (action) {
     case 'approve':
       if (approval) return null;
-      card.attempts.push(attemptOf(bank, world, card, 'succeeded', fields, now));
+      if (bank.behaviour.approval === 'review' && !card.inReview)
+        return eventsOf(bank, world, card, 'review', fields, now);
+      card.attempts.push(
+        attemptOf(bank, world, card, 'succeeded', { ...oddApproval(bank, card), ...fields }, now),
+      );
       card.status = 'complete';
       delete card.inReview;
       return ['payment_intent.succeeded', 'checkout.session.completed'];
@@ -298,6 +302,12 @@ function eventsOf(
       approval.dispute.status = 'lost';
       return ['charge.dispute.closed'];
   }
+}
+
+function oddApproval({ behaviour }: Bank, { amountCents }: Card): CardFields {
+  if (behaviour.approval === 'other-amount') return { amountCents: amountCents - 1 };
+  if (behaviour.approval === 'other-currency') return { currency: 'usd' };
+  return behaviour.approval === 'two-instalments' ? { installments: 2 } : {};
 }
 
 /** The amount that may still be given back: a refund that failed is not. */

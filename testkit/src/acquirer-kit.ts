@@ -122,7 +122,14 @@ function createBench(subject: AcquirerSubject): Bench {
   return bench;
 }
 
-const plain = { checkout: 'create', cancel: 'remove', refund: 'complete', query: 'answer', fees: 'off' };
+const plain = {
+  checkout: 'create',
+  cancel: 'remove',
+  refund: 'complete',
+  query: 'answer',
+  fees: 'off',
+  approval: 'now',
+};
 
 let made = 0;
 const newId = (): string => (0x2000_0000_0000 + ++made).toString(16).padStart(32, 'c');
@@ -344,6 +351,27 @@ function aboutApprovals(bench: Bench, { lacks }: AcquirerSubject): void {
       expect(report).toMatchObject({ amountCents: 12_500, currency: 'BRL', approval: said });
     },
   );
+
+  test('is looked at first or approved with something else, as the simulator is told to behave', async () => {
+    const seen: Record<string, object> = {};
+    for (const approval of ['review', 'other-amount', 'other-currency', 'two-instalments']) {
+      const { providerId: id, name } = await page(bench);
+      await bench.control('PUT', 'behaviour', { approval });
+      await bench.act(id, 'approve');
+      const { attempt, approval: given } = await reportOf(bench.provider, name);
+      seen[approval] = [attempt?.status, given?.amountCents, given?.currency, given?.installments];
+      if (approval === 'review') {
+        await bench.act(id, 'approve');
+        expect((await approvalOf(bench.provider, name)).amountCents).toBe(12_500);
+      }
+    }
+    expect(seen).toEqual({
+      review: ['processing', undefined, undefined, undefined],
+      'other-amount': [undefined, 12_499, 'BRL', 1],
+      'other-currency': [undefined, 12_500, lacks.includes('currencies') ? 'BRL' : 'USD', 1],
+      'two-instalments': [undefined, 12_500, 'BRL', 2],
+    });
+  });
 
   test('is released by the word of its acquirer alone, whatever time it is', async () => {
     const { id, name } = await paid(bench);
