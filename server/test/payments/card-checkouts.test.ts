@@ -917,7 +917,7 @@ describe('The way back from the page of an acquirer', () => {
     const without = await shop();
     expect((await pay(without, urls)).body.code).toBe('return_url_not_allowed');
     expect((await without.call('GET', '/payments')).body.payments).toEqual([]);
-    const operator = { ...service.runtime, actor: 'tester' };
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
     for (const host of [
       '',
       'https://loja.example',
