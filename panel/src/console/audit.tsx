@@ -7,6 +7,7 @@ import { dateTimeSeconds } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { type AuditEntry, desk, deskKey } from './api.ts';
+import { Saved } from './saved.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Account number 0 is the installation itself. */
@@ -40,6 +41,7 @@ export function AuditPage() {
         </Button>
       </PageHead>
       <div className="stack">
+        <Saved page="audit" search={filters} />
         <Filters key={file} filters={filters} />
         {query.data === undefined ? (
           query.error ? (

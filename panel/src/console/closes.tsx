@@ -8,6 +8,7 @@ import { Empty, Money, PageHead } from '../ui/parts.tsx';
 import { type Close, type ClosedDay, desk, deskKey } from './api.ts';
 import { useMachineWords } from './machine-words.ts';
 import { AccountLink, At, ConnectionLink, Fact, Shown } from './parts.tsx';
+import { Saved } from './saved.tsx';
 
 /** Closed days by connection, the newest first. The filter stands in the address. */
 export function ClosesPage() {
@@ -37,6 +38,7 @@ export function ClosesPage() {
         </Button>
       </PageHead>
       <div className="stack">
+        <Saved page="closes" search={connection === undefined ? {} : { connection }} />
         {connection !== undefined && (
           <p style={{ margin: 0 }}>
             {words.only(connection)}. <Link to="/operator/fechamentos">{words.all}</Link>

@@ -29,6 +29,8 @@ function Frame({ session }: { session: OperatorSession }) {
     // Moves the screen reader to the start of the new page. Not needed on the first load, which starts there.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
+    // On a telephone the line of pages scrolls.
+    document.querySelector('.deskhead nav .active')?.scrollIntoView({ block: 'nearest', inline: 'center' });
     window.scrollTo(0, 0);
   }, [path]);
   useGoTo(session);

@@ -278,6 +278,13 @@ const pt = {
     before: 'anterior à cadeia',
     chained: (seq: number, hash: string) => `nº ${seq}, ${hash}`,
   },
+  saved: {
+    title: 'Filtros guardados',
+    save: 'Guardar este filtro',
+    name: 'Nome do filtro',
+    submit: 'Guardar',
+    remove: (name: string) => `Remover o filtro ${name}`,
+  },
   operators: {
     title: 'Operadores',
     lead: 'Quem entra neste console, e com que papel.',
@@ -586,6 +593,13 @@ const en: ConsoleWords = {
     installation: 'Installation',
     before: 'from before the chain',
     chained: (seq, hash) => `no. ${seq}, ${hash}`,
+  },
+  saved: {
+    title: 'Kept filters',
+    save: 'Keep this filter',
+    name: 'Name of the filter',
+    submit: 'Keep',
+    remove: (name) => `Remove the filter ${name}`,
   },
   operators: {
     title: 'Operators',

@@ -228,6 +228,9 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'POST /enrolment/accept': visit,
   'GET /session': visit,
   'POST /sign-out': visit,
+  'GET /views': page,
+  'POST /views': { kind: 'change', policy: null },
+  'POST /views/:slot/removal': { kind: 'change', policy: null },
   'GET /worklist': page,
   // A text that is no identifier is looked for in the name of every account, and in nothing else.
   'GET /find': page,

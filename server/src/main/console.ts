@@ -13,6 +13,7 @@ import { lookRoutes } from '../console/views/look.ts';
 import { operatorRoutes } from '../console/views/operators.ts';
 import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
+import { savedViewRoutes } from '../console/views/saved.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
 import type { Config } from '../ground/config.ts';
@@ -79,6 +80,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
           await sessions.admit(request, actOfRoute.get(route));
         });
         ownSessionRoutes(inside, deps);
+        savedViewRoutes(inside, deps);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
         operatorRoutes(inside, deps);

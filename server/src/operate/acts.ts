@@ -43,6 +43,13 @@ const changing = (
  */
 export const acts = {
   ownSession: reading(everybody, ['GET /session', 'POST /sign-out'], []),
+  ownViews: changing(
+    everybody,
+    'never',
+    ['subject', 'detail'],
+    [],
+    ['GET /views', 'POST /views', 'POST /views/:slot/removal'],
+  ),
   worklist: reading(
     everybody,
     ['GET /worklist'],

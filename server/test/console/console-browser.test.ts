@@ -229,6 +229,15 @@ test('An auditor reads the audit log, filters it, and takes it as a file', async
   await until(async () => new URL(page.url()).searchParams.get('action') === 'hold.place');
   await until(async () => (await page.getByText('request.see').count()) === 0);
   await page.getByText('pedido do banco').waitFor();
+  await page.getByText('Guardar este filtro').press('Enter');
+  await page.getByLabel('Nome do filtro').fill('Retenções');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Retenções' }).waitFor();
+  await inspectBoth('audit-kept');
+  await page.goto(`${service.url}/operator/auditoria`);
+  await page.getByRole('link', { name: 'Retenções' }).press('Enter');
+  await until(async () => new URL(page.url()).searchParams.get('action') === 'hold.place');
+  await page.getByText('pedido do banco').waitFor();
   await page.getByText('Ver', { exact: true }).first().press('Enter');
   await page.getByText(/nº \d+, [0-9a-f]{64}/).waitFor();
   const [download] = await Promise.all([

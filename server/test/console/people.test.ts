@@ -177,3 +177,47 @@ test('An invitation goes to its person by mail where there is a mail server, and
     await mailing.close();
   }
 });
+
+describe('kept filters', () => {
+  const views = async (desk: Desk) => (await desk.call('GET', '/views')).body.views;
+  const keep = (desk: Desk, fields: object) =>
+    desk.call('POST', '/views', { page: 'audit', search: { actor: 'root' }, ...fields });
+
+  test('belong to one operator, and a name that the page has takes the new filters', async () => {
+    expect((await keep(ana, { name: 'da linha de comando' })).status).toBe(200);
+    await keep(ana, { name: 'da linha de comando', search: { action: 'hold.place' } });
+    await keep(ana, { page: 'closes', name: 'da linha de comando', search: { connection: 'simulator' } });
+    expect(await views(ana)).toMatchObject([
+      { page: 'audit', name: 'da linha de comando', search: { action: 'hold.place' } },
+      { page: 'closes', search: { connection: 'simulator' } },
+    ]);
+    expect(await views(rui)).toEqual([]);
+    const [{ slot }] = await views(ana);
+    expect((await rui.call('POST', `/views/${slot}/removal`, {})).status).toBe(404);
+    expect((await ana.call('POST', `/views/${slot}/removal`, {})).body.views).toHaveLength(1);
+    expect((await ana.call('POST', `/views/${slot}/removal`, {})).status).toBe(404);
+  });
+
+  test('are thirty for each operator, also when they are kept at once', async () => {
+    const answers = [];
+    for (let n = 0; n < 28; n++) answers.push(await keep(rui, { name: `filtro ${n}` }));
+    const many = await Promise.all(Array.from({ length: 8 }, (_, n) => keep(rui, { name: `junto ${n}` })));
+    answers.push(...many);
+    for (let n = 0; n < 3; n++) answers.push(await keep(rui, { name: `depois ${n}` }));
+    expect(await views(rui)).toHaveLength(30);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(30);
+    expect(answers.at(-1)?.body.code).toBe('act_refused');
+    expect((await keep(ana, { name: 'de outra pessoa' })).status).toBe(200);
+  });
+
+  test('that are none are refused', async () => {
+    const wrong = [
+      { name: '' },
+      { name: 'x', search: {} },
+      { name: 'x', search: { html: '1' } },
+      { name: 'x', page: 'payments' },
+      { name: 'a\u0000' },
+    ];
+    for (const fields of wrong) expect((await keep(ana, fields)).status).toBe(400);
+  });
+});

@@ -58,6 +58,7 @@ export const directoryTables: readonly string[] = [
   'operator_person',
   'operator_session',
   'operator_request',
+  'operator_view',
 ];
 
 /**
