@@ -24,7 +24,7 @@ export function Saved({ page, search }: { page: SavedView['page']; search: Saved
     setName('');
   });
   const remove = useAction(async (slot: number) => {
-    const params = { path: { slot } };
+    const params = { path: { slot: String(slot) } };
     queries.setQueryData(queryKey, await ask(() => desk.POST('/views/{slot}/removal', { params, body: {} })));
   });
   const views = data?.views.filter((one) => one.page === page) ?? [];

@@ -27,7 +27,7 @@ const Search = Type.Object(
 const Name = Text('Name', { minLength: 1, maxLength: 60, 'x-trim': true });
 const SaveBody = Body({ page: Page, name: Name, search: Search });
 const SlotParams = Type.Object({
-  slot: Type.Integer({ minimum: 1, maximum: 30, description: 'Place of the view' }),
+  slot: Type.String({ pattern: '^[1-9][0-9]?$', description: 'Place of the view' }),
 });
 const ViewsSchema = Type.Object({
   views: Type.Array(Type.Object({ slot: Type.Integer(), page: Page, name: Type.String(), search: Search }), {
@@ -89,7 +89,7 @@ export function savedViewRoutes(api: ApiScope, deps: { sql: Sql; clock: Clock; i
     },
     async ({ params: { slot }, operator: { operatorId, email } }) => {
       await sql.tx(async (tx) => {
-        const gone = await removeView(tx, operatorId, slot);
+        const gone = await removeView(tx, operatorId, Number(slot));
         if (!gone) throw new PanelError('not_found');
         const { page, name } = gone;
         await noteOperator(tx, deps, {
