@@ -288,10 +288,11 @@ export const findClosesOfConnection = (
   most: number,
 ): Promise<ConnectionClose[]> => sql.run<ConnectionClose>(ofConnection, [connection, beforeDay, most]);
 
+// The bound on the day alone begins the index at the place; an OR over both would read the days above it.
 const below: Statement = {
   name: 'connection_close_below',
   text: `SELECT ${columns} FROM connection_close c
-    WHERE $1::date IS NULL OR c.day < $1::date OR (c.day = $1::date AND c.connection > $2::text)
+    WHERE c.day <= coalesce($1::date, 'infinity') AND (c.day < coalesce($1::date, 'infinity') OR c.connection > $2::text)
     ORDER BY c.day DESC, c.connection LIMIT $3`,
 };
 
