@@ -70,7 +70,15 @@ describe('the table of acts', () => {
     const matrix = Object.fromEntries(
       operatorRoles.map((role) => [role, rows.filter(([name]) => mayAct(role, name)).map(([name]) => name)]),
     );
-    const all: ActName[] = ['ownSession', 'ownViews', 'worklist', 'search', 'accounts', 'payments', 'incidents'];
+    const all: ActName[] = [
+      'ownSession',
+      'ownViews',
+      'worklist',
+      'search',
+      'accounts',
+      'payments',
+      'incidents',
+    ];
     const money: ActName[] = ['keepIncident', 'resolveIncident', 'pauseWithdrawals', 'resumeWithdrawals'];
     expect(matrix).toEqual({
       support: [
