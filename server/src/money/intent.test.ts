@@ -12,6 +12,7 @@ import {
   nextQueryAt,
   queryPriorities,
   sendPriority,
+  singlePriority,
   startAttempt,
   takeOver,
   waitAfterFailure,
@@ -475,6 +476,22 @@ describe('a repeat', () => {
       attempt: 2,
       undecidedSince: start + 6 * second,
     });
+  });
+
+  it('that is refused at its first attempt, where the look failed, is queried by its id and by no list until it is known', () => {
+    const sent = startAttempt(ready, 'fence 1', start, at, 0);
+    const refused = afterEnding(sent, { type: 'refused' }, unknown, start + second, 0);
+    const failed: AttemptResult = { type: 'queryFailed', retryAfterMs: null };
+    const still = afterEnding(refused, failed, unknown, start + minute, 0);
+    const known = afterEnding(still, { type: 'unchanged' }, unknown, start + hour, 0);
+    const later = afterEnding(known, { type: 'unchanged' }, unknown, start + 2 * hour, 0);
+    expect([refused, still, later].map(({ priority }) => priority)).toEqual([
+      singlePriority,
+      singlePriority,
+      1,
+    ]);
+    const repeat = startAttempt({ ...first, absences: 2 }, 'fence 2', start + minute, at, 0);
+    expect(afterEnding(repeat, { type: 'refused' }, unknown, start + hour, 0).priority).toBe(1);
   });
 
   it('starts a count of the time without any word, which only a word ends', () => {

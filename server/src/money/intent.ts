@@ -228,19 +228,17 @@ export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
 
 /**
- * Whether its only attempt was answered with a refusal, where the look that proves it failed: a query that began afterwards and does not find it is that
- * look.
+ * Whether its only attempt was answered with a refusal, where the look that proves it failed. It is queried by its id alone: a list that does not show it
+ * proves nothing, and a repeat after two such lists would leave nothing that could be proven.
  */
-export const isRefusedUnlooked = (
-  { state, attempt, known, refused, providerRef, attemptEndedAt }: Intent,
-  queriedAt: number,
-): boolean =>
-  state === 'awaiting' &&
-  attempt === 1 &&
-  refused &&
-  !known &&
-  providerRef === null &&
-  queriedAt >= (attemptEndedAt ?? Number.POSITIVE_INFINITY);
+const isUnlooked = ({ attempt, known, refused, providerRef }: Intent): boolean =>
+  attempt === 1 && refused && !known && providerRef === null;
+
+/** Whether a query that begins then, and does not find it, is that look. */
+export const isRefusedUnlooked = (intent: Intent, queriedAt: number): boolean =>
+  intent.state === 'awaiting' &&
+  isUnlooked(intent) &&
+  queriedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY);
 
 /**
  * Whether its creation was certainly not sent, so that another connection may make it: no attempt counts, and the provider has said nothing
@@ -341,9 +339,11 @@ export function afterEnding(
   now: number,
   jitter: number,
 ): Intent {
+  const refused = intent.refused || ending.type === 'refused';
   const ended: Intent = {
     ...intent,
-    priority: priorityOf(payment.kind, payment.status),
+    refused,
+    priority: isUnlooked({ ...intent, refused }) ? singlePriority : priorityOf(payment.kind, payment.status),
     state: 'awaiting',
     leaseUntil: null,
     attemptEndedAt: intent.state === 'sending' ? now : intent.attemptEndedAt,
@@ -368,7 +368,6 @@ export function afterEnding(
     case 'refused':
       return {
         ...ended,
-        refused: true,
         undecidedSince: ended.undecidedSince ?? now,
         dueAt: schedule(ended.newsAt),
       };
