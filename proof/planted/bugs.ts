@@ -717,8 +717,8 @@ export const bugs: Bug[] = [
   {
     name: 'an ended lease is taken over and the payment never queried',
     file: 'server/src/money/intent.ts',
-    line: '  leaseUntil: null,\n  dueAt: now,',
-    with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',
+    line: '  dueAt: now,\n  attemptEndedAt: intent.leaseUntil,',
+    with: '  dueAt: now + 30 * day,\n  attemptEndedAt: intent.leaseUntil,',
     rig: 'simulation',
   },
   {

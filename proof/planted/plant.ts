@@ -66,7 +66,7 @@ interface Options {
 
 /** Whether the code has the line that the mistake replaces. */
 export const applies = async (bug: Bug): Promise<boolean> =>
-  (await readFile(join(root, bug.file), 'utf8')).includes(bug.line);
+  (await readFile(join(root, bug.file), 'utf8')).split(bug.line).length === 2;
 
 export async function plantAll({ say, only, from, withinMs }: Options): Promise<Planted[]> {
   const until = performance.now() + withinMs;

@@ -155,6 +155,34 @@ test('The payer of a charge with a due date is found by document and mail, given
   });
 });
 
+test('The document that a payer of a link typed finds the payment, is given out whole, and is gone with the rest', async () => {
+  const order = { title: 'Curso', amountCents: 2_500, requestKey: crypto.randomUUID() };
+  const { body: link } = await merchant.call('POST', '/payment-links', {
+    ...{ ...order, payerFields: { document: 'required' } },
+  });
+  const typed = { method: 'pix', payerName: 'Ivo Reis', payerDocument: '168.995.350-09' };
+  const made = await fetch(`${service.url}${new URL(link.url).pathname}/charge`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(typed),
+  });
+  const { id } = (await made.json()) as { id: string };
+  await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+  await ends(id, 'paid');
+  for (const subject of [byName('Ivo Reis'), byKey('168.995.350-09')])
+    expect(await exportSubject(operator, subject)).toMatchObject([
+      { id, payer: { document: '16899535009' } },
+    ]);
+  const done = await anonymiseSubject(inYears(6), byKey('16899535009'), { years: 5, reason: 'r' });
+  expect(done).toMatchObject({ anonymised: 1 });
+  for (const subject of [byName('Ivo Reis'), byKey('16899535009')])
+    expect(await exportSubject(operator, subject)).toEqual([]);
+  const [row] = await service.database.admin('SELECT link_payer, payer_document FROM payment WHERE id = $1', [
+    id,
+  ]);
+  expect(row).toEqual({ link_payer: null, payer_document: null });
+});
+
 test('a key is replaced too, and the payment is shown as before', async () => {
   const { body } = await merchant.transfer({ pixKey: 'caio@loja.example' });
   await ends(body.id, 'completed');
