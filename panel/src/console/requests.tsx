@@ -115,9 +115,17 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
               {request.person.name !== null && `${request.person.name}, `}
               {request.person.email}
             </dd>
+            {request.person.roleNow !== null && request.person.stateNow !== null && (
+              <>
+                <dt>{words.operators.now}</dt>
+                <dd>
+                  {words.roles[request.person.roleNow]}, {words.operators[request.person.stateNow]}
+                </dd>
+              </>
+            )}
             {request.person.role !== null && (
               <>
-                <dt>{words.operators.role}</dt>
+                <dt>{words.operators.newRole}</dt>
                 <dd>{words.roles[request.person.role]}</dd>
               </>
             )}

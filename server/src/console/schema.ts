@@ -4,7 +4,7 @@ import { type ActName, acts, type OperatorRole, operatorRoles } from '../operate
 import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
-import { changeNames } from './people/changes.ts';
+import { changeNames, standings } from './people/changes.ts';
 
 /** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
 
@@ -324,6 +324,14 @@ const ChangedPerson = Type.Object({
   email: Word('E-mail address of the operator'),
   name: Nullable('Name of a new one'),
   role: Type.Unsafe<OperatorRole | null>({ enum: [...operatorRoles, null], description: 'Role' }),
+  roleNow: Type.Unsafe<OperatorRole | null>({
+    enum: [...operatorRoles, null],
+    description: 'Role when it was asked for; null: there is no such person',
+  }),
+  stateNow: Type.Unsafe<(typeof standings)[number] | null>({
+    enum: [...standings, null],
+    description: 'State when it was asked for; null: there is no such person',
+  }),
 });
 export const RequestsSchema = Type.Object({
   requests: Type.Array(

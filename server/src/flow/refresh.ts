@@ -1,7 +1,7 @@
 import { recentMap } from '../ground/recent-map.ts';
 import { isElsewhere } from '../money/intent.ts';
 import { isTerminal, type Payment } from '../money/payment.ts';
-import { claimOverdue, makeDue } from '../store/rows/intents.sql.ts';
+import { claimOverdue, makeDue, urge } from '../store/rows/intents.sql.ts';
 import { holding, intentClaimMs } from './claims.ts';
 import { queryOne, takeAllowedQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -29,17 +29,25 @@ export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Pr
 /** A payer's browser may come back as often as it likes; queries are of a limit that all payments share. */
 const returnsEveryMs = 5_000;
 const returnsKept = 4_096;
+/** Of a connection: one a second, twenty at once. Payers who come back leave queries of the shared limit to all else, however many pages a stranger opens. */
+const eachMs = 1_000;
+const atOnceMs = 20_000;
 
 /** The same for a payment whose payer comes back from the acquirer's page: its query is due at once, in each process every few seconds at most. */
 export function refresherOfReturned(deps: TrackingDeps): (payment: Payment) => Promise<Payment> {
   const returned = recentMap<number>(returnsKept);
+  const spent = new Map<string | null, number>();
   return async (payment) => {
-    const { accountId, id, status } = payment;
+    const { accountId, id, connection, status } = payment;
     const nowMs = deps.clock.monotonicMs();
     if (status !== 'pending' || nowMs - (returned.get(id) ?? Number.NEGATIVE_INFINITY) < returnsEveryMs)
       return payment;
+    const spentUntil = Math.max(spent.get(connection) ?? 0, nowMs);
+    if (spentUntil - nowMs > atOnceMs) return payment;
+    spent.set(connection, spentUntil + eachMs);
     returned.set(id, nowMs);
-    await makeDue(deps.sql, [{ accountId, paymentId: id }], deps.clock.now());
+    const now = deps.clock.now();
+    await urge(deps.sql, accountId, id, now, now + intentClaimMs);
     return refreshIfOverdue(deps, payment);
   };
 }

@@ -1,7 +1,7 @@
 import { applyWithinMs } from '../flow/send.ts';
 import type { Signal } from '../ground/signal.ts';
 import { paymentEvent } from '../kinds/payment/payment-events.ts';
-import { sendPriority } from '../money/intent.ts';
+import { sendPriority, singlePriority } from '../money/intent.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
@@ -43,14 +43,19 @@ export const unknownTold = defineTable<Told>({
   also: { mail_due_at: { as: 'toldAt' } },
 });
 
-/** An unknown transfer has one of the first two priorities of intents: rows of the others are not read. */
+/**
+ * An unknown transfer has one of the first two priorities of intents, or is queried alone, for which there is an index: no rows of other kinds are read.
+ */
 const selectDue: Statement = {
   name: 'unknown_due',
   text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId",
       NOT a.test AS livemode
-    FROM intent i JOIN account a ON a.id = i.account_id JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
-    WHERE i.connection = ANY ($1::text[]) AND i.priority = ANY ($2::smallint[]) AND i.kind = 'transfer' AND i.created_at <= $3
-      AND p.status = 'unknown'
+    FROM (SELECT account_id, payment_id, operation_id, created_at FROM intent
+        WHERE connection = ANY ($1::text[]) AND priority = ANY ($2::smallint[]) AND kind = 'transfer' AND created_at <= $3
+      UNION ALL SELECT account_id, payment_id, operation_id, created_at FROM intent
+        WHERE connection = ANY ($1::text[]) AND priority = ${singlePriority} AND kind = 'transfer' AND created_at <= $3) i
+      JOIN account a ON a.id = i.account_id JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+    WHERE p.status = 'unknown'
       AND NOT EXISTS (SELECT FROM unknown_told t WHERE t.account_id = i.account_id AND t.payment_id = i.payment_id)
     ORDER BY i.created_at LIMIT $4`,
 };

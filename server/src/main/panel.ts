@@ -249,7 +249,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   statementViewRoutes(account, cellOf);
   closeViewRoutes(account, cellOf);
   statementFileRoutes(account, cellOf);
-  memberRoutes(account, deps, mails, attempts);
+  memberRoutes(account, deps, cellOf, mails, attempts);
   securityEventRoutes(account, deps);
   reconciliationRoutes(account, cellOf, attempts);
   requestRoutes(account, cellOf);

@@ -611,10 +611,14 @@ async function keepDatabase({
 async function greet(context: Context, say: (line: string) => void): Promise<void> {
   const created = await createFirstTestAccount(context);
   const accountId = created?.ownerId ?? (await firstAccountWithoutKey(context));
-  if (accountId === null) return;
+  const cell = accountId === null ? undefined : await context.cells.ofAccount(accountId);
+  if (accountId === null || cell === undefined) return;
   const { createKey, firstKeyName } = await import('../api/keys/keys.ts');
   const { permissions } = await import('../ground/permissions.ts');
-  const { key } = await createKey(context, { accountId, name: firstKeyName, permissions });
+  const { key } = await createKey(
+    { ...context, sql: cell.sql },
+    { accountId, name: firstKeyName, permissions },
+  );
   say(`vintem test key ${key}`);
   const { createFirstMember } = await import('../panel/people/members.ts');
   const { email, password } = await createFirstMember(context, accountId);
@@ -622,14 +626,18 @@ async function greet(context: Context, say: (line: string) => void): Promise<voi
 }
 
 /** A printed key must not open anything once the installation is more than a trial: output is kept in logs. */
-async function endTrial({ sql, clock, log }: Context): Promise<void> {
+async function endTrial({ sql, clock, log, cells }: Context): Promise<void> {
   const account = await findFirstTestAccount(sql);
-  if (account === null) return;
+  const cell = account === null ? undefined : await cells.ofAccount(account);
+  if (account === null || cell === undefined) return;
   const [{ revokeFirstKey }, { endFirstMember }] = await Promise.all([
     import('../api/keys/keys.ts'),
     import('../panel/people/members.ts'),
   ]);
-  const ended = [...(await revokeFirstKey({ sql, clock }, account)), ...(await endFirstMember({ sql }))];
+  const ended = [
+    ...(await revokeFirstKey({ sql: cell.sql, clock }, account)),
+    ...(await endFirstMember({ sql })),
+  ];
   if (ended.length > 0)
     log.warn({ ended }, 'the key and the password that the first start printed are revoked');
 }

@@ -250,7 +250,9 @@ function chargeOpen(
     event.expiresAt !== null &&
     event.observedAt > event.expiresAt + expiryGraceMs;
   const news = { expiresAt, copyPaste: event.copyPaste ?? payment.copyPaste };
-  if (pastDeadline && !facts.incidentOpen()) return enter(payment, 'expired', facts, news, 'charge.expired');
+  // A change that is under way may give it another day: it ends by its own report first, or as one that a person decides.
+  if (pastDeadline && !payment.due?.change && !facts.incidentOpen())
+    return enter(payment, 'expired', facts, news, 'charge.expired');
   if (payment.status === 'unknown') return enter(payment, 'pending', facts, news);
   if (news.expiresAt === payment.expiresAt && news.copyPaste === payment.copyPaste) return null;
   return quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });

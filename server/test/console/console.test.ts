@@ -758,9 +758,10 @@ describe('a decision', () => {
       ...{ act: 'resumeWithdrawals' as const, subject: 'installation', body: { pausedAt: '1' } },
       ...{ postings: [], movedCents: 0, shown: 'a'.repeat(64), reason: 'nobody else was awake' },
     };
-    const id = await recordAlone(shellOf(service), wanted);
     const [risk, treasury] = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
     const support = await newOperator(service, 'support');
+    const id = await recordAlone(shellOf(service), wanted);
+    const later = await newOperator(service, 'risk');
     const kindOf = async () =>
       (await risk.call('GET', '/worklist')).body.items.find((one: { id: string }) => one.id === id)?.kind;
     const listed = async () =>
@@ -774,6 +775,8 @@ describe('a decision', () => {
     });
     const see = (desk: Desk) => desk.call('POST', `/requests/${id}/sight`, { shown: wanted.shown });
     expect((await see(support)).body.code).toBe('operator_role_denied');
+    // One who was made since may have been made for this.
+    expect((await see(later)).status).toBe(409);
     // It is not a request: it cannot be agreed to, nor refused.
     expect((await agree(risk, id, wanted.shown)).body.code).toBe('request_closed');
     expect((await risk.call('POST', `/requests/${id}/refusal`, {})).body.code).toBe('request_closed');

@@ -4,6 +4,7 @@ import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { changeAsShown, type OperatorChange, shownChange } from '../../src/console/people/changes.ts';
 import { grantOperator, suspendOperator } from '../../src/console/people/operators.ts';
+import { recordAlone } from '../../src/console/requests/alone.ts';
 
 /** The people of the console: each change takes two administrators, and one of them is always left. */
 
@@ -50,9 +51,11 @@ describe('a change of operators', () => {
     expect((await agree(ana, requestId)).body.code).toBe('own_request');
     const risk = await newOperator(service, 'risk');
     expect((await agree(risk, requestId)).body.code).toBe('operator_role_denied');
+    // Who is suspended, and why, is for those who see the list of people.
+    expect(await requestOf(risk, requestId)).toBe(undefined);
     expect(await requestOf(rui, requestId)).toMatchObject({
       ...{ act: 'changeOperators', postings: [], movedCents: 0, reason, mayAgree: true },
-      person: { change: 'create', email, name: 'Nova Pessoa', role: 'risk' },
+      person: { change: 'create', email, name: 'Nova Pessoa', role: 'risk', roleNow: null, stateNow: null },
     });
     const { invitation } = (await agree(rui, requestId)).body;
     expect(invitation).toMatchObject({ email, mailed: false });
@@ -120,6 +123,36 @@ describe('a change of operators', () => {
     expect((await agree(rui, requestId)).body.code).toBe('facts_changed');
     expect(await personOf(ana, desk.email)).toMatchObject({ role: 'auditor' });
     expect(await requestOf(ana, requestId)).toMatchObject({ state: 'stale' });
+  });
+
+  test('shows who the person is now, and another enrolment makes it another change', async () => {
+    const eva = await newOperator(service, 'support');
+    await suspendOperator(shellOf(service), eva.email);
+    const { requestId } = (await ask(ana, { change: 'grant', email: eva.email, role: 'risk' })).body;
+    expect((await requestOf(rui, requestId)).person).toMatchObject({
+      roleNow: 'support',
+      stateNow: 'suspended',
+    });
+    await service.database.admin(
+      `UPDATE operator_person SET enrolled_at = enrolled_at + interval '1 second' WHERE email = $1`,
+      [eva.email],
+    );
+    expect((await agree(rui, requestId)).status).toBe(409);
+  });
+
+  test('that one person made at the shell is seen by another one than the person whom it concerns', async () => {
+    const wanted = { change: 'grant', email: rui.email, role: 'administrator' };
+    const act = {
+      act: 'changeOperators' as const,
+      subject: rui.email,
+      body: wanted,
+      postings: [],
+      movedCents: 0,
+    };
+    const shown = 'b'.repeat(64);
+    const id = await recordAlone(shellOf(service), { ...act, shown, reason });
+    const see = (desk: Desk) => desk.call('POST', `/requests/${id}/sight`, { shown });
+    expect([(await see(rui)).status, (await see(ana)).status]).toEqual([409, 200]);
   });
 
   test('dies with the one who asked, also between the agreement and the act', async () => {

@@ -7,6 +7,7 @@ import { createLog } from '../../src/ground/log.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
 import { createUnknownTransferAlerts } from '../../src/jobs/unknown-transfer-alerts.ts';
+import { singlePriority } from '../../src/money/intent.ts';
 import { createAlerts } from '../../src/operate/accounts/alerts.ts';
 
 /** Who gets mails about money that needs a person. The test runs each step by hand. */
@@ -53,6 +54,10 @@ test('one mail reports transfers unknown for 15 minutes, once, to the people who
   await person(merchant.ownerId, 'developer');
   await person(merchant.ownerId, 'admin', false);
   const ids = [await leave(service, merchant, 'hang'), await leave(service, merchant, 'hang')];
+  // One was refused where the look that proves it failed.
+  await service.database.admin(
+    `UPDATE intent SET refused = true, priority = ${singlePriority} WHERE payment_id = '${ids[1]}'`,
+  );
   while (await createUnknownTransferAlerts(later(service.runtime, 16 * 60_000)).step());
   clock.skip(16 * 60_000);
   refuses = true;

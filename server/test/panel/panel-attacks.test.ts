@@ -1010,6 +1010,36 @@ describe('a person who leaves', () => {
     expect(revoked.answer.body.keysRevoked.map(({ id }: { id: string }) => id)).toEqual([revoked.key.id]);
     expect((await service.as(revoked.key.key)('GET', '/account')).status).toBe(401);
   });
+
+  test('whose keys are revoked makes no payment from the moment of the answer on, whatever was begun before', async () => {
+    const shop = await service.newMerchant();
+    await shop.receive(100_000);
+    const owner = await person(shop.ownerId);
+    const admin = await person(shop.ownerId, 'admin');
+    const path = `/accounts/${shop.ownerId}`;
+    const { body: made } = await admin.tab.call('POST', `${path}/keys`, {
+      ...{ name: `de ${admin.email}`, permissions: ['read', 'transfers'] },
+    });
+    const counted = async (): Promise<number> =>
+      (
+        await service.database.admin('SELECT FROM payment WHERE account_id = $1 AND kind = $2', [
+          shop.ownerId,
+          'transfer',
+        ])
+      ).length;
+    const callers = Array.from({ length: 8 }, async () => {
+      const order = { amountCents: 1_000, pixKey: 'ana@loja.example', pixKeyType: 'EMAIL', description: '' };
+      const call = service.as(made.key);
+      while (
+        (await call('POST', '/pix/transfers', { ...order, requestKey: crypto.randomUUID() })).status === 201
+      );
+    });
+    await until(async () => (await counted()) > 5);
+    await owner.tab.call('DELETE', `${path}/members/${await userId(admin.email)}`, { revokeKeys: true });
+    const before = await counted();
+    await Promise.all(callers);
+    expect(await counted()).toBe(before);
+  });
 });
 
 describe('security events', () => {

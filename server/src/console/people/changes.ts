@@ -48,11 +48,25 @@ async function carryOut(operator: OperatorAct, wanted: OperatorChange): Promise<
   return null;
 }
 
-/** The change with the person as they are now: another role or a suspension since makes it another change. */
+export const standings = ['active', 'invited', 'suspended'] as const;
+
+/** The person whom a change concerns as they are now, for the second administrator; empty: there is no such person. */
+export async function personNow(
+  sql: Queries,
+  { email }: OperatorChange,
+): Promise<{ roleNow?: OperatorRole; stateNow?: (typeof standings)[number] }> {
+  const person = await findOperator(sql, email);
+  if (!person) return {};
+  const stateNow =
+    person.suspendedAt !== null ? 'suspended' : person.enrolledAt === null ? 'invited' : 'active';
+  return { roleNow: person.role, stateNow };
+}
+
+/** The change with the person as they are now: another role, a suspension or another enrolment since makes it another change. */
 async function hashOf(sql: Queries, wanted: OperatorChange): Promise<string> {
   const person = await findOperator(sql, wanted.email);
   const facts = person
-    ? [person.id, person.role, String(person.suspendedAt !== null), String(person.enrolledAt !== null)]
+    ? [person.id, person.role, String(person.suspendedAt), String(person.enrolledAt)]
     : ['no such person'];
   const fields = Object.entries(wanted).sort().flat();
   return hashOfShown(['operator.change', ...fields, ...facts], []);

@@ -90,11 +90,13 @@ const unseen: Statement = {
 export const findUnseenRequests = (sql: Queries, most: number): Promise<OperatorRequest[]> =>
   sql.run<OperatorRequest>(unseen, [most]);
 
+// Not one whom the act itself concerns, nor one who was made since: the act may have made them.
 const see: Statement = {
   name: 'operator_request_see',
   text: `UPDATE operator_request r SET state = 'seen', decided_by = $2, decided_at = $3 FROM operator_person seeing
     WHERE r.id = $1 AND r.state = 'alone' AND r.shown = $4
       AND seeing.id = $2 AND seeing.suspended_at IS NULL AND seeing.enrolled_at IS NOT NULL AND seeing.role = ANY ($5::text[])
+      AND seeing.created_at < r.requested_at AND (r.act <> 'changeOperators' OR seeing.email <> r.subject)
     RETURNING r.id`,
 };
 

@@ -99,6 +99,7 @@ export function closesRoutes(api: ApiScope, deps: ClosesDeps): void {
       config: consoleConfig,
     },
     async ({ params: { day }, query: { after } }) => {
+      await requireClosed(sql, day);
       const [accountId = lowest, chainId = lowest] = after?.split('_') ?? [];
       const rows = await operationsBehind(deps, day, { accountId, chainId }, operationsMost + 1);
       const shown = rows.slice(0, operationsMost);
@@ -137,6 +138,7 @@ function closesFiles(api: ApiScope, deps: ClosesDeps): void {
     '/closes/:day/operations.csv',
     { schema: { params: DayParams }, config: {} },
     async ({ params: { day }, language }, reply) => {
+      await requireClosed(deps.sql, day);
       const form = { separator: language === 'en' ? (',' as const) : (';' as const), language };
       async function* text(): AsyncGenerator<string> {
         yield csvLine(operationColumns, form);
@@ -174,6 +176,11 @@ async function* closesOf(
     if (!last || rows.length < rowsPerPage) return;
     place = last;
   }
+}
+
+/** @throws PanelError `not_found` no connection has a close of that day */
+async function requireClosed(sql: Sql, day: string): Promise<void> {
+  if ((await findConnectionCloses(sql, day)).length === 0) throw new PanelError('not_found');
 }
 
 /** Over all cells, in the order of accounts. */

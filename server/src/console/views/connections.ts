@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { ApiScope } from '../../edge/edge.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import { listMovements } from '../../operate/book-movement.ts';
 import { findClosesOfConnection } from '../../operate/closes/connection-closes.sql.ts';
 import { dayAfter, dayBefore, endsAt, startsAt } from '../../operate/closes/day.ts';
@@ -9,7 +10,7 @@ import { type Examination, findExamination } from '../../operate/connections/exa
 import { wishExamination } from '../../operate/connections/examination.ts';
 import { dayOf } from '../../operate/statement/period.ts';
 import { PanelError } from '../../panel/errors.ts';
-import type { Provider } from '../../provider/provider.ts';
+import type { Finding, Provider } from '../../provider/provider.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import type { PlaceDeps } from '../place.ts';
 import { consoleConfig } from '../route.ts';
@@ -75,7 +76,7 @@ export function connectionRoutes(api: ApiScope, deps: ConnectionDeps): void {
       },
       config: consoleConfig,
     },
-    async ({ params: { name } }) => {
+    async ({ params: { name }, operator: { role } }) => {
       const [row] = await findListedConnections(sql, { name, most: 1 });
       if (!row) throw new PanelError('not_found');
       const [bound, examination] = await Promise.all([
@@ -86,7 +87,7 @@ export function connectionRoutes(api: ApiScope, deps: ConnectionDeps): void {
         ...listedView(row),
         createdAt: nullable(row.createdAt),
         bound,
-        examination: examinationView(examination),
+        examination: examinationView(examination, role),
       };
     },
   );
@@ -103,11 +104,11 @@ export function connectionRoutes(api: ApiScope, deps: ConnectionDeps): void {
       },
       config: consoleConfig,
     },
-    async ({ params: { name }, operator: { email } }) => {
+    async ({ params: { name }, operator: { email, role } }) => {
       await wishExamination({ ...deps, actor: email }, name).catch((error: unknown) => {
         throw error instanceof OperatorRefused ? new PanelError('not_found') : error;
       });
-      return examinationView(await findExamination(sql, name));
+      return examinationView(await findExamination(sql, name), role);
     },
   );
 
@@ -147,18 +148,29 @@ const listedView = (row: ListedConnection) => ({
   foundAt: nullable(row.foundAt),
 });
 
-const examinationView = (one: Examination | undefined): Static<typeof ExaminationSchema> => ({
+/** Their messages say amounts where they are good: for those who may see the money of a connection. */
+const checksOfMoney: readonly Finding['check'][] = ['balance', 'payout limit'];
+
+const isShownTo = (role: OperatorRole, { check, ok }: Finding): boolean =>
+  !ok || !checksOfMoney.includes(check) || mayAct(role, 'closes');
+
+const examinationView = (
+  one: Examination | undefined,
+  role: OperatorRole,
+): Static<typeof ExaminationSchema> => ({
   askedAt: one ? isoOf(one.askedAt) : null,
   askedBy: one?.askedBy ?? null,
   underWay: one !== undefined && one.endedAt === null,
   unanswered: one !== undefined && one.endedAt !== null && one.foundAt !== one.endedAt,
   foundAt: nullable(one?.foundAt ?? null),
-  findings: (one?.findings ?? []).map(({ check, ok, message, action }) => ({
-    check,
-    ok,
-    message,
-    action: action ?? null,
-  })),
+  findings: (one?.findings ?? [])
+    .filter((finding) => isShownTo(role, finding))
+    .map(({ check, ok, message, action }) => ({
+      check,
+      ok,
+      message,
+      action: action ?? null,
+    })),
 });
 
 async function moneyOf(

@@ -1,6 +1,6 @@
 import type { ApiScope } from '../../edge/edge.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
-import { changeOf, shownChange } from '../people/changes.ts';
+import { changeOf, personNow, shownChange } from '../people/changes.ts';
 import { listOperators } from '../people/operators.sql.ts';
 import { asPanelError } from '../place.ts';
 import { ask, type RequestDeps } from '../requests/requests.ts';
@@ -43,7 +43,11 @@ export function operatorRoutes(api: ApiScope, deps: RequestDeps): void {
       const operator = { sql, clock, ids, log, actor: person.email };
       const wanted = await asPanelError(Promise.resolve().then(() => changeOf(fields)));
       const shown = await asPanelError(shownChange(operator, wanted));
-      const asked = { act: 'changeOperators' as const, subject: wanted.email, body: { ...wanted } };
+      const asked = {
+        act: 'changeOperators' as const,
+        subject: wanted.email,
+        body: { ...wanted, ...(await personNow(sql, wanted)) },
+      };
       return { requestId: await ask(deps, person, { ...asked, postings: [], movedCents: 0, shown, reason }) };
     },
   );

@@ -4,7 +4,7 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import type { SignedIn } from '../auth/sessions.ts';
-import { type ChangeName, letterOfInvitation } from '../people/changes.ts';
+import { type ChangeName, letterOfInvitation, type standings } from '../people/changes.ts';
 import { type Invited, operatorInvitationLink } from '../people/operators.ts';
 import {
   findDecidedRequests,
@@ -40,7 +40,11 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
         findOpenRequests(deps.sql, deps.clock.now(), openMost),
         findDecidedRequests(deps.sql, decidedMost),
       ]);
-      return { requests: [...unseen, ...open, ...decided].map((one) => requestView(one, operator)) };
+      const known = [...unseen, ...open, ...decided].filter(
+        // As the list of the people themselves.
+        ({ act }) => act !== 'changeOperators' || mayAct(operator.role, 'operators'),
+      );
+      return { requests: known.map((one) => requestView(one, operator)) };
     },
   );
 
@@ -99,11 +103,13 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
   );
 }
 
-const personOf = ({ change = '', email = '', name, role }: OperatorRequest['body']) => ({
+const personOf = ({ change = '', email = '', name, role, roleNow, stateNow }: OperatorRequest['body']) => ({
   change: change as ChangeName,
   email,
   name: name ?? null,
   role: (role ?? null) as OperatorRole | null,
+  roleNow: (roleNow ?? null) as OperatorRole | null,
+  stateNow: (stateNow ?? null) as (typeof standings)[number] | null,
 });
 
 /**

@@ -1,4 +1,10 @@
-import { changeAsShown, changeOf, type OperatorChange, shownChange } from '../../console/people/changes.ts';
+import {
+  changeAsShown,
+  changeOf,
+  type OperatorChange,
+  personNow,
+  shownChange,
+} from '../../console/people/changes.ts';
 import { findOperator, listOperators, type OperatorPerson } from '../../console/people/operators.sql.ts';
 import { type Invited, operatorInvitationLink } from '../../console/people/operators.ts';
 import { isOperatorRole, type OperatorRole, operatorRoles } from '../../operate/acts.ts';
@@ -101,7 +107,8 @@ const changeAtShell = (
       movedCents: 0,
       shown: await shownChange(operator, wanted),
     });
-    const act = { act: 'changeOperators' as const, subject: wanted.email, body: { ...wanted }, show };
+    const body = { ...wanted, ...(await personNow(context.sql, wanted)) };
+    const act = { act: 'changeOperators' as const, subject: wanted.email, body, show };
     const agreed = await agreedAtShell({ edge, context }, values, operator, act);
     const shown = agreed?.shown ?? (await shownChange(operator, wanted));
     return changeAsShown(operator, wanted, { shown, by: [] });

@@ -21,11 +21,11 @@ const ask: Statement = {
   name: 'examination_ask',
   text: `INSERT INTO connection_examination AS e (connection, asked_at, asked_by) VALUES ($1, $2, $3)
     ON CONFLICT (connection) DO UPDATE SET asked_at = excluded.asked_at, asked_by = excluded.asked_by, taken_at = NULL, ended_at = NULL
-      WHERE e.asked_at < $4
+      WHERE e.asked_at < $4 AND e.ended_at IS NOT NULL
     RETURNING connection`,
 };
 
-/** @returns false: it was asked for after `before` already */
+/** @returns false: it was asked for after `before` already, or the one before has not ended */
 export const askExamination = async (
   tx: Queries,
   wanted: { connection: string; at: number; by: string; before: number },

@@ -1,4 +1,4 @@
-import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Sql } from '../../ports/sql.ts';
@@ -48,12 +48,13 @@ const tags = ['Panel'];
 export function memberRoutes(
   api: ApiScope,
   deps: SecurityEventDeps,
+  cellOf: CellOf<Pick<SecurityEventDeps, 'sql'>>,
   mails: PanelMails,
   attempts: Attempts,
 ): void {
   memberListRoutes(api, deps);
   inviteRoutes(api, deps, mails, attempts);
-  oneMemberRoutes(api, deps);
+  oneMemberRoutes(api, deps, cellOf);
   memberSessionRoutes(api, deps);
 }
 
@@ -145,7 +146,11 @@ function inviteRoutes(api: ApiScope, deps: SecurityEventDeps, mails: PanelMails,
   );
 }
 
-function oneMemberRoutes(api: ApiScope, deps: SecurityEventDeps): void {
+function oneMemberRoutes(
+  api: ApiScope,
+  deps: SecurityEventDeps,
+  cellOf: CellOf<Pick<SecurityEventDeps, 'sql'>>,
+): void {
   api.patch(
     '/members/:id',
     {
@@ -184,7 +189,8 @@ function oneMemberRoutes(api: ApiScope, deps: SecurityEventDeps): void {
     },
     async (request) => {
       const { member, params, body } = request;
-      const { revoked, left } = await dismiss(deps, {
+      const here = { ...deps, sql: cellOf(request).sql };
+      const { revoked, left } = await dismiss(here, {
         accountId: member.accountId,
         by: member.role,
         userId: params.id,

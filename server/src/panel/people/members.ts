@@ -3,7 +3,7 @@ import { type ListedKey, markRevoked, selectKeys } from '../../api/keys/keys.sql
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
-import { lockDirectoryOf } from '../../store/rows/lock.sql.ts';
+import { lockAccount, lockDirectoryOf } from '../../store/rows/lock.sql.ts';
 import { PanelError } from '../errors.ts';
 import {
   endInvitationsBeyond,
@@ -178,6 +178,7 @@ const keysOf = async (tx: Queries, accountId: string, userId: string, now: numbe
 /**
  * Ends the membership, and with it the open invitations that this person made. Their keys work on until a person decides: a shop
  * must not stop because a developer left. With `revokeKeys` they end in the same transaction.
+ * @param deps those of the account's cell
  * @returns the active keys that this person made and that are left
  * @throws PanelError `role_denied`, `last_owner`, `not_found`
  */
@@ -189,6 +190,8 @@ export async function dismiss(
   await onMember(deps, accountId, by, userId, async (tx, members, member) => {
     if (member.role === 'owner') requireOtherOwner(members);
     await endInvitationsOf(tx, accountId, member);
+    // As a till reads keys without locking them: no batch with a key in force is open when the call is answered.
+    if (revokeKeys) await lockAccount(tx, accountId);
     const now = deps.clock.now();
     keys = await keysOf(tx, accountId, userId, now);
     if (revokeKeys) for (const key of keys) await markRevoked(tx, key.id, now);

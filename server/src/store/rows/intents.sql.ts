@@ -238,6 +238,24 @@ export const makeDue = (
 ): Promise<unknown> =>
   sql.run(giveBack, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId), time(dueAt)]);
 
+const urgeOne: Statement = {
+  name: 'intent_urge',
+  text: `UPDATE intent SET due_at = $3
+    WHERE account_id = $1 AND payment_id = $2 AND state = 'awaiting' AND failures = 0 AND due_at > $4 RETURNING payment_id`,
+};
+
+/**
+ * Makes a query due that would come after `untilMs`: one that is claimed now is under way, and after a failure the wait that the provider asked for holds.
+ * @returns whether it is due now
+ */
+export const urge = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+  now: number,
+  untilMs: number,
+): Promise<boolean> => (await sql.run(urgeOne, [accountId, paymentId, time(now), time(untilMs)])).length > 0;
+
 const renew: Statement = {
   name: 'intent_renew_claim',
   text: `UPDATE intent i SET due_at = $4
