@@ -58,15 +58,13 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
     return ended.value;
   };
   await finished(db.admin(() => prepareInstallation({ sql, clock, ids }, { live: false })));
+  const cell = founder.openCell(db.cell);
   const { ownerId, operationId } = await finished(
-    createAccount(
-      { sql: founder.openCell(db.cell), clock, ids },
-      { name: 'Loja', test: true, connection: 'simulator' },
-    ),
+    createAccount({ sql: cell, clock, ids }, { name: 'Loja', test: true, connection: 'simulator' }),
   );
   const own = secrets(ids);
   const { key } = await finished(
-    createKey({ sql, clock, ids, secrets: own }, { accountId: ownerId, name: 'all', permissions }),
+    createKey({ sql: cell, clock, ids, secrets: own }, { accountId: ownerId, name: 'all', permissions }),
   );
   const bank = emptyBank();
   bank.tokenSecret = 'token secret';
