@@ -352,7 +352,7 @@ function aboutApprovals(bench: Bench, { lacks }: AcquirerSubject): void {
     },
   );
 
-  test('is looked at first or approved with something else, as the simulator is told to behave', async () => {
+  test('is reviewed first, or approved with other facts, as the behaviour of the simulator says', async () => {
     const seen: Record<string, object> = {};
     for (const approval of ['review', 'other-amount', 'other-currency', 'two-instalments']) {
       const { providerId: id, name } = await page(bench);

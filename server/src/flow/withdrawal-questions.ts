@@ -1,4 +1,4 @@
-import { isElsewhere, priorityOf } from '../money/intent.ts';
+import { afterNamed, isElsewhere } from '../money/intent.ts';
 import { type Payment, paymentIdOf } from '../money/payment.ts';
 import { isSamePixKey } from '../money/same-pix-key.ts';
 import type { AskedPayout, Provider } from '../provider/provider.ts';
@@ -109,14 +109,7 @@ export function buildApproval(input: ApprovalInput): Command<string | null> {
         return {
           answer: intent.providerRef === asked.providerRef ? null : 'another one of it has its place',
         };
-      // The provider has it: it is never sent again. One that was to be repeated, because it was twice not found, is queried instead.
-      const approved = {
-        ...intent,
-        ...{ providerRef: asked.providerRef, known: true },
-        ...(intent.state === 'awaiting' && {
-          ...{ priority: priorityOf('transfer', payment.status), absences: 0, absentAt: null },
-        }),
-      };
+      const approved = afterNamed(intent, asked.providerRef, payment.status);
       return { answer: null, writes: [put(intents, approved)] };
     },
   };

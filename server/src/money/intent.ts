@@ -241,6 +241,16 @@ export const isRefusedUnlooked = (intent: Intent, queriedAt: number): boolean =>
   queriedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY);
 
 /**
+ * The provider has asked for it, or named it, in a call of its own: it has it, so it is never sent again. One that was to be repeated, because two queries
+ * had not found it, is queried instead; an attempt that is under way continues.
+ */
+export const afterNamed = (intent: Intent, providerRef: string, status: PaymentStatus): Intent => ({
+  ...intent,
+  ...{ providerRef, known: true, absences: 0, absentAt: null },
+  ...(intent.state === 'awaiting' && { priority: priorityOf(intent.kind, status) }),
+});
+
+/**
  * Whether its creation was certainly not sent, so that another connection may make it: no attempt counts, and the provider has said nothing
  * of the id. A payout has one connection, whatever happens.
  */

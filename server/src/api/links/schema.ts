@@ -61,7 +61,7 @@ export const LinkBody = Body(
         minLength: 11,
         maxLength: 18,
         description:
-          'CPF or CNPJ of the only payer. No provider of this version tells who paid a Pix, so it is refused: 400 `not_offered_by_provider`',
+          'CPF or CNPJ of the only payer. No provider of this version reports who paid a Pix, so each value is refused with 400 `not_offered_by_provider`',
       }),
     ),
     expiresAt: Type.Optional(Ends),

@@ -29,7 +29,7 @@ export const eventTypes = {
   'charge.card_chargeback': {
     kept: true,
     description:
-      'The holder of the card contests a payment (chargeback). `dispute.*` events follow what becomes of it.',
+      'The holder of the card contests a payment (chargeback). `dispute.*` events show how it ends.',
   },
   'transfer.created': { kept: false, description: 'The provider has a transfer.' },
   'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
