@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useText } from '../text/text.tsx';
+import { MoreFoot } from '../ui/listed.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { type AuditEntry, desk, deskKey } from './api.ts';
 import { Saved } from './saved.tsx';
@@ -54,16 +55,7 @@ export function AuditPage() {
         ) : (
           <Entries entries={entries} />
         )}
-        {query.hasNextPage && (
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-            style={{ alignSelf: 'start' }}
-          >
-            {words.audit.more}
-          </Button>
-        )}
+        <MoreFoot pages={query} label={words.audit.more} />
       </div>
     </>
   );

@@ -4,6 +4,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { money, plainDay } from '../format.ts';
+import { MoreFoot } from '../ui/listed.tsx';
 import { Empty, Money, PageHead } from '../ui/parts.tsx';
 import { type Close, type ClosedDay, desk, deskKey } from './api.ts';
 import { useMachineWords } from './machine-words.ts';
@@ -51,16 +52,7 @@ export function ClosesPage() {
             return <CloseTable closes={closes} />;
           }}
         </Shown>
-        {query.hasNextPage && (
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-            style={{ alignSelf: 'start' }}
-          >
-            {words.more}
-          </Button>
-        )}
+        <MoreFoot pages={query} label={words.more} />
       </div>
     </>
   );
@@ -336,16 +328,7 @@ function Operations({ day }: { day: string }) {
           }}
         </Shown>
       )}
-      {query.hasNextPage && (
-        <Button
-          variant="default"
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-          style={{ marginTop: 14 }}
-        >
-          {words.more}
-        </Button>
-      )}
+      <MoreFoot pages={query} label={words.more} />
     </section>
   );
 }

@@ -6,6 +6,7 @@ import { ask } from '../api/client.ts';
 import { dayOf, plainDay } from '../format.ts';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
+import { MoreFoot } from '../ui/listed.tsx';
 import { Empty, FormError, Money, PageHead } from '../ui/parts.tsx';
 import {
   type Connection,
@@ -40,16 +41,7 @@ export function ConnectionsPage() {
           return (
             <div className="stack">
               <ConnectionTable connections={connections} />
-              {query.hasNextPage && (
-                <Button
-                  variant="default"
-                  loading={query.isFetchingNextPage}
-                  onClick={() => void query.fetchNextPage()}
-                  style={{ alignSelf: 'start' }}
-                >
-                  {words.more}
-                </Button>
-              )}
+              <MoreFoot pages={query} label={words.more} />
             </div>
           );
         }}

@@ -178,11 +178,11 @@ export function MoreButton({
 }
 
 /** Below a list: the next page of it; nothing when this is the last one. */
-export function MoreFoot({ pages }: { pages: Parameters<typeof MoreButton>[0]['pages'] }) {
+export function MoreFoot({ pages, label }: Parameters<typeof MoreButton>[0]) {
   if (!pages.hasNextPage) return null;
   return (
     <div className="listfoot">
-      <MoreButton pages={pages} />
+      <MoreButton pages={pages} label={label} />
     </div>
   );
 }
