@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admitCancel } from '../kinds/cancel/admission.ts';
+import { admitCancel, cancelKeyOf } from '../kinds/cancel/admission.ts';
 import { cancel } from '../kinds/cancel/cancel.ts';
 import { chargeCancels } from '../kinds/cancel/cancels.sql.ts';
-import { type ChargeCancel, cancelKeyOf } from '../kinds/cancel/charge-cancel.ts';
 import { observedCancel } from '../kinds/cancel/outcome.ts';
+import type { ChargeRequest } from '../kinds/charge-request/charge-request.ts';
 import type { Observed } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry/kinds.ts';
 import type { Intent } from '../money/intent.ts';
@@ -140,7 +140,7 @@ type Word = 'lost' | 'answer' | 'refusal' | 'absent' | 'cancel query' | 'charge 
 /** @param truth which of the two the provider carried out */
 function say(
   books: ReturnType<typeof createBooks>,
-  row: ChargeCancel,
+  row: ChargeRequest,
   word: Word,
   truth: 'paid' | 'removed',
 ): void {
@@ -191,7 +191,7 @@ const harmless: Word[] = ['lost', 'refusal', 'absent', 'open'];
 const words: Word[] = [...harmless, 'answer', 'cancel query', 'charge query', 'delivery'];
 const stateOf = (books: ReturnType<typeof createBooks>) => ({
   charge: books.rows.get(`${payments.name} ${accountId}${id}`) as Payment,
-  cancel: books.rows.get(`${chargeCancels.name} ${accountId}${cancelId}`) as ChargeCancel,
+  cancel: books.rows.get(`${chargeCancels.name} ${accountId}${cancelId}`) as ChargeRequest,
   intent: books.rows.get(`${intents.name} ${accountId}${cancelId}`) as Intent | undefined,
 });
 

@@ -1,9 +1,8 @@
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
-import { requireOpen } from '../../kinds/cancel/admission.ts';
+import { cancelKeyOf, requireOpen } from '../../kinds/cancel/admission.ts';
 import { cancel } from '../../kinds/cancel/cancel.ts';
-import { cancelKeyOf } from '../../kinds/cancel/charge-cancel.ts';
 import { findPayment } from '../../kinds/payment/lookup.sql.ts';
 import type { Payment } from '../../money/payment.ts';
 import { wasCancelAsked } from '../../money/state.ts';

@@ -2,8 +2,14 @@ import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { refuse } from '../../ground/errors.ts';
 import { requireOpen } from '../../kinds/cancel/admission.ts';
-import { changedBy, type DueFields, type DuePayment, hasDueDate } from '../../kinds/due-change/admission.ts';
-import { changeKeyOf, dueChange } from '../../kinds/due-change/due-change.ts';
+import {
+  changedBy,
+  changeKeyOf,
+  type DueFields,
+  type DuePayment,
+  hasDueDate,
+} from '../../kinds/due-change/admission.ts';
+import { dueChange } from '../../kinds/due-change/due-change.ts';
 import { findPayment } from '../../kinds/payment/lookup.sql.ts';
 import { type AskedTerms, sameTerms, termsOf } from '../../money/due.ts';
 import type { Payment } from '../../money/payment.ts';

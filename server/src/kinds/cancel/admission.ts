@@ -1,10 +1,10 @@
 import { refuse } from '../../ground/errors.ts';
-import { causeOfCall, type Payment } from '../../money/payment.ts';
+import type { Payment } from '../../money/payment.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import { put, type Read, read, type View } from '../../store/till.ts';
+import { put, type View } from '../../store/till.ts';
+import { askedFor, type ChargeRequest, requestKeyOf } from '../charge-request/charge-request.ts';
 import type { Admission, Admitted } from '../kind.ts';
 import { cancelsOfCharges } from './cancels.sql.ts';
-import type { ChargeCancel } from './charge-cancel.ts';
 
 export interface CancelOrder {
   paymentId: string;
@@ -12,9 +12,8 @@ export interface CancelOrder {
   requestKey: string;
 }
 
-export const cancelReads = (accountId: string, { paymentId }: CancelOrder): Read[] => [
-  read(payments, paymentKey(accountId, paymentId)),
-];
+/** A charge has one cancel, however often and from where it is asked for. A key that is made to be the same blocks nothing but this cancel. */
+export const cancelKeyOf = (paymentId: string): string => requestKeyOf(`cancel:${paymentId}`);
 
 /**
  * The charge stays as it is until its provider says otherwise; its notice and its history say that a merchant asked. Pure.
@@ -24,20 +23,17 @@ export function admitCancel(
   view: View,
   { caller, order, id, fingerprint, token }: Admission<CancelOrder>,
   now: number,
-): Admitted<ChargeCancel> {
+): Admitted<ChargeRequest> {
   const { accountId, operationId } = caller;
   const { paymentId } = order;
   const charge = view.get(payments, paymentKey(accountId, paymentId));
   if (charge?.operationId !== operationId || charge.kind !== 'deposit') throw refuse('payment_not_found');
   requireOpen(charge);
-  const updatedAt = Math.max(now, charge.updatedAt + 1);
   const { amountCents } = charge;
-  const row: ChargeCancel = {
+  const row: ChargeRequest = {
     ...{ accountId, id, operationId, paymentId, amountCents, fingerprint, command: token },
     ...{ status: 'unknown', createdAt: now, updatedAt: now },
   };
-  const cause = causeOfCall('cancel', caller);
-  const step = { status: charge.status, at: new Date(updatedAt).toISOString(), cause };
   return {
     row,
     refusedAs: null,
@@ -45,10 +41,9 @@ export function admitCancel(
     writes: [
       put(payments, {
         ...charge,
+        ...askedFor(charge, 'cancel', caller, now),
         // A notice about money that a person decides on is more urgent.
         notice: charge.notice ?? 'cancel_requested',
-        updatedAt,
-        history: [...charge.history, step],
       }),
       put(cancelsOfCharges, row),
     ],

@@ -1,54 +1,31 @@
 import { pageNameOf } from '../../money/card-page.ts';
-import { type Payment, providerIdOf } from '../../money/payment.ts';
-import type { Queries } from '../../ports/sql.ts';
+import { providerIdOf } from '../../money/payment.ts';
 import { withoutCards } from '../../provider/cards.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
-import { findConnectionOf, paymentKey, payments } from '../../store/rows/payments.sql.ts';
+import { type ChargeRequest, chargeOf, isRequestOpen, ofCharge } from '../charge-request/charge-request.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
-import { admitCancel, type CancelOrder, cancelReads } from './admission.ts';
+import { admitCancel, type CancelOrder } from './admission.ts';
 import { chargeCancels } from './cancels.sql.ts';
-import { type ChargeCancel, isCancelOpen } from './charge-cancel.ts';
-import {
-  type CancelReport,
-  hearCancel,
-  isChargeLookedAt,
-  observedCancel,
-  undecidedCancel,
-} from './outcome.ts';
+import { type CancelReport, hearCancel, observedCancel } from './outcome.ts';
 
 /**
  * A merchant takes a charge back that is not paid. The provider's word alone ends the charge, and a payment that was quicker wins. It goes to the
  * connection that its charge is on, and not before the provider has confirmed the charge: a creation that arrives behind its cancel would stay payable.
  * Of a payment by card it closes the page.
  */
-export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
+export const cancel: Kind<ChargeRequest, CancelOrder, CancelReport, never> = {
+  ...ofCharge,
   name: 'cancel',
-  permission: 'charges',
-  call: 'cancel',
   table: chargeCancels,
-  isWithdrawal: false,
-  isLimited: false,
-  mayMove: false,
-  isAwaited: true,
-  createdEvent: null,
-  notFound: 'payment_not_found',
-  unread: ['charge'],
   offers: (can) => can.cancelsCharges,
-  isOpen: isCancelOpen,
   subjectOf: ({ id, paymentId }) => ({ paymentId, detail: { cancelId: id } }),
-  undecided: undecidedCancel,
-  isLookedAt: isChargeLookedAt,
 
-  connectionOf: async (sql, { accountId, connection }, { paymentId }) =>
-    (await findConnectionOf(sql, accountId, paymentId)) ?? connection,
   asked: ({ paymentId }) => ({ paymentId }),
-  waitMs: ({ chargeWaitMs }) => chargeWaitMs,
-  admissionReads: cancelReads,
   admit: admitCancel,
   prepare: prepareCancel,
   async locate(sql, { accountId, paymentId: id }) {
     const [found] = await chargeCancels.read(sql, [accountId + id]);
-    const charge = found && isCancelOpen(found) ? await chargeOf(sql, found) : undefined;
+    const charge = found && isRequestOpen(found) ? await chargeOf(sql, found) : undefined;
     if (!found || !charge) return null;
     return {
       query: async (provider) => {
@@ -65,12 +42,9 @@ export const cancel: Kind<ChargeCancel, CancelOrder, CancelReport, never> = {
   hear: hearCancel,
 };
 
-const chargeOf = async (sql: Queries, { accountId, paymentId }: ChargeCancel): Promise<Payment | undefined> =>
-  (await payments.read(sql, [paymentKey(accountId, paymentId)]))[0];
-
 async function prepareCancel(
   { sql }: PrepareDeps,
-  row: ChargeCancel,
+  row: ChargeRequest,
   { connection, traceparent }: Sending,
 ): Promise<Prepared<CancelReport>> {
   const charge = await chargeOf(sql, row);

@@ -1,31 +1,12 @@
 import type { Statement } from '../../ports/sql.ts';
-import { bytea, cents, defineTable, text, timestamptz, uuid } from '../../store/database/define-table.ts';
 import type { Derived } from '../../store/database/table.ts';
-import type { ChargeCancel } from './charge-cancel.ts';
+import { type ChargeRequest, requestTable } from '../charge-request/charge-request.ts';
 
-/** Keyed by 36 characters of account and 36 of its own id. */
-export const chargeCancels = defineTable<ChargeCancel>({
-  name: 'charge_cancel',
-  alias: 'c',
-  key: ['accountId', 'id'],
-  tokenOf: ({ command }) => command,
-  verbs: ['read', 'insert', 'update'],
-  columns: {
-    accountId: uuid,
-    id: uuid,
-    operationId: uuid,
-    paymentId: uuid,
-    status: text.changes,
-    amountCents: cents,
-    fingerprint: bytea,
-    createdAt: timestamptz,
-    updatedAt: timestamptz.changes,
-    command: uuid,
-  },
-});
+/** A cancel is open as long as its charge is, and ends with it in one commit (`end.ts`). */
+export const chargeCancels = requestTable('charge_cancel');
 
 /** Which cancel a charge has. */
-export type CancelOfCharge = Pick<ChargeCancel, 'accountId' | 'id' | 'paymentId'>;
+export type CancelOfCharge = Pick<ChargeRequest, 'accountId' | 'id' | 'paymentId'>;
 
 const select: Statement = {
   name: 'charge_cancel_of_charge',

@@ -1,8 +1,8 @@
 import { isTerminal, type Payment } from '../../money/payment.ts';
 import { wasCancelAsked } from '../../money/state.ts';
-import { intents } from '../../store/rows/intents.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
-import { put, remove, type View, type Write } from '../../store/till.ts';
+import type { View, Write } from '../../store/till.ts';
+import { endOf } from '../charge-request/charge-request.ts';
 import { cancelsOfCharges, chargeCancels } from './cancels.sql.ts';
 
 /**
@@ -14,16 +14,5 @@ export function cancelEndedWith(view: View, before: Payment, after: Payment): Wr
   const { accountId, updatedAt } = after;
   const known = view.get(cancelsOfCharges, paymentKey(accountId, after.id));
   if (!known) return [];
-  const key = accountId + known.id;
-  const cancel = view.get(chargeCancels, key);
-  if (cancel?.status !== 'unknown') return [];
-  const intent = view.get(intents, key);
-  return [
-    put(chargeCancels, {
-      ...cancel,
-      status: 'completed' as const,
-      updatedAt: Math.max(updatedAt, cancel.updatedAt),
-    }),
-    ...(intent ? [remove(intents, key)] : []),
-  ];
+  return endOf(view, chargeCancels, accountId + known.id, updatedAt);
 }

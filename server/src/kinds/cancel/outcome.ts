@@ -1,49 +1,33 @@
-import type { OpenedIncident } from '../../money/state.ts';
 import type { CheckoutReport } from '../../provider/cards.ts';
 import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
-import { openIncidents } from '../../store/rows/incidents.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import { read, type View } from '../../store/till.ts';
+import {
+  type ChargeRequest,
+  hearingOf,
+  isRequestOpen,
+  type ObservedRequest,
+  observedOf,
+} from '../charge-request/charge-request.ts';
 import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
 import { type Reading, readQuery, readSend, type Standing } from '../reading.ts';
-import { type ChargeCancel, isCancelOpen } from './charge-cancel.ts';
 
 /** The charge; of a payment by card its page. */
 export type CancelReport = ChargeReport | CheckoutReport;
 
-/** A cancel's own answers and queries: both report the charge. */
-export type CancelObservation = Answered<CancelReport>;
-
-export type ObservedCancel = Observed<CancelObservation> & {
-  /** The payment. */
-  chargeId: string;
-};
-
-export const observedCancel = (
-  { accountId, id, operationId, paymentId }: ChargeCancel,
-  connection: string,
-  observation: CancelObservation,
-): ObservedCancel => ({
-  ...{ accountId, paymentId: id, operationId, connection, kind: 'cancel', observation },
-  chargeId: paymentId,
-});
+export const observedCancel = observedOf<CancelReport>('cancel');
 
 /**
  * An answer or a query about a cancel. It ends nothing by itself: its report goes to the charge, whose state machine decides, and the cancel
  * ends with the charge (`end.ts`). Pure.
  */
-export function hearCancel(observed: ObservedCancel): Hearing<ChargeCancel> {
-  const { accountId, chargeId, operationId, observation } = observed;
-  const key = paymentKey(accountId, chargeId);
+export function hearCancel(observed: ObservedRequest<CancelReport>): Hearing<ChargeRequest> {
+  const { accountId, chargeId, observation } = observed;
   return {
-    chains: [{ accountId, chainId: operationId }],
-    reads: [read(payments, key)],
-    eventRefs: [],
-    pix: [],
+    ...hearingOf(observed),
     decide: (view, stored) => {
       const reading = readCancel(observation, stored);
       if (reading === null) return null;
-      const connection = view.get(payments, key)?.connection;
+      const connection = view.get(payments, paymentKey(accountId, chargeId))?.connection;
       return {
         row: stored.row,
         ending: reading.ending,
@@ -53,7 +37,7 @@ export function hearCancel(observed: ObservedCancel): Hearing<ChargeCancel> {
         incidents: [],
         postings: [],
         writes: [],
-        others: endsCharge(observation.outcome) ? [ofCharge(observed)] : [],
+        others: endsCharge(observation.outcome) ? [aboutCharge(observed)] : [],
         unclear: [],
       };
     },
@@ -69,7 +53,7 @@ const endsCharge = (outcome: Outcome): boolean => 'report' in outcome && hasEnde
 const hasEnded = (report: CancelReport): boolean =>
   'page' in report ? report.page === 'closed' || report.approval !== null : report.status !== 'open';
 
-const ofCharge = ({ chargeId, ...observed }: ObservedCancel): Observed => ({
+const aboutCharge = ({ chargeId, ...observed }: ObservedRequest<CancelReport>): Observed => ({
   ...observed,
   paymentId: chargeId,
   kind: isOfPage(observed.observation.outcome) ? 'checkout' : 'deposit',
@@ -79,13 +63,13 @@ const isOfPage = (outcome: Outcome): boolean => 'report' in outcome && 'page' in
 
 /** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the cancel. @returns null when it says nothing of it */
 function readCancel(
-  observation: CancelObservation,
-  { row, intent, capabilities }: OnRecord<ChargeCancel>,
+  observation: Answered<CancelReport>,
+  { row, intent, capabilities }: OnRecord<ChargeRequest>,
 ): Pick<Reading<unknown>, 'ending'> | null {
   const { refusalIsFinal } = capabilities;
   const standing: Standing = {
     intent,
-    isOpen: isCancelOpen(row),
+    isOpen: isRequestOpen(row),
     isPending: false,
     // Whatever may be said of other repeats at this provider: a charge is cancelled once, however often it is asked for.
     capabilities: { refusalIsFinal, repeatIsSafe: true },
@@ -113,14 +97,3 @@ const ofCancelSent = (outcome: SendOutcome<CancelReport>): SendOutcome<CancelRep
 /** A charge that is still open is one whose cancel is not there: after two of these it is sent again. */
 const ofCancelAsked = (outcome: QueryOutcome<CancelReport>): QueryOutcome<CancelReport> =>
   outcome.outcome === 'found' && !endsCharge(outcome) ? { outcome: 'notFound' } : outcome;
-
-/** A cancel without an end is a charge without one, and a person decides about the charge. */
-export const undecidedCancel = ({ paymentId, amountCents }: ChargeCancel): OpenedIncident => ({
-  kind: 'undecided',
-  reference: `undecided:${paymentId}`,
-  amountCents,
-  freezes: false,
-});
-
-export const isChargeLookedAt = (view: View, { accountId, paymentId }: ChargeCancel): boolean =>
-  view.get(openIncidents, paymentKey(accountId, paymentId)) !== undefined;

@@ -1,14 +1,14 @@
 import { refuse } from '../../ground/errors.ts';
 import { type AskedTerms, changesMost, termsOf } from '../../money/due.ts';
-import { causeOfCall, type Payment } from '../../money/payment.ts';
+import type { Payment } from '../../money/payment.ts';
 import type { DueTerms } from '../../provider/due-terms.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import { put, type Read, read, type View } from '../../store/till.ts';
+import { put, type View } from '../../store/till.ts';
 import { requireOpen } from '../cancel/admission.ts';
+import { askedFor, type ChargeRequest, requestKeyOf } from '../charge-request/charge-request.ts';
 import { requireDueDate, requireParts } from '../due/terms.ts';
 import type { Admission, Admitted } from '../kind.ts';
 import { receivedFee } from '../received-fee.ts';
-import type { ChargeChange } from './changes.sql.ts';
 
 /** The changed members; absent ones stay. A part that is null is taken away. */
 export type DueFields = Partial<DueTerms> & { amountCents?: number };
@@ -32,9 +32,11 @@ export function changedBy({ amountCents, due }: DuePayment, fields: DueFields): 
   return { amountCents: asked, terms: { ...termsOf(due), ...terms } };
 }
 
-export const changeReads = (accountId: string, { paymentId }: ChangeOrder): Read[] => [
-  read(payments, paymentKey(accountId, paymentId)),
-];
+/** @param asked how often a change of the charge was asked for before */
+export const changeKeyOf = (
+  { paymentId, fields }: Pick<ChangeOrder, 'paymentId' | 'fields'>,
+  asked: number,
+): string => requestKeyOf(`change:${paymentId}:${asked}:${JSON.stringify(fields)}`);
 
 /**
  * The charge stays as it is until its provider shows it otherwise; its notice and its history say that a merchant asked. Pure.
@@ -45,7 +47,7 @@ export function admitChange(
   view: View,
   { caller, order, account, id, fingerprint, token }: Admission<ChangeOrder>,
   now: number,
-): Admitted<ChargeChange> {
+): Admitted<ChargeRequest> {
   const { accountId, operationId } = caller;
   const { paymentId } = order;
   const charge = view.get(payments, paymentKey(accountId, paymentId));
@@ -62,9 +64,6 @@ export function admitChange(
   const { amountCents } = change;
   const limits = { minimumCents: account.minimumDepositCents, maximumCents: account.maximumDepositCents };
   if (amountCents !== charge.amountCents) receivedFee(amountCents, limits, due.fee);
-  const updatedAt = Math.max(now, charge.updatedAt + 1);
-  const cause = causeOfCall('change', caller);
-  const step = { status: charge.status, at: new Date(updatedAt).toISOString(), cause };
   return {
     row: {
       ...{ accountId, id, operationId, paymentId, amountCents, fingerprint, command: token },
@@ -75,9 +74,8 @@ export function admitChange(
     writes: [
       put(payments, {
         ...charge,
+        ...askedFor(charge, 'change', caller, now),
         due: { ...due, change: { id, ...change }, changes: changes + 1 },
-        updatedAt,
-        history: [...charge.history, step],
       }),
     ],
   };

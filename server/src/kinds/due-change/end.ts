@@ -1,8 +1,8 @@
 import { isTerminal, type Payment } from '../../money/payment.ts';
 import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
-import { intents } from '../../store/rows/intents.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
-import { put, remove, type View, type Write } from '../../store/till.ts';
+import { put, type View, type Write } from '../../store/till.ts';
+import { endOf } from '../charge-request/charge-request.ts';
 import { nextReminder } from '../due/reminder-times.ts';
 import { chargeChanges } from './changes.sql.ts';
 
@@ -15,20 +15,8 @@ export function changeEndedWith(view: View, before: Payment, after: Payment, now
   if (id === undefined || isTerminal(before.status)) return [];
   const isTaken = after.due?.change?.id !== id;
   if (!isTaken && !isTerminal(after.status)) return [];
-  const { accountId, updatedAt } = after;
-  const key = accountId + id;
-  const change = view.get(chargeChanges, key);
-  if (change?.status !== 'unknown') return [];
-  const intent = view.get(intents, key);
-  return [
-    put(chargeChanges, {
-      ...change,
-      status: 'completed' as const,
-      updatedAt: Math.max(updatedAt, change.updatedAt),
-    }),
-    ...(intent ? [remove(intents, key)] : []),
-    ...remindedAgain(view, before, after, now),
-  ];
+  const ended = endOf(view, chargeChanges, after.accountId + id, after.updatedAt);
+  return ended.length === 0 ? [] : [...ended, ...remindedAgain(view, before, after, now)];
 }
 
 /** The payer is reminded by the new due date. */

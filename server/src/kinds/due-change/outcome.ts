@@ -1,47 +1,35 @@
 import { revisedBy } from '../../money/due.ts';
 import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import { put, read } from '../../store/till.ts';
+import { put } from '../../store/till.ts';
+import {
+  type ChargeRequest,
+  hearingOf,
+  isRequestOpen,
+  type ObservedRequest,
+  observedOf,
+} from '../charge-request/charge-request.ts';
 import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
 import { type Reading, type Refusal, readQuery, readSend, type Standing } from '../reading.ts';
 import { type DuePayment, hasDueDate } from './admission.ts';
-import { type ChargeChange, isChangeOpen } from './changes.sql.ts';
 
-export type ChangeObservation = Answered<ChargeReport>;
-
-export type ObservedChange = Observed<ChangeObservation> & {
-  /** The payment. */
-  chargeId: string;
-};
-
-export const observedChange = (
-  { accountId, id, operationId, paymentId }: ChargeChange,
-  connection: string,
-  observation: ChangeObservation,
-): ObservedChange => ({
-  ...{ accountId, paymentId: id, operationId, connection, kind: 'due_change', observation },
-  chargeId: paymentId,
-});
+export const observedChange = observedOf<ChargeReport>('due_change');
 
 /**
  * An answer or a query about a change. A report goes to the charge, which takes the terms over or ends, and the change ends with that; a refusal that counts
  * ends it here, and the charge stays as it was. Pure.
  */
-export function hearChange(observed: ObservedChange): Hearing<ChargeChange> {
-  const { accountId, chargeId, operationId, observation } = observed;
-  const key = paymentKey(accountId, chargeId);
+export function hearChange(observed: ObservedRequest<ChargeReport>): Hearing<ChargeRequest> {
+  const { accountId, chargeId, observation } = observed;
   return {
-    chains: [{ accountId, chainId: operationId }],
-    reads: [read(payments, key)],
-    eventRefs: [],
-    pix: [],
+    ...hearingOf(observed),
     decide: (view, stored, now) => {
-      const charge = view.get(payments, key);
+      const charge = view.get(payments, paymentKey(accountId, chargeId));
       if (!hasDueDate(charge)) return null;
       const { row } = stored;
       const reading = readChange(observation, stored, charge);
       if (reading === null) return null;
-      const isRefused = reading.events.length > 0 && isChangeOpen(row);
+      const isRefused = reading.events.length > 0 && isRequestOpen(row);
       const updatedAt = Math.max(now, row.updatedAt);
       return {
         row: isRefused ? { ...row, status: 'completed', updatedAt } : row,
@@ -52,33 +40,33 @@ export function hearChange(observed: ObservedChange): Hearing<ChargeChange> {
         incidents: [],
         postings: [],
         writes: isRefused ? [put(payments, withoutChange(charge, row, now))] : [],
-        others: 'report' in observation.outcome ? [ofCharge(observed)] : [],
+        others: 'report' in observation.outcome ? [aboutCharge(observed)] : [],
         unclear: [],
       };
     },
   };
 }
 
-const ofCharge = ({ chargeId, ...observed }: ObservedChange): Observed => ({
+const aboutCharge = ({ chargeId, ...observed }: ObservedRequest<ChargeReport>): Observed => ({
   ...observed,
   paymentId: chargeId,
   kind: 'due_charge',
 });
 
-function withoutChange(charge: DuePayment, { id }: ChargeChange, now: number): DuePayment {
+function withoutChange(charge: DuePayment, { id }: ChargeRequest, now: number): DuePayment {
   const { change, ...due } = charge.due;
   return change?.id === id ? { ...charge, due, updatedAt: Math.max(now, charge.updatedAt + 1) } : charge;
 }
 
 /** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the change. @returns null when it says nothing of it */
 function readChange(
-  observation: ChangeObservation,
-  { row, intent, capabilities }: OnRecord<ChargeChange>,
+  observation: Answered<ChargeReport>,
+  { row, intent, capabilities }: OnRecord<ChargeRequest>,
   charge: DuePayment,
 ): Reading<Refusal> | null {
   const standing: Standing = {
     intent,
-    isOpen: isChangeOpen(row),
+    isOpen: isRequestOpen(row),
     isPending: false,
     // All terms are named, so that a second time changes nothing.
     capabilities: { ...capabilities, repeatIsSafe: true },
@@ -86,8 +74,15 @@ function readChange(
   const nothing = (): never[] => [];
   if (observation.from === 'send') return readSend(observation, standing, nothing);
   const outcome = ofAsked(observation.outcome, charge);
-  // A repeat was refused, and the charge is as it was: neither attempt changed it.
-  if (outcome.outcome === 'notFound' && intent?.state === 'awaiting' && intent.refused && !intent.known)
+  // A repeat was refused, and a query that began afterwards shows the charge as it was: neither attempt changed it.
+  const isSince = observation.startedAt >= (intent?.attemptEndedAt ?? Number.POSITIVE_INFINITY);
+  if (
+    outcome.outcome === 'notFound' &&
+    intent?.state === 'awaiting' &&
+    intent.refused &&
+    !intent.known &&
+    isSince
+  )
     return { events: [{ type: 'refused', reason: 'provider_refused' }], ending: null, undecided: false };
   return readQuery({ ...observation, outcome }, standing, nothing);
 }

@@ -24,12 +24,13 @@ export function paymentIdFor(
 ): string {
   const digest = macOf(identity)(`payment\0${account.id}\0${requestKey}`);
   digest.writeUInt32BE(account.number, 0);
-  digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
-  digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
   return uuidOf(digest);
 }
 
-function uuidOf(digest: Buffer): string {
+/** A UUIDv8 of its first 16 bytes, in which version and variant are set. */
+export function uuidOf(digest: Buffer): string {
+  digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
+  digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
   const hex = digest.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
@@ -37,8 +38,6 @@ function uuidOf(digest: Buffer): string {
 /** A request key that no caller can know beforehand: of what a Pix makes, and no request. A UUIDv8 of 122 bits of the HMAC. */
 export function requestKeyFor(identity: Buffer, accountId: string, of: string): string {
   const digest = macOf(identity)(`request key\0${accountId}\0${of}`);
-  digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
-  digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
   return uuidOf(digest);
 }
 
