@@ -157,6 +157,7 @@ export class Memory {
       log,
       identity,
       providers: new Map([[connection, provider]]),
+      connections: { takeUp: () => Promise.resolve() },
       breakers: {
         counted: (_, make) => make(),
         seen: silent,

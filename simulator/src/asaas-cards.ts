@@ -8,6 +8,7 @@ import {
   type CardPrices,
   cardBalance,
   isOpen,
+  mailAddress,
   moveCard,
   openPage,
   refundCard,
@@ -187,7 +188,7 @@ function isCustomer(given: unknown): boolean {
 const customerForms: Readonly<Record<string, RegExp>> = {
   name: /^.{1,255}$/,
   cpfCnpj: /^[0-9]{11}$|^[0-9A-Z]{12}[0-9]{2}$/,
-  email: /^[^@\s]+@[^@\s.]+(?:[.][^@\s.]+)+$/,
+  email: mailAddress,
   phone: /^[0-9]{10,11}$/,
   address: /./,
   addressNumber: /^[0-9]{1,9}$/,

@@ -188,6 +188,9 @@ export function openPage(
   return { answer: card, writes: [['card', card]] };
 }
 
+/** As far as an acquirer looks at it; in linear steps. */
+export const mailAddress = /^[^@\s]+@[^@\s.]+(?:[.][^@\s.]+)+$/;
+
 /** The newest page of an id, in any client's name. */
 export const cardOf = (bank: Bank, id: string): Card | undefined =>
   [...bank.cards.values()].findLast((card) => card.id === id);

@@ -11,6 +11,7 @@ import {
   cardBalance,
   isOpen,
   leftOf,
+  mailAddress,
   moveCard,
   openPage,
   refundCard,
@@ -170,7 +171,7 @@ function faultOf(given: URLSearchParams, now: number): Reply | null {
   if (amount < 50)
     return failure(400, 'invalid_request_error', 'The amount is too small.', 'amount_too_small');
   const email = given.get('customer_email');
-  if (email !== null && !/^[^@\s]+@[^@\s.]+(?:[.][^@\s.]+)+$/.test(email))
+  if (email !== null && !mailAddress.test(email))
     return failure(
       400,
       'invalid_request_error',

@@ -14,6 +14,7 @@ import type {
   CheckoutName,
   CheckoutReport,
   NamedCardPayer,
+  NamedPage,
 } from '../../server/src/provider/cards.ts';
 import type { Provider, RefundInstruction, WebhookDelivery } from '../../server/src/provider/provider.ts';
 
@@ -153,11 +154,12 @@ const nameOf = (asked: Order, providerRef: string | null, approval: string | nul
   ...{ amountCents: asked.amountCents, providerRef, approval },
 });
 
-async function page({ provider }: Bench, amountCents?: number): Promise<Order & { name: CheckoutName }> {
+async function page({ provider }: Bench, amountCents?: number): Promise<Order & { name: NamedPage }> {
   const asked = order(amountCents);
   const outcome = await provider.cards?.create(asked);
   if (outcome?.outcome !== 'accepted') throw new Error(JSON.stringify(outcome));
-  return { ...asked, name: nameOf(asked, outcome.report.providerRef) };
+  const { providerRef } = outcome.report;
+  return { ...asked, name: { ...nameOf(asked, providerRef), providerRef } };
 }
 
 async function reportOf(provider: Provider, name: CheckoutName): Promise<CheckoutReport> {

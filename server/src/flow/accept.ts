@@ -11,6 +11,12 @@ import { withProbe } from './probe.ts';
 export interface AcceptDeps extends AwaitDeps {
   /** The installation's identity secret: ids and fingerprints. */
   identity: Buffer;
+  connections: TakesUp;
+}
+
+/** Where a process learns of connections that were made while it runs. */
+export interface TakesUp {
+  takeUp(connection: string): Promise<void>;
 }
 
 export interface Accepted<Row> {
@@ -66,6 +72,7 @@ async function acceptOn<Row extends Sent, Order extends { requestKey: string }>(
   order: Order,
 ): Promise<Accepted<Row>> {
   const { accountId, operationId, accountNumber } = caller;
+  await deps.connections.takeUp(caller.connection);
   const plan = planDispatch(deps, caller, kind, kind.waitMs(deps.settings));
   const id = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, order.requestKey);
   const secret = kind.secretOf?.(order) ?? null;

@@ -68,8 +68,9 @@ export const queryOf = (connection: string): CountedCall => ({
 /** Of the outcomes of all calls (`provider.ts`), what the breaker looks at. */
 interface CallOutcome {
   outcome: string;
-  /** Of one that was not sent: the provider answered that. */
+  /** Of one that was not sent: the provider is not the reason, or answered that. */
   answered?: true;
+  /** Of one that was not sent: what the look before it ended with. */
   cause?: UnclearCause;
 }
 
@@ -144,8 +145,8 @@ interface Counted {
 }
 
 function resultOf({ outcome, cause, answered }: CallOutcome): CallResult {
-  if (outcome === 'notSent') return answered ? 'ok' : 'network';
-  if (outcome !== 'unclear') return 'ok';
+  if (outcome === 'notSent' && cause === undefined) return answered ? 'ok' : 'network';
+  if (answered || (outcome !== 'unclear' && outcome !== 'notSent')) return 'ok';
   if (cause === 'network') return 'network';
   return cause === 'server' || cause === 'unreadable' ? 'server' : 'ok';
 }

@@ -83,8 +83,8 @@ async function send(
   const defend = disputes?.defend;
   if (!defend || clock.monotonicMs() + timeoutMs > leaseEndsMs)
     return { outcome: 'notSent', detail: 'too late for its lease' };
-  // A 5xx of this call says more of the defence than of the provider.
-  const counts = (result: CallResult) => result !== 'server';
+  // A failure says more of the defence than of the provider (a missing scope, a file that is gone), and would stop all queries.
+  const counts = (result: CallResult) => result === 'ok';
   return breakers.counted({ connection, call: 'query', accountId, counts }, () => defend(content));
 }
 

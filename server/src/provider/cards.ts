@@ -24,6 +24,9 @@ export interface CheckoutName {
   approval: string | null;
 }
 
+/** Of a page that the acquirer has named. */
+export type NamedPage = CheckoutName & { providerRef: string };
+
 export interface CheckoutInstruction extends Omit<CheckoutName, 'providerRef' | 'approval'> {
   /** The payer reads it on the page. */
   description: string;

@@ -177,6 +177,15 @@ function parse(text: string): unknown {
   }
 }
 
+/**
+ * Of a look before a send: that one sends nothing, so whatever comes of it, nothing has gone out. An answer that cannot be used is about one
+ * payment, and the provider is up.
+ */
+export const notSentAfter = ({ cause, detail }: Unclear) => ({
+  ...{ outcome: 'notSent' as const, detail: `what is there could not be looked at: ${detail}`, cause },
+  ...((cause === 'unreadable' || cause === 'unknownRefusal') && { answered: true as const }),
+});
+
 /** The errors that the provider documents: `"422 pagamento_negado"` to a reason. */
 export type Refusals = Readonly<Record<string, ReasonCode>>;
 

@@ -1,4 +1,4 @@
-import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport } from './cards.ts';
+import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport, NamedPage } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
 import type { DuePayer, DueTerms, PaidParts, ShownTerms } from './due-terms.ts';
 
@@ -185,7 +185,7 @@ export interface CardPages {
    * Closes a page that was not paid. `accepted` reports the page as it is now; `refused`: the acquirer does not close it, and it may have been paid. A
    * repeat is safe: nothing but the page's end comes of it.
    */
-  expire(checkout: CheckoutName): Promise<SendOutcome<CheckoutReport>>;
+  expire(page: NamedPage): Promise<SendOutcome<CheckoutReport>>;
   /** Its payouts to the company's own bank, and those that came back, each under the time at which its account changed. */
   listPayouts?(window: ListWindow): Promise<ListOutcome<CardPayout>>;
 }
@@ -419,8 +419,12 @@ export type SendOutcome<Report> =
   /** The provider knows this id already: it proves that and nothing more. */
   | { outcome: 'duplicate' }
   | Unclear
-  /** `answered`: by the provider itself, which refuses the moment and not the instruction; it is up, and no failure of it counts. */
-  | { outcome: 'notSent'; detail: string; answered?: true };
+  /**
+   * Without more: the provider was not reached, or refuses our credentials, which ten times in a row stops its calls (`breaker.ts`).
+   * `answered`: it is up and no failure of it counts, since it refuses the moment and not the instruction, or the reason is not the provider.
+   * `cause`: of the look before the send, which counts as that of any call.
+   */
+  | { outcome: 'notSent'; detail: string; answered?: true; cause?: UnclearCause };
 
 /** The provider's words in an answer that accepts nothing, for operators: nothing is decided by it. */
 export interface ProviderWords {

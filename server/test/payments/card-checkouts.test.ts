@@ -683,7 +683,7 @@ describe('At Asaas a payment by card', () => {
       [id],
     );
     const name = {
-      ...{ providerId: id.replaceAll('-', ''), providerRef: row?.ref ?? null, approval: null },
+      ...{ providerId: id.replaceAll('-', ''), providerRef: row?.ref ?? '', approval: null },
       ...{ createdAt: row?.at.getTime() ?? 0, amountCents: 10_000, minutes: 60 },
     };
     expect(await provider?.cards?.query(name)).toMatchObject({ report: { page: 'open', approval: null } });

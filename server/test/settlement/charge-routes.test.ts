@@ -382,3 +382,12 @@ describe('the list', () => {
     await expect(routeCharges(deps, poor.ownerId, ['propria'])).rejects.toThrow('is retired');
   });
 });
+
+test('A connection that was just made is taken up by the first request of an account of it, and not by the next look alone', async () => {
+  const fresh = { name: 'nova', adapter: 'inter', mode: 'shared', url: null, credentials: null } as const;
+  await createConnection(deps, { ...fresh, simulated: true });
+  const first = await service.newMerchant();
+  await service.database.admin(`UPDATE account SET connection = 'nova' WHERE id = $1`, [first.ownerId]);
+  const { status, body } = await first.charge({ amountCents: 1_000 });
+  expect([status, body.code]).toEqual([201, undefined]);
+});

@@ -1,7 +1,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
+import {
+  incidentsOf,
+  intentOf,
+  later,
+  leave,
+  providerIdOf,
+  reservedCents,
+  statusOf,
+} from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import { createEfiProvider, simulatorLimits } from '../../src/provider/efi/efi.ts';
@@ -221,4 +229,29 @@ test('a refused connection is not sent: the charge waits unchanged, and is sent 
   await followUp.stepSends();
   await followUp.idle();
   expect(await statusOf(service, body.id)).toBe('pending');
+});
+
+test('is not opened by refunds whose Pix the provider does not list yet: it answers, and nothing was sent', async () => {
+  const there = await openService({ worker: false, dialect: 'asaas' });
+  try {
+    const merchant = await there.newMerchant();
+    const provider = there.runtime.providers.get('simulator') as Provider;
+    const { body } = await merchant.charge({ amountCents: 20_000 });
+    await there.simulator.control('POST', `/control/charges/${providerIdOf(body.id)}/pay`);
+    await until(async () => {
+      const followUp = createFollowUp(later(there.cellOf(merchant), 6_000), provider);
+      while (await followUp.stepQueries());
+      await followUp.idle();
+      return (await statusOf(there, body.id)) === 'paid';
+    });
+    await there.simulator.behave({ query: 'not-found' });
+    for (let one = 0; one < 12; one++) {
+      const asked = { requestKey: crypto.randomUUID(), amountCents: 100 };
+      const { status, body: answer } = await merchant.call('POST', `/payments/${body.id}/refunds`, asked);
+      expect([status, answer.code]).toEqual([201, undefined]);
+    }
+    expect(await there.database.admin('SELECT call FROM breaker WHERE open')).toEqual([]);
+  } finally {
+    await there.close();
+  }
 });

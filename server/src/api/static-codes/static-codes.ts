@@ -1,3 +1,4 @@
+import type { TakesUp } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { refuse } from '../../ground/errors.ts';
@@ -30,6 +31,7 @@ export interface StaticCodeDeps {
   identity: Buffer;
   /** By connection. */
   providers: ReadonlyMap<string, Provider>;
+  connections: TakesUp;
   /** Signs cursors. */
   cursorKey: Buffer;
 }
@@ -57,6 +59,7 @@ export async function createStaticCode(
   caller: Caller,
   order: StaticCodeOrder,
 ): Promise<{ code: StaticCode; replayed: boolean }> {
+  await deps.connections.takeUp(caller.connection);
   const recorded = await record(deps, caller, order);
   if (recorded.code.copyPaste !== null) return recorded;
   // The provider makes its codes itself: the code is recorded, and a repeat of the request asks for its text again.

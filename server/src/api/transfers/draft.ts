@@ -124,6 +124,7 @@ export async function confirmDraft(
   code: string,
   session?: string,
 ): Promise<Payment> {
+  await deps.connections.takeUp(caller.connection);
   const plan = planDispatch(deps, caller, transfer, deps.settings.transferWaitMs);
   const confirmed = await submitConfirmation(deps, caller, plan, { paymentId, session, code });
   if ('unreadable' in confirmed) {

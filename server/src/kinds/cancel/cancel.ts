@@ -55,9 +55,12 @@ async function prepareCancel(
   if (charge.connection !== null && charge.connection !== connection)
     return notSent('the charge is on another connection');
   const { id, amountCents, createdAt, card } = charge;
-  if (card !== null)
+  if (card !== null) {
+    const { providerRef, ...name } = pageNameOf(charge, card);
+    if (providerRef === null) return notSent('the page has no name yet');
     return async (provider) =>
-      provider.cards?.expire(pageNameOf(charge, card)) ?? notSent('the connection has no card payments');
+      provider.cards?.expire({ ...name, providerRef }) ?? notSent('the connection has no card payments');
+  }
   const instruction = { txid: providerIdOf(id), amountCents, createdAt, traceparent };
   return async (provider) =>
     (charge.due === null ? provider.cancelCharge?.(instruction) : provider.dueCharges?.cancel(instruction)) ??

@@ -4,7 +4,7 @@ import { certificateFindings } from '../../provider/diagnosis.ts';
 import { type Finding, isOfEnvironment, type Provider } from '../../provider/provider.ts';
 import { OperatorRefused } from '../../store/operator.ts';
 import { findWebhookTokens } from '../../store/rows/inbound.sql.ts';
-import { type ConnectionRow, listConnectionRows } from './connections.sql.ts';
+import { type ConnectionRow, findConnectionRow, listConnectionRows } from './connections.sql.ts';
 import { type ConnectionDeps, environmentOf } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
 import { examineHold } from './held.ts';
@@ -38,11 +38,8 @@ export interface Examination {
  * @throws OperatorRefused there is none of that name
  */
 export async function examineConnections(deps: DoctorDeps, name: string | null): Promise<Examination[]> {
-  const rows = (await listConnectionRows(deps.sql)).filter((row) =>
-    name === null ? isInUse(deps, row) : row.name === name,
-  );
-  if (name !== null && rows.length === 0) throw new OperatorRefused(`no connection ${name}`);
-  const foreign = new Map((await findForeignAccounts(deps.sql)).map((one) => [one.connection, one]));
+  const rows = name === null ? await findInUse(deps) : [await findNamed(deps, name)];
+  const foreign = new Map((await findForeignAccounts(deps.sql, name)).map((one) => [one.connection, one]));
   return Promise.all(
     rows.map(async (row) => {
       const others = foreign.get(row.name);
@@ -53,6 +50,16 @@ export async function examineConnections(deps: DoctorDeps, name: string | null):
       };
     }),
   );
+}
+
+const findInUse = async (deps: DoctorDeps): Promise<ConnectionRow[]> =>
+  (await listConnectionRows(deps.sql)).filter((row) => isInUse(deps, row));
+
+/** @throws OperatorRefused there is none of that name */
+async function findNamed({ sql }: DoctorDeps, name: string): Promise<ConnectionRow> {
+  const row = await findConnectionRow(sql, name);
+  if (!row) throw new OperatorRefused(`no connection ${name}`);
+  return row;
 }
 
 const isInUse = ({ ofEnvironment }: DoctorDeps, row: ConnectionRow): boolean =>

@@ -16,7 +16,8 @@ const rootLength = 8;
 const shared: Statement = {
   name: 'holder_shared',
   text: `SELECT a.id, a.connection, c.holder_cnpj AS holder FROM connection c JOIN account a ON a.connection = c.id
-    WHERE c.mode = 'shared' AND c.state = 'active' AND NOT c.test AND a.number > 0 AND NOT a.test`,
+    WHERE c.mode = 'shared' AND c.state = 'active' AND NOT c.test AND a.number > 0 AND NOT a.test
+      AND ($1::text IS NULL OR c.id = $1)`,
 };
 
 const cells: Statement = {
@@ -38,9 +39,15 @@ export interface ForeignAccounts {
   accounts: number;
 }
 
-/** Shared connections that move money and serve accounts of another company. Accounts that have not said their CNPJ are left out. */
-export async function findForeignAccounts(sql: Queries): Promise<ForeignAccounts[]> {
-  const bound = await sql.run<{ id: string; connection: string; holder: string | null }>(shared);
+/**
+ * Shared connections that move money and serve accounts of another company. Accounts that have not said their CNPJ are left out.
+ * @param name of one connection; null: of all
+ */
+export async function findForeignAccounts(
+  sql: Queries,
+  name: string | null = null,
+): Promise<ForeignAccounts[]> {
+  const bound = await sql.run<{ id: string; connection: string; holder: string | null }>(shared, [name]);
   const cnpjs = new Map<string, string>();
   for (const cell of await sql.run<{ name: string }>(cells)) {
     const ids = bound.map(({ id }) => id);

@@ -21,6 +21,8 @@ export interface Connections {
   each(begin: (provider: Provider) => void): () => void;
   /** Takes up what was made or changed. */
   refresh(): Promise<void>;
+  /** The same before its time, where this connection is not known: an account's first request may come sooner than the next look. */
+  takeUp(connection: string): Promise<void>;
   /** Those behind which another account stands than before, by name, with the reason: nothing is sent and nothing is asked for over them. */
   held: ReadonlyMap<string, string>;
 }
@@ -35,6 +37,9 @@ export interface KeepDeps {
   /** Around every provider that is made. */
   wrap(provider: Provider): Provider;
 }
+
+/** One that cannot be used is asked for by each request of its accounts: so often at most it costs a look. */
+const unknownLookMs = 200;
 
 /** How often a provider that names the account is asked for it. */
 const askAgainMs = 10 * 60_000;
@@ -145,6 +150,15 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
     }
   }
 
+  const refreshOnce = (): Promise<void> => {
+    underWay ??= refresh().finally(() => {
+      underWay = null;
+    });
+    return underWay;
+  };
+
+  let lookedForUnknownAt = Number.NEGATIVE_INFINITY;
+
   return {
     providers,
     held,
@@ -153,11 +167,14 @@ export function keepConnections(deps: KeepDeps, ofEnvironment: ReadonlyMap<strin
       for (const provider of providers.values()) begin(provider);
       return () => listeners.delete(begin);
     },
-    refresh: () => {
-      underWay ??= refresh().finally(() => {
-        underWay = null;
-      });
-      return underWay;
+    refresh: refreshOnce,
+    async takeUp(connection) {
+      if (providers.has(connection)) return;
+      // A look that is under way may have begun before the connection was made.
+      await underWay?.catch(() => undefined);
+      if (deps.clock.monotonicMs() - lookedForUnknownAt < unknownLookMs) return;
+      lookedForUnknownAt = deps.clock.monotonicMs();
+      await refreshOnce();
     },
   };
 }

@@ -8,7 +8,6 @@ import type {
   ListOutcome,
   ListWindow,
   ProviderCost,
-  Unclear,
   WebhookContent,
   WebhookDelivery,
   WebhookNews,
@@ -39,17 +38,6 @@ export const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | 
   const isRefused = reply.kind === 'answer' && reply.status === 401;
   return isRefused ? { outcome: 'notSent', detail: 'the provider refused our API key' } : null;
 };
-
-/** Of the look before a creation: that one sends nothing, so an answer that says nothing leaves everything unsent. */
-export const unsent = ({
-  cause,
-  detail,
-}: Unclear): { outcome: 'notSent'; detail: string; answered?: true } => ({
-  outcome: 'notSent',
-  detail: `what is there could not be looked at: ${detail}`,
-  // A list that cannot be read is of one payment: Asaas is up.
-  ...(cause === 'unreadable' && { answered: true as const }),
-});
 
 // ------------------------------------------------------------------------------------------ deliveries
 

@@ -1,7 +1,7 @@
 import { reaisOf } from '../../ground/money.ts';
 import type { CardRefund } from '../cards.ts';
 import type { DisputeReport } from '../dispute-report.ts';
-import { isSuccess, readList, traceOf, unclear, wordsIn } from '../exchange.ts';
+import { isSuccess, notSentAfter, readList, traceOf, unclear, wordsIn } from '../exchange.ts';
 import type {
   ListOutcome,
   ListWindow,
@@ -11,7 +11,7 @@ import type {
   SendOutcome,
   Unclear,
 } from '../provider.ts';
-import { notRead, unsent } from './asaas-account.ts';
+import { notRead } from './asaas-account.ts';
 import { dayAt, isRefusal, recordOf, refundDescription } from './asaas-bodies.ts';
 import { cardRefundsIn, readChargeback } from './asaas-card-bodies.ts';
 import { type AsaasDeps, pages } from './asaas-lists.ts';
@@ -57,8 +57,8 @@ export async function sendRefund(
   const there = await refundsOf(deps, paymentId);
   if (!Array.isArray(there))
     return there.outcome === 'notFound'
-      ? { outcome: 'notSent', detail: 'its payment is not there' }
-      : unsent(there);
+      ? { outcome: 'notSent', detail: 'its payment is not there', answered: true }
+      : notSentAfter(there);
   const earlier = ownIn(there, providerId);
   if (earlier) return { outcome: 'accepted', report: earlier };
   if (repeatOf !== undefined)

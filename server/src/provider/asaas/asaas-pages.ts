@@ -1,4 +1,4 @@
-import type { CardApproval, CheckoutName, CheckoutReport } from '../cards.ts';
+import type { CardApproval, CheckoutName, CheckoutReport, NamedPage } from '../cards.ts';
 import { isSuccess, unclear, wordsIn } from '../exchange.ts';
 import type { QueryOutcome, SendOutcome, Unclear } from '../provider.ts';
 import { notRead } from './asaas-account.ts';
@@ -68,11 +68,10 @@ export async function queryPage(
 export async function expirePage(
   deps: AsaasDeps,
   _host: string,
-  name: CheckoutName,
+  name: NamedPage,
   timeoutMs: number,
 ): Promise<SendOutcome<CheckoutReport>> {
   const { providerRef: ref } = name;
-  if (ref === null) return { outcome: 'notSent', detail: 'the page has no name yet' };
   const closed = await closePage(deps, name, ref, timeoutMs);
   if (closed === 'closed') return { outcome: 'accepted', report: reportOf(name, ref, { page: 'closed' }) };
   if (!('outcome' in closed))

@@ -15,6 +15,7 @@ import {
   createExchange,
   failureOf,
   isSuccess,
+  notSentAfter,
   type Reply,
   readList,
   traceOf,
@@ -57,7 +58,6 @@ import {
   notRead,
   registerWebhook,
   tokenLeast,
-  unsent,
   webhookFindingOf,
   webhooksCall,
 } from './asaas-account.ts';
@@ -317,7 +317,7 @@ async function createCharge(
 ): Promise<SendOutcome<ChargeReport>> {
   const { exchange, clock } = deps;
   const there = await listUnder(deps, 'payments', instruction.txid, payments);
-  if (!('items' in there)) return unsent(there);
+  if (!('items' in there)) return notSentAfter(there);
   if (there.items.length > 0) return { outcome: 'duplicate' };
   // The provider's clock and ours may differ; the description is what payers and queries see.
   const createdAt = Math.floor(clock.now() / 1000) * 1000;
@@ -423,7 +423,7 @@ async function cancelCharge(
 ): Promise<SendOutcome<ChargeReport>> {
   const { exchange, clock } = deps;
   const there = await listUnder(deps, 'payments', txid, payments);
-  if (!('items' in there)) return unsent(there);
+  if (!('items' in there)) return notSentAfter(there);
   const refused = { outcome: 'refused', reason: 'provider_refused' } as const;
   const open = there.items.filter(({ status }) => status === 'open');
   if (open.length === 0) return { ...refused, detail: 'no open payment is there' };
@@ -450,7 +450,7 @@ async function sendPayout(
   const { exchange, clock } = deps;
   const { providerId, amountCents, repeatOf } = instruction;
   const there = await listUnder(deps, 'transfers', providerId, transfers);
-  if (!('items' in there)) return unsent(there);
+  if (!('items' in there)) return notSentAfter(there);
   if (there.items.length > 0) return { outcome: 'duplicate' };
   if (repeatOf !== undefined && clock.now() - repeatOf > repeatsWithinMs)
     return {
@@ -588,8 +588,8 @@ async function sendRefund(
   const there = await refundsOf(deps, endToEnd);
   if ('outcome' in there)
     return there.outcome === 'notFound'
-      ? { outcome: 'notSent', detail: 'its Pix is not in the list yet' }
-      : unsent(there);
+      ? { outcome: 'notSent', detail: 'its Pix is not in the list yet', answered: true }
+      : notSentAfter(there);
   if (ownRefundIn(there.items, providerId) !== null) return { outcome: 'duplicate' };
   if (repeatOf !== undefined)
     return {

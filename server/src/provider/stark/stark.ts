@@ -8,6 +8,7 @@ import {
   createExchange,
   failureOf,
   isSuccess,
+  notSentAfter,
   type Reply,
   traceOf,
   unclear,
@@ -276,12 +277,6 @@ const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null =>
 const refusedCodes = (reply: Reply): string[] =>
   reply.kind === 'answer' && reply.status === 400 ? codesOf(reply.body) : [];
 
-/** For a question before a send: whatever comes of it, nothing has gone out. An answer that cannot be used says nothing of other payments. */
-const beforeSending = ({ detail, cause }: Unclear) => ({
-  ...{ outcome: 'notSent' as const, detail },
-  ...((cause === 'unreadable' || cause === 'unknownRefusal') && { answered: true as const }),
-});
-
 // --------------------------------------------------------------------------------------------- charges
 
 /** The creation of a code takes no id of ours, so one with our tag is looked for first: it was made by a request whose answer was lost. */
@@ -293,7 +288,7 @@ async function createCharge(
   const { txid, amountCents, expirySeconds, description } = instruction;
   const there = await findCode(deps, txid);
   if (there.outcome === 'found') return { outcome: 'duplicate' };
-  if (there.outcome === 'unclear') return beforeSending(there);
+  if (there.outcome === 'unclear') return notSentAfter(there);
   const text = plain(description, 140);
   const reply = await exchange({
     method: 'POST',
@@ -454,7 +449,7 @@ async function sendPayout(
         detail: '400 invalidPixKey',
         ...wordsIn(looked),
       };
-    return notRead(looked) ?? beforeSending(unclear(looked, clock));
+    return notRead(looked) ?? notSentAfter(unclear(looked, clock));
   }
   const reply = await exchange({
     method: 'POST',

@@ -9,6 +9,7 @@ import type {
   CheckoutInstruction,
   CheckoutName,
   CheckoutReport,
+  NamedPage,
 } from '../cards.ts';
 import { balanceFinding, clockFindings, tokenFindings, webhookFinding } from '../diagnosis.ts';
 import type { DisputeReport } from '../dispute-report.ts';
@@ -17,6 +18,7 @@ import {
   type Exchange,
   failureOf,
   isSuccess,
+  notSentAfter,
   type Reply,
   traceOf,
   unclear,
@@ -313,9 +315,8 @@ async function createSession(
 /** https://docs.stripe.com/api/checkout/sessions/expire: one that is not open any more is refused, and a query shows why. */
 async function expireSession(
   { exchange, clock }: Deps,
-  { providerId, providerRef }: CheckoutName,
+  { providerId, providerRef }: NamedPage,
 ): Promise<SendOutcome<CheckoutReport>> {
-  if (providerRef === null) return { outcome: 'notSent', detail: 'the page has no name yet' };
   const path = `${sessions}/${encodeURIComponent(providerRef)}/expire`;
   const reply = await exchange({ method: 'POST', path, form: form({}), timeoutMs: postTimeoutMs });
   const unsent = notProcessed(reply);
@@ -433,8 +434,7 @@ async function sendRefund(
   const { exchange, clock } = deps;
   const earlier = await queryRefund(deps, endToEnd, providerId);
   if (earlier.outcome === 'found') return { outcome: 'accepted', report: earlier.report };
-  if (earlier.outcome === 'unclear')
-    return { outcome: 'notSent', detail: 'the refunds of its payment cannot be read' };
+  if (earlier.outcome === 'unclear') return notSentAfter(earlier);
   if (repeatOf !== undefined && clock.now() - repeatOf > keyLastsMs)
     return {
       ...{ outcome: 'unclear', cause: 'unknownRefusal', retryAfterMs: null },
