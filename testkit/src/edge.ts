@@ -79,6 +79,7 @@ export async function openEdge(
     papers: createPapers(),
     pages: createPageAddresses(secrets.derive('pages'), 'http://127.0.0.1:3000'),
     providers: new Map(),
+    connections: { takeUp: async () => {} },
     senders: new Map(),
     settings: {
       transferWaitMs: 6_000,
