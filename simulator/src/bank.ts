@@ -196,6 +196,8 @@ export type Payout = PayoutRequest & {
   beyond?: true;
   /** It was asked for beyond the limit of a new account. */
   overLimit?: true;
+  /** The provider sent it by itself, to the company's own key: no call lists it, and the statement alone has it. */
+  swept?: true;
   /** It leaves when the account's own address says so, and then ends like this. */
   asks?: { settleAs?: 'completed' | 'refused' };
 };
@@ -718,6 +720,28 @@ export function approvePayout(
   return { answer: 'approved', writes: [['payout', payout]] };
 }
 
+/**
+ * The provider pays out all that an account has, as Woovi does each evening unless its panel says otherwise (woovi-developers, docs/faq/withdraw.md).
+ * @returns null: nothing is free
+ */
+export function sweep(
+  bank: Bank,
+  world: World,
+  account: string,
+): { answer: { endToEnd: string; amountCents: number } | null; writes: Entry[] } {
+  const payout: Payout = { ...seenPayout(''), payerKey: account, pixKey: account, swept: true };
+  const free = payableCents(bank, payout);
+  if (free <= 0) return { answer: null, writes: [] };
+  payout.amountCents = free;
+  decide(bank, world, payout, 'pending');
+  payout.idEnvio = `saque-${payout.n}`;
+  payout.accepted = true;
+  bank.payouts.set(payout.idEnvio, payout);
+  payout.settledAt = payout.createdAt;
+  leave(bank, payout, payout.createdAt);
+  return { answer: { endToEnd: payout.endToEnd, amountCents: free }, writes: [['payout', payout]] };
+}
+
 /** The amount that the account may pay out: its balance less blocked money and payouts on their way, each with its fee. */
 function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest, except?: Payout): number {
   const name = accountNameOf(bank, payerKey);
@@ -832,13 +856,8 @@ function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refu
   payout.settledAt = at;
   payout.settleAt = undefined;
   payout.settleAs = undefined;
-  if (as === 'completed') {
-    payout.status = 'completed';
-    payout.line = bank.statement.length;
-    Object.assign(payout, feeOf(bank, termsOf[bank.terms].sent(payout.amountCents)));
-    move(bank, payout.payerKey, -payout.amountCents - (payout.feeCents ?? 0));
-    bank.statement.push(lineOfPayout(payout, at), ...linesOfFee(payout));
-  } else {
+  if (as === 'completed') leave(bank, payout, at);
+  else {
     payout.status = 'refused';
     payout.refusal = as;
   }
@@ -846,6 +865,14 @@ function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refu
     ['payout', payout],
     ...report(bank, at, { key: payout.payerKey, kind: 'payout', id: payout.idEnvio, returns: 0 }),
   ];
+}
+
+function leave(bank: Bank, payout: Payout, at: number): void {
+  payout.status = 'completed';
+  payout.line = bank.statement.length;
+  Object.assign(payout, feeOf(bank, termsOf[bank.terms].sent(payout.amountCents)));
+  move(bank, payout.payerKey, -payout.amountCents - (payout.feeCents ?? 0));
+  bank.statement.push(lineOfPayout(payout, at), ...linesOfFee(payout));
 }
 
 /** Decides a pending payout: sent, or refused with a reason. */

@@ -25,6 +25,7 @@ import {
   setQuestion,
   settlePayout,
   settleRefund,
+  sweep,
 } from './bank.ts';
 import { defaultBehaviour, mergeBehaviour, paymentSystemCodes } from './behaviour.ts';
 import {
@@ -55,6 +56,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'GET state' && id === undefined) return state(desk, request.query);
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (area === 'blocked' && id === undefined) return blocked(desk, request);
+  if (call === 'POST sweep' && id === undefined) return withdrawAll(desk, request.body);
   if (call === 'PUT questions' && id !== undefined) return question(desk, id, request.body);
   if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
   if (call === 'POST charges' && id !== undefined)
@@ -421,6 +423,19 @@ function blocked(desk: Desk, request: Request): Reply {
   const set = { account, judicialCents, medCents, cautionCents } as Blocked;
   desk.commit(setBlocked(desk.bank, set));
   return json(200, set);
+}
+
+/** The evening's withdrawal of a provider that empties the account by itself. */
+function withdrawAll(desk: Desk, body: string): Reply {
+  if (desk.bank.terms !== 'woovi') return failure(409, 'this provider empties no account by itself');
+  const read = readBody(body, ['account']);
+  if ('refusal' in read) return read.refusal;
+  const { account = [...desk.bank.accounts.keys()][0] } = read.given;
+  if (typeof account !== 'string' || !desk.bank.accounts.has(account))
+    return failure(404, 'there is no account');
+  const { answer, writes } = sweep(desk.bank, desk.world, account);
+  desk.commit(writes);
+  return answer === null ? failure(409, 'nothing of the account is free') : json(200, answer);
 }
 
 // ------------------------------------------------------------------------------------------------ state

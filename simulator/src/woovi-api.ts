@@ -126,7 +126,7 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         desk,
         query,
         'payments',
-        ownAccount(desk).payouts,
+        ownAccount(desk).payouts.filter(({ swept }) => swept === undefined),
         (payout) => payout.createdAt,
         paymentView,
       );
@@ -258,11 +258,15 @@ function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   const of = query.get('charge');
   const view = (payment: Payment) => pixView(payment, desk.bank.charges.get(payment.txid), desk.world.now());
   const type = query.get('type') ?? 'PAYMENT';
-  if (type !== 'PAYMENT' && type !== 'REFUND' && type !== 'FEE')
-    return failure('Only PAYMENT, REFUND and FEE are offered');
+  if (type !== 'PAYMENT' && type !== 'REFUND' && type !== 'FEE' && type !== 'WITHDRAW')
+    return failure('Only PAYMENT, WITHDRAW, REFUND and FEE are offered');
   if (type === 'FEE') {
     const fees = desk.bank.statement.filter((one) => isFee(one) && ownOf(desk, one) !== undefined);
     return list(desk, query, 'transactions', fees, (one) => one.at, feeView);
+  }
+  if (type === 'WITHDRAW') {
+    const sent = ownAccount(desk).payouts.filter(({ settledAt, line }) => settledAt && line !== undefined);
+    return list(desk, query, 'transactions', sent, (one) => one.settledAt ?? one.createdAt, sentView);
   }
   if (type === 'REFUND')
     return list(desk, query, 'transactions', returnsOf(ownAccount(desk)), (one) => one.at, returnView);

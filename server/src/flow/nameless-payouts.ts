@@ -4,8 +4,8 @@ import { findInBooks, type InBooks } from './nameless-payouts.sql.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
- * Payouts in a statement that name no id of ours, at a provider that knows payouts by a name of its own alone (Inter). Our id stands in the
- * description there, and no document says that it comes back whole: such a line may be a payout of ours.
+ * Payouts in a statement that name no id of ours, at a provider that knows payouts by a name of its own alone (Inter), or whose statement leaves
+ * our id out (Woovi). At Inter it stands in the description, and no document says that it comes back whole: such a line may be a payout of ours.
  *
  * So the books decide. A line whose Pix they have is no news. While a payout of its amount is under way, the line waits until that has
  * ended and its Pix is known; one of the amount of a payout that a person ended without its Pix waits for a person. Everything else the
@@ -21,7 +21,10 @@ export interface Sorted<Line> {
 type SentLine = Pick<StatementLine, 'providerId' | 'endToEnd'> & { kind: string; amountCents: number | null };
 
 export const mayBeOurs = ({ capabilities }: Provider, { kind, providerId }: SentLine): boolean =>
-  kind === 'sent' && providerId === null && capabilities.payouts && !capabilities.queryPayoutByOwnId;
+  kind === 'sent' &&
+  providerId === null &&
+  capabilities.payouts &&
+  (!capabilities.queryPayoutByOwnId || capabilities.statementLacksOwnIds === true);
 
 /** @param lines those that name no payment of ours */
 export async function sortForeign<Line extends SentLine>(

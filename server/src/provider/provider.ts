@@ -112,6 +112,8 @@ export interface Capabilities {
   payouts: boolean;
   /** A payout is found under our own id. False: only under what the provider's first answer named it. */
   queryPayoutByOwnId: boolean;
+  /** A payout of ours may stand in the statement without an id of ours, although it is found under that. Absent: false. */
+  statementLacksOwnIds?: boolean;
   /**
    * No answer about a payout names that its receiver gave it back: only the statement has it. Elsewhere the two may name one return differently, and the
    * statement is no evidence against the answer. Absent: false.

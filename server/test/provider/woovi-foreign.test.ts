@@ -187,6 +187,59 @@ describe('disputes', () => {
   });
 });
 
+describe('what left the account', () => {
+  const at = '2026-11-21T11:00:00.000Z';
+  /** `originalTransaction` of Woovi's own sample is a transaction of this type. */
+  const sample = (
+    foreign('woovi/delivery-refund-received-rejected').body as {
+      originalTransaction: Record<string, unknown>;
+    }
+  ).originalTransaction;
+  const withdrawal = { ...sample, endToEndId: 'E-left', value: 11_111, time: at };
+  const payment = {
+    payment: { correlationID: 'saque0', value: 11_111, status: 'CONFIRMED' },
+    transaction: { endToEndId: 'E-left', value: 11_111, time: at },
+  };
+  const list = (name: string, items: object[], hasNextPage = false): NetAnswer => ({
+    ...{ status: 200, headers: {} },
+    text: JSON.stringify({ [name]: items, pageInfo: { hasNextPage } }),
+  });
+  const statement = async (...answers: NetAnswer[]) => {
+    outside.answers = [list('transactions', []), list('payments', []), ...answers];
+    return create().statement({ fromMs: Date.parse(at) - 1_000, toMs: Date.parse(at) + 1_000 });
+  };
+  const line = { kind: 'sent', id: 'E-left', endToEnd: 'E-left', amountCents: 11_111, at: Date.parse(at) };
+
+  test('and that no list of payouts has, is a line without a name: its panel or its evening sent it', async () => {
+    const none = list('payments', []);
+    expect(await statement(list('transactions', [withdrawal]), none, none)).toMatchObject({
+      ...{ outcome: 'listed', complete: true, unread: [] },
+      reports: [{ ...line, providerId: null }],
+    });
+    const searched = outside.calls.slice(-2).map(({ url }) => new URL(url).searchParams.get('start'));
+    expect(searched).toEqual(['2026-11-21T10:50:00.000Z', '2026-11-14T11:00:00.000Z']);
+  });
+
+  test('is a line of the payout that was made before the window', async () => {
+    expect(
+      await statement(list('transactions', [withdrawal]), list('payments', []), list('payments', [payment])),
+    ).toMatchObject({ complete: true, unread: [], reports: [{ ...line, providerId: 'saque0' }] });
+  });
+
+  test('is kept unread where the payouts before it cannot be searched whole', async () => {
+    const endless = Array.from({ length: 40 }, () => list('payments', [], true));
+    expect(await statement(list('transactions', [withdrawal]), ...endless)).toMatchObject({
+      ...{ complete: true, reports: [] },
+      unread: [{ kind: 'sent', endToEnd: 'E-left' }],
+    });
+  });
+
+  test('has not left while its transaction says otherwise', async () => {
+    const pending = { ...withdrawal, status: 'CREATED' };
+    expect(await statement(list('transactions', [pending]))).toMatchObject({ reports: [], unread: [] });
+  });
+});
+
 describe('a list', () => {
   const transactions = Array.from({ length: 120 }, (_, at) => ({
     endToEndId: `E${at}`,
@@ -200,8 +253,11 @@ describe('a list', () => {
     ({
       async request({ url }: NetRequest) {
         const { pathname, searchParams } = new URL(url);
-        if (pathname === '/api/v1/payment')
-          return { status: 200, headers: {}, text: '{"payments":[],"pageInfo":{"hasNextPage":false}}' };
+        if (pathname === '/api/v1/payment' || searchParams.get('type') === 'WITHDRAW')
+          return {
+            ...{ status: 200, headers: {} },
+            text: '{"payments":[],"transactions":[],"pageInfo":{"hasNextPage":false}}',
+          };
         const skip = Number(searchParams.get('skip'));
         asked.push(String(skip));
         const given = transactions.slice(skip, skip + cap);

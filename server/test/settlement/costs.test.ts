@@ -90,6 +90,29 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
         expect(await violationsOfBooks(service)).toEqual([]);
       },
     );
+
+    test.runIf(dialect === 'woovi')(
+      'the evening’s withdrawal of the whole balance is the company’s own movement, and the payout of the next morning waits for its approval, once',
+      async () => {
+        const merchant = await service.newMerchant();
+        await merchant.receive(5_000);
+        const { body: swept } = await service.simulator.control('POST', '/control/sweep');
+        expect(await balanceAt(service)).toBe(0);
+        expect(await closeDay(service, 6)).toMatchObject({ waits: false });
+        expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
+        const [own] = await service.database.admin<{ cents: string }>(
+          `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' AND reference LIKE '%' || $1 || '%'`,
+          [swept.endToEnd],
+        );
+        expect(own).toEqual({ cents: String(-swept.amountCents) });
+
+        await service.simulator.behave({ fees: 'on', overdraft: 'refuse' });
+        const { body: payout } = await merchant.transfer({ amountCents: 1_000 });
+        await until(async () => (await statusOf(service, payout.id)) === 'pending');
+        expect((await service.simulator.payout(payout.id))?.timesAccepted).toBe(1);
+        expect(await violationsOfBooks(service)).toEqual([]);
+      },
+    );
   },
 );
 

@@ -158,8 +158,7 @@ export function readTransaction(value: unknown, txid: string | null): Moved | nu
   if (pix === null) return null;
   const { type = 'PAYMENT', status = 'CONFIRMED' } = pix;
   if (type !== 'PAYMENT') return { kind: 'other' };
-  if (status !== 'CONFIRMED' && status !== 'REFUNDED' && status !== 'PARTIAL_REFUND')
-    return { kind: 'other' };
+  if (!hasMoved(status)) return { kind: 'other' };
   const endToEnd = textOf(pix.endToEndId);
   const amountCents = amountOf(pix.value);
   const paidAt = timeOf(pix.time) ?? timeOf(pix.createdAt);
@@ -169,6 +168,27 @@ export function readTransaction(value: unknown, txid: string | null): Moved | nu
   if (txid !== null && charge !== null && charge !== txid) return { kind: 'other' };
   return { kind: 'received', pix: { endToEnd, amountCents, paidAt, txid: txid ?? charge, returns: [] } };
 }
+
+/** A Pix that left: it names no payment, so one of ours is known by its end-to-end id alone. */
+export interface Withdrawal {
+  endToEnd: string;
+  amountCents: number;
+  at: number;
+}
+
+/** A transaction of the type WITHDRAW. `foreign`: nothing has left. Null: it cannot be read. */
+export function readWithdrawal(value: unknown): Withdrawal | 'foreign' | null {
+  const pix = recordOf(value);
+  if (pix === null) return null;
+  if (pix.type !== 'WITHDRAW' || !hasMoved(pix.status ?? 'CONFIRMED')) return 'foreign';
+  const endToEnd = textOf(pix.endToEndId);
+  const amountCents = amountOf(pix.value);
+  const at = timeOf(pix.time) ?? timeOf(pix.createdAt);
+  return endToEnd === null || amountCents === null || at === null ? null : { endToEnd, amountCents, at };
+}
+
+const hasMoved = (status: unknown): boolean =>
+  status === 'CONFIRMED' || status === 'REFUNDED' || status === 'PARTIAL_REFUND';
 
 /** `transactionID` is the `txid` of the Pix: of a static code its identifier. Of a charge it is Woovi's own name, which is none of ours. */
 export const staticCodeOf = (pix: Record<string, unknown>): string | null =>

@@ -79,10 +79,12 @@ import {
   readPayout,
   readRefund,
   readTransaction,
+  readWithdrawal,
   recordOf,
   refusalOf,
   saysNotFound,
   staticCodeIn,
+  type Withdrawal,
   waitsForApproval,
 } from './woovi-bodies.ts';
 import {
@@ -221,6 +223,8 @@ export function createWooviProvider(options: WooviOptions): Provider {
     movesMoney: !options.test,
     charges: true,
     payouts: true,
+    // A transaction names no payment: see `nameWithdrawals`.
+    statementLacksOwnIds: true,
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
@@ -1038,7 +1042,10 @@ async function lookUpReceiver({ exchange, clock }: Deps, pixKey: string): Promis
   return status === 404 ? { outcome: 'notFound' } : unclear(reply, clock);
 }
 
-/** Received Pix and completed payouts, from their lists: the lines of Woovi's own statement carry no end-to-end id and no id of ours. */
+/**
+ * Received Pix and completed payouts, from their lists, and whatever else has left the account: the lines of Woovi's own statement carry no end-to-end id and
+ * no id of ours. What its panel pays out, and the withdrawal of each evening (docs/faq/withdraw.md), stand in no list of payouts.
+ */
 async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<StatementLine>> {
   const received = await listReceived(deps, window);
   if (received.outcome !== 'listed') return received;
@@ -1046,12 +1053,65 @@ async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<
   if (!received.complete && window.wholeOnly) return { ...received, reports };
   const sent = await listPayouts(deps, window);
   if (sent.outcome !== 'listed') return sent;
-  reports.push(...sent.reports.flatMap((payout) => lineOfPayout(payout, window.fromMs)));
-  const unread = [...received.unread, ...sent.unread];
-  if (received.complete && sent.complete) return { outcome: 'listed', reports, unread, complete: true };
-  const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
-  return { outcome: 'listed', reports, unread, complete: false, parts };
+  const left = await listWithdrawals(deps, window);
+  if (left.outcome !== 'listed') return left;
+  const named = await nameWithdrawals(deps, sent.reports, left.reports);
+  if (named.outcome !== 'listed') return named;
+  reports.push(...sent.reports.flatMap((payout) => lineOfPayout(payout, window.fromMs)), ...named.reports);
+  const unread = [...received.unread, ...sent.unread, ...left.unread, ...named.unread];
+  const parts = [received, sent, left].map((one) => (one.complete ? 0 : one.parts));
+  return parts.every((one) => one === 0)
+    ? { outcome: 'listed', reports, unread, complete: true }
+    : { outcome: 'listed', reports, unread, complete: false, parts: Math.max(...parts) };
 }
+
+const listWithdrawals = (deps: Deps, window: ListWindow): Promise<ListOutcome<Withdrawal>> =>
+  readList(deps.exchange, deps.clock, {
+    ...pages(
+      deps,
+      'sent',
+      (skip) => `/api/v1/transaction?type=WITHDRAW&${between(window)}&${skip}`,
+      'transactions',
+    ),
+    read: readWithdrawal,
+    wholeOnly: window.wholeOnly,
+  });
+
+/** Lines of those that no payout of the window is: of a payout that was made earlier, or of none. One that could not be searched whole stays unread. */
+async function nameWithdrawals(
+  deps: Deps,
+  listed: readonly PayoutReport[],
+  withdrawals: readonly Withdrawal[],
+): Promise<ListOutcome<StatementLine>> {
+  const reports: StatementLine[] = [];
+  const there = new Set(listed.map(({ endToEnd }) => endToEnd));
+  let left = withdrawals.filter(({ endToEnd }) => !there.has(endToEnd));
+  for (const beforeMs of searchedBeforeMs) {
+    if (left.length === 0) break;
+    const times = left.map(({ at }) => at);
+    const window = { fromMs: Math.min(...times) - beforeMs, toMs: Math.max(...times) + minuteMs };
+    const earlier = await listPayouts(deps, window);
+    if (earlier.outcome !== 'listed') return earlier;
+    if (!earlier.complete) {
+      const unread = left.map(({ endToEnd, ...one }) => unreadItem('sent', { endToEndId: endToEnd, ...one }));
+      return { outcome: 'listed', reports, unread, complete: true };
+    }
+    const owners = new Map(earlier.reports.map((payout) => [payout.endToEnd, payout]));
+    reports.push(
+      ...left.flatMap(({ endToEnd, at }) => {
+        const payout = owners.get(endToEnd);
+        return payout ? lineOfPayout(payout, at) : [];
+      }),
+    );
+    left = left.filter(({ endToEnd }) => !owners.has(endToEnd));
+  }
+  reports.push(...left.map(lineOfWithdrawal));
+  return { outcome: 'listed', reports, unread: [], complete: true };
+}
+
+const lineOfWithdrawal = ({ endToEnd, amountCents, at }: Withdrawal): StatementLine => ({
+  ...{ id: endToEnd, rtrId: null, at, kind: 'sent', amountCents, endToEnd, providerId: null },
+});
 
 /**
  * Returns of both directions. A transaction of type REFUND names no other: its schema has `withdraw`, and the list a filter `withdrawal`, but
