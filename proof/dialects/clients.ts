@@ -9,6 +9,7 @@ const wanted = fileURLToPath(new URL('clients/', import.meta.url));
 /** Not in `clients/` itself: Git and the checkers leave `node_modules` out. */
 const kept = fileURLToPath(new URL('../node_modules/.clients/', import.meta.url));
 const files = ['package.json', 'package-lock.json'];
+const run = promisify(execFile);
 
 /**
  * Where the providers' own clients are installed, as `clients/package-lock.json` says; installs them at the first call. Test files that run
@@ -17,20 +18,47 @@ const files = ['package.json', 'package-lock.json'];
  */
 export async function installedClients(): Promise<string> {
   const lock = await readFile(join(wanted, 'package-lock.json'));
-  const folder = join(kept, createHash('sha256').update(lock).digest('hex').slice(0, 16));
-  if (await isThere(folder)) return join(folder, 'node_modules');
+  const folder = await installed(lock, async (own) => {
+    for (const file of files) await copyFile(join(wanted, file), join(own, file));
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: own });
+  });
+  return join(folder, 'node_modules');
+}
+
+/**
+ * The same for those in Python, as `python/requirements.txt` says. They judge where Python and its packages are to be had: nothing of the product needs them.
+ * @returns the interpreter; null: there is none here, or its packages cannot be installed
+ */
+export async function installedPython(): Promise<string | null> {
+  const list = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
+  try {
+    const folder = await installed(await readFile(list), async (own) => {
+      await run('python3', ['-m', 'venv', own]);
+      const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+      await run(join(own, 'bin/python'), [...install, '-r', list]);
+    });
+    return join(folder, 'bin/python');
+  } catch (error) {
+    console.log(`the clients in Python are left out: ${(error as Error).message.split('\n')[0]}`);
+    return null;
+  }
+}
+
+/** @param fill the folder of this call alone, which is renamed when it is whole */
+async function installed(list: Buffer, fill: (own: string) => Promise<void>): Promise<string> {
+  const folder = join(kept, createHash('sha256').update(list).digest('hex').slice(0, 16));
+  if (await isThere(folder)) return folder;
   await mkdir(kept, { recursive: true });
   const own = await mkdtemp(join(kept, 'install-'));
   try {
-    for (const file of files) await copyFile(join(wanted, file), join(own, file));
-    await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: own });
+    await fill(own);
     await rename(own, folder).catch(async (error) => {
       if (!(await isThere(folder))) throw error;
     });
   } finally {
     await rm(own, { recursive: true, force: true });
   }
-  return join(folder, 'node_modules');
+  return folder;
 }
 
 const isThere = (folder: string): Promise<boolean> =>
