@@ -1,3 +1,6 @@
+/** Until this browser's tab is closed: the notice that was dismissed, with the session that did. */
+export const dismissedUnder = 'vintem.notice';
+
 /** The values that this browser keeps between two visits, by its name in the local storage. */
 export const keptUnder = {
   language: 'vintem.language',

@@ -119,7 +119,13 @@ const deskPage = (
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 /** Pages about the installation itself, which fewer roles have. */
 const machinePage = (
-  name: 'ConnectionsPage' | 'ConnectionPage' | 'ClosesPage' | 'ClosedDayPage' | 'ProcessesPage',
+  name:
+    | 'ConnectionsPage'
+    | 'ConnectionPage'
+    | 'ClosesPage'
+    | 'ClosedDayPage'
+    | 'ProcessesPage'
+    | 'NoticePage',
 ) => lazyRouteComponent(() => import('./console/machine.ts'), name);
 const insideDesk = createRoute({
   getParentRoute: () => root,
@@ -363,6 +369,7 @@ const routes = root.addChildren([
       component: machinePage('ClosesPage'),
     }),
     onDesk('/operator/processos', machinePage('ProcessesPage')),
+    onDesk('/operator/aviso', machinePage('NoticePage')),
     onDesk('/operator/fechamentos/$day', machinePage('ClosedDayPage')),
     createRoute({
       getParentRoute: () => insideDesk,

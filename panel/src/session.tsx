@@ -23,6 +23,9 @@ const sessionQuery = queryOptions({
 /** The current session, or null without one. */
 export const useSession = () => useQuery(sessionQuery);
 
+/** The notice of the operator to every account, while it holds. A page that stays open asks anew each minute while it is seen. */
+export const useNotice = () => useQuery({ ...sessionQuery, refetchInterval: 60_000 }).data?.notice ?? null;
+
 /** The queries of a route's loader. The page does not wait for it, the very first render does. */
 export interface Reading {
   read: Promise<unknown>;

@@ -40,6 +40,7 @@ export type OperatorChange = NonNullable<
 export type Invitation = NonNullable<
   paths['/requests/{id}/agreement']['post']['responses'][200]['content']['application/json']['invitation']
 >;
+export type Notice = NonNullable<Answer<'/notice'>['notice']>;
 export type SavedView = Answer<'/views'>['views'][number];
 export type Asked = Answer<'/requests'>['requests'][number];
 

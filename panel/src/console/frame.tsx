@@ -83,6 +83,7 @@ const places = [
   { name: 'connections', to: '/operator/conexoes', key: 'c', act: 'lookAtConnections' },
   { name: 'closes', to: '/operator/fechamentos', key: 'f', act: 'closes' },
   { name: 'processes', to: '/operator/processos', key: 'p', act: 'processes' },
+  { name: 'notice', to: '/operator/aviso', key: 'n', act: 'notice' },
   { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'audit' },
   { name: 'operators', to: '/operator/operadores', key: 'o', act: 'operators' },
 ] as const;

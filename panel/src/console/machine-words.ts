@@ -1,6 +1,6 @@
 import { useText } from '../text/text.tsx';
 
-/** Words of the pages about the installation itself: connections, closes, processes. */
+/** Words of the pages about the installation itself: connections, closes, processes, the notice. */
 
 const pt = {
   connections: {
@@ -150,6 +150,25 @@ const pt = {
     account: 'Conta',
     holds: 'Retenções',
     back: 'Fechamentos',
+  },
+  notice: {
+    title: 'Aviso aos lojistas',
+    lead: 'Um texto no alto do painel de todas as contas, por exemplo sobre uma manutenção. Termina sozinho.',
+    none: 'Nenhum aviso.',
+    current: 'Aviso atual',
+    shown: 'no ar',
+    waits: 'agendado',
+    pt: 'Texto em português',
+    en: 'Texto em inglês',
+    from: 'De',
+    fromField: 'De (opcional; vazio: agora)',
+    until: 'Até',
+    setBy: 'Por',
+    end: 'Encerrar agora',
+    set: 'Novo aviso',
+    setLead: 'Só texto, de 5 a 280 caracteres; endereços não viram links. Horários de São Paulo.',
+    replaces: 'Toma o lugar do aviso atual. Só texto, de 5 a 280 caracteres. Horários de São Paulo.',
+    submit: 'Mostrar a todas as contas',
   },
   processes: {
     title: 'Processos e células',
@@ -350,6 +369,26 @@ const en: MachineWords = {
     account: 'Account',
     holds: 'Holds',
     back: 'Closes',
+  },
+  notice: {
+    title: 'Notice to merchants',
+    lead: 'A text at the top of every account’s panel, as about a maintenance. It ends by itself.',
+    none: 'No notice.',
+    current: 'Notice of now',
+    shown: 'shown',
+    waits: 'scheduled',
+    pt: 'Text in Portuguese',
+    en: 'Text in English',
+    from: 'From',
+    fromField: 'From (optional; empty: now)',
+    until: 'Until',
+    setBy: 'By',
+    end: 'End it now',
+    set: 'New notice',
+    setLead: 'Text alone, 5 to 280 characters; addresses do not become links. Times are those of São Paulo.',
+    replaces:
+      'It takes the place of the one before. Text alone, 5 to 280 characters. Times are those of São Paulo.',
+    submit: 'Show to every account',
   },
   processes: {
     title: 'Processes and cells',

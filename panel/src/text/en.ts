@@ -829,6 +829,11 @@ export const en: Words = {
     resetStays: 'API keys, people, conditions and company details stay in force.',
     resetConfirm: 'Start over with an empty account',
   },
+  notice: {
+    label: 'Notice',
+    until: (time) => `Until ${time}.`,
+    dismiss: 'Close the notice',
+  },
   find: {
     label: 'Find a payment',
     hint: 'Find a payment',

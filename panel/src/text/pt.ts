@@ -832,6 +832,11 @@ export const pt = {
     resetStays: 'Chaves de API, pessoas, condições e os dados da empresa continuam valendo.',
     resetConfirm: 'Começar com a conta vazia',
   },
+  notice: {
+    label: 'Aviso',
+    until: (time: string) => `Válido até ${time}.`,
+    dismiss: 'Fechar o aviso',
+  },
   find: {
     label: 'Localizar um pagamento',
     hint: 'Localizar pagamento',

@@ -12,7 +12,8 @@ import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-route
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ask, authCall, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
-import { useOverview, useScope } from '../session.tsx';
+import { dismissedUnder } from '../kept.ts';
+import { useNotice, useOverview, useScope } from '../session.tsx';
 import type { Language } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
@@ -370,6 +371,7 @@ export function Shell() {
         </aside>
         <div className="body">
           <TopBar openNavigation={() => setOpen(true)} />
+          <NoticeBanner />
           {account.test && <TestBanner />}
           <main id="conteudo" ref={main} tabIndex={-1}>
             <GuardedPage path={path} />
@@ -402,6 +404,35 @@ function TopBar({ openNavigation }: { openNavigation: () => void }) {
       <LanguageSwitch />
       <PersonMenu />
     </header>
+  );
+}
+
+/** The notice of the operator to every account. Who has read it closes it for this session; another notice shows again. */
+function NoticeBanner() {
+  const { words, language } = useText();
+  const { session } = useScope();
+  const notice = useNotice();
+  const [dismissed, setDismissed] = useState(() => sessionStorage.getItem(dismissedUnder));
+  if (notice === null) return null;
+  const name = `${session.sessionId} ${notice.setAt}`;
+  if (dismissed === name) return null;
+  return (
+    <section className="banner notice" aria-label={words.notice.label}>
+      <Icon name="warning" size={18} />
+      <p lang={language}>
+        {language === 'en' ? notice.en : notice.pt}{' '}
+        <span className="until">{words.notice.until(dateTime(notice.until, language))}</span>
+      </p>
+      <CloseButton
+        aria-label={words.notice.dismiss}
+        variant="transparent"
+        c="inherit"
+        onClick={() => {
+          sessionStorage.setItem(dismissedUnder, name);
+          setDismissed(name);
+        }}
+      />
+    </section>
   );
 }
 

@@ -7,6 +7,7 @@ import { type Config, reachableHost } from '../ground/config.ts';
 import { isLoopbackHost } from '../ground/hosts.ts';
 import { createPapers } from '../ground/paper/papers.ts';
 import { createHoldNotes } from '../operate/connections/held.ts';
+import { recentNotice } from '../operate/notice.ts';
 import type { Provider } from '../provider/provider.ts';
 import { watchClock } from '../store/database/clock-offset.ts';
 import { findWebhookTokens, storeWebhookBase } from '../store/rows/inbound.sql.ts';
@@ -44,6 +45,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     ...runtime,
     config,
     papers,
+    notice: recentNotice(runtime),
     mayShare: clockOffset.isTolerable,
     loadOf: (named = cell) => servedOf({ cell: named }).load,
   };

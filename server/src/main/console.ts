@@ -10,6 +10,7 @@ import { connectionRoutes } from '../console/views/connections.ts';
 import { decideRoutes } from '../console/views/decide.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
+import { noticeRoutes } from '../console/views/notice.ts';
 import { operatorRoutes } from '../console/views/operators.ts';
 import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
@@ -18,6 +19,7 @@ import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
 import type { Config } from '../ground/config.ts';
 import { actOfRoute } from '../operate/acts.ts';
+import type { RecentNotice } from '../operate/notice.ts';
 import { attempts } from '../panel/auth/attempts.ts';
 import { PanelError, panelErrorBody } from '../panel/errors.ts';
 import { originsOf } from '../panel/site/origins.ts';
@@ -33,6 +35,8 @@ export type ConsoleParts = Pick<
   'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining' | 'providers' | 'mail'
 > & {
   config: Config;
+  /** The same as the panel's, so that a change shows there at once. */
+  notice: RecentNotice;
   /** Whether this process may write limits that all processes share. */
   mayShare(): boolean;
 };
@@ -81,6 +85,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         });
         ownSessionRoutes(inside, deps);
         savedViewRoutes(inside, deps);
+        noticeRoutes(inside, deps);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
         operatorRoutes(inside, deps);

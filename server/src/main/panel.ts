@@ -21,6 +21,7 @@ import type { Mail } from '../ground/mail.ts';
 import type { Papers } from '../ground/paper/papers.ts';
 import { createPlaces, type Places } from '../ground/places.ts';
 import type { Secrets } from '../ground/secrets.ts';
+import type { RecentNotice } from '../operate/notice.ts';
 import { type Attempts, attempts } from '../panel/auth/attempts.ts';
 import type { Auth } from '../panel/auth/auth.ts';
 import type { SignInGuards } from '../panel/auth/auth-effects.ts';
@@ -76,6 +77,7 @@ export interface PanelParts {
   secrets: Secrets;
   mail: Mail;
   papers: Papers;
+  notice: RecentNotice;
   /** Whether this process may write limits that all processes share. */
   mayShare(): boolean;
   /** Sheds calls under overload, as those of the API; absent: nothing is shed. */

@@ -184,6 +184,7 @@ export const retention: Readonly<
   operator_person: kept('the audit names it'),
   operator_request: kept('who asked, who agreed, and to which postings'),
   operator_view: bounded('thirty for each operator'),
+  notice: bounded('one'),
   operator_session: {
     after: 'its end',
     statement: 'operator_session_prune',

@@ -113,6 +113,15 @@ export const acts = {
     ['withdrawals resume', 'provider compared'],
     ['POST /withdrawals/resume'],
   ),
+  notice: reading(everybody, ['GET /notice'], ['notice show']),
+  // Every merchant reads it, so it is kept whole.
+  changeNotice: changing(
+    ['support', 'administrator'],
+    'never',
+    ['subject', 'detail'],
+    ['notice set', 'notice end'],
+    ['POST /notice', 'POST /notice/end'],
+  ),
   lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
   requests: reading(everybody, ['GET /requests'], []),
   // The role of the act that is asked for counts as well.

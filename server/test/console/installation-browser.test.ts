@@ -1,5 +1,6 @@
-import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
+import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { type Desk, newOperator } from '@vintem/testkit/console.ts';
+import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -176,6 +177,52 @@ test('An operator is created by two administrators in two browsers, and the seco
   page = treasury;
   await first.context.close();
   await second.context.close();
+});
+
+test('A notice that support sets shows in a merchant’s panel in the language of its reader, and is closed for the session', async () => {
+  const treasury = page;
+  const support = await windowOf(await newOperator(service, 'support'));
+  page = support.page;
+  await page.goto(`${service.url}/operator`);
+  await heading('Pendências').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('n');
+  await heading('Aviso aos lojistas').waitFor();
+  await page.getByText('Nenhum aviso.').waitFor();
+  const pt =
+    'Manutenção hoje às 22h: <b>saques</b> ficam parados por cerca de uma hora. Cobranças continuam a ser pagas.';
+  await page.getByRole('textbox', { name: 'Texto em português' }).fill(pt);
+  await page
+    .getByRole('textbox', { name: 'Texto em inglês' })
+    .fill('Maintenance today at 22h: withdrawals stop for about an hour.');
+  const until = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+  await page.getByLabel('Até', { exact: true }).fill(until);
+  await page.getByRole('button', { name: 'Mostrar a todas as contas' }).press('Enter');
+  await page.getByText('no ar', { exact: true }).waitFor();
+  await inspectBoth('notice');
+  await newPerson(service, shop.ownerId, 'dona@padaria.example');
+  const merchant = await openWindow(browser);
+  page = merchant.page;
+  await signInAt(page, service.url, 'dona@padaria.example');
+  await heading('Início').waitFor();
+  const banner = page.getByRole('region', { name: 'Aviso' });
+  await banner.getByText('<b>saques</b>').waitFor();
+  await inspectBoth('notice-in-panel');
+  await page.getByRole('button', { name: 'EN English' }).click();
+  await page.getByRole('region', { name: 'Notice' }).getByText('withdrawals stop').waitFor();
+  await page.getByRole('button', { name: 'PT Português' }).click();
+  await page.getByRole('button', { name: 'Fechar o aviso' }).press('Enter');
+  expect(await banner.count()).toBe(0);
+  await page.reload();
+  await heading('Início').waitFor();
+  expect(await banner.count()).toBe(0);
+  page = support.page;
+  await page.getByRole('button', { name: 'Encerrar agora' }).press('Enter');
+  await page.getByText('Nenhum aviso.').waitFor();
+  for (const one of [support, merchant]) expect(one.complaints).toEqual([]);
+  page = treasury;
+  await support.context.close();
+  await merchant.context.close();
 });
 
 test('A role finds the pages that it has, and money of a connection only where it counts it', async () => {

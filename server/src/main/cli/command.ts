@@ -65,6 +65,13 @@ export function uuid(text: string, what: string): string {
   return text.toLowerCase();
 }
 
+/** A day is its first moment in UTC. */
+export function timeOf(text: string, what: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new UsageFault(`${what} takes a date or an RFC 3339 time with an offset or Z`);
+  return ms;
+}
+
 /** Null: of all accounts. */
 export const optionalAccount = (values: CommandInput['values']): string | null =>
   typeof values.account === 'string' ? uuid(values.account, '--account') : null;

@@ -45,6 +45,7 @@ import { consoleCommands } from './console-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { findCommands } from './find-commands.ts';
 import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
+import { noticeCommands } from './notice-commands.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { secretCommands } from './secret-commands.ts';
@@ -326,6 +327,7 @@ export const commands: Command[] = [
   ...cellCommands,
   ...memberCommands,
   ...consoleCommands,
+  ...noticeCommands,
   ...connectionCommands,
   ...secretCommands,
   ...subjectCommands,

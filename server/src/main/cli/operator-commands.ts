@@ -51,6 +51,7 @@ import {
   optionalAccount,
   required,
   table,
+  timeOf,
   UsageFault,
   uuid,
 } from './command.ts';
@@ -225,7 +226,7 @@ export const operatorCommands: Command[] = [
       'says that the database may have lost what happened since TIME (a standby was promoted, a snapshot brought back): as after `restore`, on a live database',
     options: { since: { type: 'string' }, reason: { type: 'string' } },
     run: async (edge, { values }) => {
-      const sinceMs = timeOf(required(values, 'since'));
+      const sinceMs = timeOf(required(values, 'since'), '--since');
       const reason = values.reason === undefined ? null : reasonOf(String(values.reason));
       const { keys, people } = await asOperator(edge, 'withdrawals lost-time', (operator) =>
         markLostTime(operator, sinceMs, reason),
@@ -396,7 +397,7 @@ export const operatorCommands: Command[] = [
         values.accept === undefined
           ? undefined
           : { doubts: doubtsGiven(String(values.accept)), reason: reasonOf(required(values, 'reason')) };
-      const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
+      const sinceMs = values.since === undefined ? null : timeOf(String(values.since), '--since');
       const options = { accountId, sinceMs, ...(accepted && { accepted }) };
       return atProviders(edge, 'reconcile', async (runtime, operator) => {
         const cell = accountId === null ? undefined : await runtime.cells.ofAccount(accountId);
@@ -742,12 +743,6 @@ function changeOf(values: CommandInput['values']): ConditionChange {
   }
   if (Object.keys(change).length === 0) throw new UsageFault('needs something to change');
   return change;
-}
-
-function timeOf(text: string): number {
-  const ms = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new UsageFault('--since takes a date or an RFC 3339 time with an offset or Z');
-  return ms;
 }
 
 const shownHold = (hold: HoldView) => ({

@@ -1,5 +1,6 @@
 import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import type { Notice, RecentNotice } from '../../operate/notice.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
 import { actorOf, type Person, type Sessions } from '../auth/session.ts';
@@ -29,7 +30,7 @@ interface Facts {
 /** Who is signed in. */
 export function personRoutes(
   api: ApiScope,
-  deps: SecurityEventDeps,
+  deps: SecurityEventDeps & { notice: RecentNotice },
   sessions: Sessions,
   attempts: Attempts,
   facts: Facts,
@@ -42,7 +43,10 @@ export function personRoutes(
     { schema: { tags, summary: 'Who is signed in', response: { 200: SessionSchema } }, config: personConfig },
     async (request) => {
       const person = await sessions.personOf(request);
-      return viewOf(person, await findMemberships(sql, person), facts, clock.now());
+      return {
+        ...viewOf(person, await findMemberships(sql, person), facts, clock.now()),
+        notice: noticeView(await deps.notice.current()),
+      };
     },
   );
 
@@ -104,5 +108,14 @@ function viewOf(person: Person, memberships: readonly Membership[], facts: Facts
     })),
   };
 }
+
+/** Who set it is no business of merchants. */
+const noticeView = (notice: Notice | null) =>
+  notice && {
+    pt: notice.pt,
+    en: notice.en,
+    until: isoOf(notice.untilAt),
+    setAt: isoOf(notice.setAt),
+  };
 
 const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));

@@ -32,6 +32,13 @@ const Permissions = Type.Array(OneOf(permissions, 'Permission'), { description: 
 export const Done = Type.Object({ ok: Type.Literal(true) });
 export const Nothing = Body({});
 
+const NoticeSchema = Type.Object({
+  pt: Type.String(),
+  en: Type.String(),
+  until: Time('It ends then'),
+  setAt: Time('When it was set: another time is another notice'),
+});
+
 export const SessionSchema = Type.Object({
   name: Type.String(),
   email: Type.String(),
@@ -44,6 +51,10 @@ export const SessionSchema = Type.Object({
   csrf: Type.String({ description: 'Sent as X-CSRF-Token with every change' }),
   mailbox: Type.Boolean({ description: 'Mails are shown at /mailbox' }),
   simulatorUrl: NullableText('Where the payer of test accounts sits'),
+  notice: Type.Unsafe<Static<typeof NoticeSchema> | null>({
+    anyOf: [NoticeSchema, { type: 'null' }],
+    description: 'What the operator of the installation says to all accounts now; null: nothing',
+  }),
   accounts: Type.Array(
     Type.Object({
       id: Uuid('Account'),

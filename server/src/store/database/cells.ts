@@ -59,6 +59,7 @@ export const directoryTables: readonly string[] = [
   'operator_session',
   'operator_request',
   'operator_view',
+  'notice',
 ];
 
 /**
