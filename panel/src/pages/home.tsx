@@ -102,12 +102,13 @@ type Operation = Overview['operations'][number];
 
 const sumOf = (
   operations: Operation[],
-  field: 'availableCents' | 'reservedCents' | 'heldCents' | 'receivableCents',
+  field: 'availableCents' | 'reservedCents' | 'heldCents' | 'cardHeldCents' | 'receivableCents',
 ) => operations.reduce((sum, one) => sum + one[field], 0);
 
 function Balances({ operations }: { operations: Operation[] }) {
   const words = useWords();
   const receivable = sumOf(operations, 'receivableCents');
+  const byCard = sumOf(operations, 'cardHeldCents');
   return (
     <dl className="balances" style={{ margin: 0 }}>
       <div className="first">
@@ -127,6 +128,13 @@ function Balances({ operations }: { operations: Operation[] }) {
         <dd className="num">{money(sumOf(operations, 'heldCents'))}</dd>
         <dd className="about">{words.home.heldAbout}</dd>
       </div>
+      {byCard > 0 && (
+        <div>
+          <dt>{words.card.toRelease}</dt>
+          <dd className="num">{money(byCard)}</dd>
+          <dd className="about">{words.card.toReleaseAbout}</dd>
+        </div>
+      )}
     </dl>
   );
 }

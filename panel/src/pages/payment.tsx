@@ -8,6 +8,7 @@ import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
 import { useWords } from '../text/text.tsx';
 import { CancelCharge } from '../ui/cancel-charge.tsx';
+import { CardFacts, CardMark } from '../ui/card.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { DueFacts, DueMark } from '../ui/due.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -137,6 +138,7 @@ function PaymentCard({ data }: { data: Detail }) {
         <Status status={record.status} kind={record.kind} />
         <Marks marks={data.marks} />
         <DueMark record={record} />
+        <CardMark record={record} />
       </div>
       <p className="big num" style={{ margin: '2px 0 14px' }}>
         {money(movedCents(record))}
@@ -231,6 +233,7 @@ function Facts({ data }: { data: Detail }) {
         </Fact>
       )}
       <DueFacts payment={record} />
+      <CardFacts payment={record} />
       {record.description && <Fact name={words.common.description}>{record.description}</Fact>}
       {record.fiscalDocuments?.map(({ kind, key }) => (
         <Fact key={kind + key} name={words.detail.fiscalDocuments}>
@@ -313,6 +316,7 @@ function Timeline({ data }: { data: Detail }) {
 
 function Ledger({ data }: { data: Detail }) {
   const words = useWords();
+  const byCard = data.record.paymentMethod === 'card';
   return (
     <div className="card">
       <h2>{words.detail.ledger}</h2>
@@ -336,6 +340,11 @@ function Ledger({ data }: { data: Detail }) {
                 <th scope="col" className="right">
                   {words.detail.held}
                 </th>
+                {byCard && (
+                  <th scope="col" className="right">
+                    {words.card.toRelease}
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
@@ -351,6 +360,11 @@ function Ledger({ data }: { data: Detail }) {
                   <td className="right" data-label={words.detail.held}>
                     <Money cents={line.heldCents} />
                   </td>
+                  {byCard && (
+                    <td className="right" data-label={words.card.toRelease}>
+                      <Money cents={line.cardHeldCents} />
+                    </td>
+                  )}
                 </tr>
               ))}
             </tbody>

@@ -5,6 +5,7 @@ import { ask, type Payment } from '../api/client.ts';
 import { money, plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
+import { CardPage } from './card.tsx';
 import { Icon } from './icons.tsx';
 import { movedCents } from './names.tsx';
 import { Copy, Money, Rows, Status, Trouble, When } from './parts.tsx';
@@ -30,7 +31,9 @@ export function ChargeCode({
   return (
     <div className="stack">
       <AmountDue charge={data} />
-      {data.status === 'unknown' || !data.copyPaste ? (
+      {data.paymentMethod === 'card' ? (
+        <CardPage charge={data} />
+      ) : data.status === 'unknown' || !data.copyPaste ? (
         <p className="center soft" style={{ margin: 0 }}>
           {words.charges.unknown}
         </p>
@@ -45,7 +48,7 @@ export function ChargeCode({
           {words.charges.payerView}
         </Button>
       )}
-      {!forPayer && <SimulatorLink />}
+      {!forPayer && data.paymentMethod !== 'card' && <SimulatorLink />}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { amountOf, dateTime, endOfDay, money, shortDateTime, startOfDay } from '
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { CardMark } from './card.tsx';
 import { Choice } from './choice.tsx';
 import { DueMark } from './due.tsx';
 import { Icon } from './icons.tsx';
@@ -293,6 +294,7 @@ export function RecordTable({
                   <Status status={record.status} kind={record.kind} />
                   <Marks marks={record.marks} />
                   <DueMark record={record} />
+                  <CardMark record={record} />
                 </span>
               </td>
               <td className="right off num">

@@ -166,7 +166,11 @@ function AskForRefund({
   return (
     <Dialog opened title={words.refund.dialogTitle} close={close}>
       <form className="stack" onSubmit={give.submit}>
-        <p style={{ margin: 0 }}>{words.refund.lead(charge.payerName ?? '')}</p>
+        <p style={{ margin: 0 }}>
+          {charge.paymentMethod === 'card'
+            ? words.card.refundLead
+            : words.refund.lead(charge.payerName ?? '')}
+        </p>
         <MoneyInput
           data-autofocus
           label={words.common.amount}

@@ -5,11 +5,12 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { FormError } from './parts.tsx';
 
-type Payment = Pick<Detail['record'], 'id' | 'operationId' | 'kind' | 'status'>;
+type Payment = Pick<Detail['record'], 'id' | 'operationId' | 'kind' | 'status' | 'paymentMethod'>;
 type Act = 'pay' | 'expire' | 'remove' | 'complete' | 'refuse' | 'return' | 'dispute';
 
-/** The simulator's acts on a payment in its state. */
-function actsOf({ kind, status }: Payment): Act[] {
+/** The simulator's acts on a payment in its state. One by card has its own on the page of the simulator's acquirer. */
+function actsOf({ kind, status, paymentMethod }: Payment): Act[] {
+  if (paymentMethod === 'card') return [];
   if (kind === 'deposit') {
     if (status === 'pending') return ['pay', 'expire', 'remove'];
     return status === 'paid' ? ['return', 'dispute'] : [];

@@ -118,6 +118,7 @@ const Balance = Type.Object({
   availableCents: Cents('Available'),
   reservedCents: Cents('Reserved for transfers under way'),
   heldCents: Cents('Held by the operator'),
+  cardHeldCents: Cents('Received by card and not released by the acquirer'),
   receivableCents: Cents('Owed: paid by what comes in next'),
   frozen: Type.Boolean({ description: 'Withdrawals wait for the operator' }),
   createdAt: Time('Creation'),
@@ -347,6 +348,7 @@ const Line = Type.Object({
   availableCents: Type.Integer(),
   reservedCents: Type.Integer(),
   heldCents: Type.Integer(),
+  cardHeldCents: Type.Integer(),
   feeCents: Type.Integer(),
   balanceAfterCents: Type.Integer({ description: 'Available less what is owed, afterwards' }),
 });

@@ -7,6 +7,8 @@ export interface BalanceRow {
   availableCents: number;
   reservedCents: number;
   heldCents: number;
+  /** Received by card, and kept by the acquirer. */
+  cardHeldCents: number;
   receivableCents: number;
   frozen: boolean;
   createdAt: number;
@@ -16,7 +18,7 @@ export interface BalanceRow {
 const selectBalances: Statement = {
   name: 'panel_balances',
   text: `SELECT o.id, o.name, o.main IS TRUE AS main, b.available AS "availableCents", b.reserved AS "reservedCents",
-      b.held AS "heldCents", b.receivable AS "receivableCents", b.frozen, o.created_at AS "createdAt", b.updated_at AS "updatedAt"
+      b.held AS "heldCents", b.card_held AS "cardHeldCents", b.receivable AS "receivableCents", b.frozen, o.created_at AS "createdAt", b.updated_at AS "updatedAt"
     FROM operation o JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
     WHERE o.account_id = $1 AND o.deleted_at IS NULL ORDER BY o.created_at, o.id`,
 };

@@ -172,6 +172,7 @@ export interface Line {
   available: number;
   reserved: number;
   held: number;
+  cardHeld: number;
   receivable: number;
   feeCents: number;
   availableAfter: number;
@@ -181,7 +182,7 @@ export interface Line {
 }
 
 const lineColumns = `seq, template, subject, posted_at AS "postedAt", effective_at AS "effectiveAt", available, reserved, held,
-  receivable, fee_revenue AS "feeCents", available_after AS "availableAfter", reserved_after AS "reservedAfter",
+  card_held AS "cardHeld", receivable, fee_revenue AS "feeCents", available_after AS "availableAfter", reserved_after AS "reservedAfter",
   held_after AS "heldAfter", receivable_after AS "receivableAfter"`;
 
 const selectOfSubject: Statement = {

@@ -294,6 +294,7 @@ export const viewOfLine = (line: Line) => ({
   availableCents: line.available,
   reservedCents: line.reserved,
   heldCents: line.held,
+  cardHeldCents: line.cardHeld,
   feeCents: line.feeCents,
   balanceAfterCents: line.availableAfter - line.receivableAfter,
 });

@@ -10,7 +10,7 @@ import { refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { refund } from '../../kinds/refund/refund.ts';
 import type { Payment } from '../../money/payment.ts';
-import { type Refund, receivedCents, refundWindowMs, takenOf } from '../../money/refund.ts';
+import { paidUnder, type Refund, receivedCents, refundWindowMs, takenOf } from '../../money/refund.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Provider } from '../../provider/provider.ts';
@@ -139,7 +139,7 @@ async function refundsOf(deps: RefundsDeps, charge: Payment, query: Static<typeo
     nextCursor,
     leftCents,
     refundFees: account?.refundFees ?? ('kept' as const),
-    until: received === 0 ? null : isoOf(untilMs),
+    until: received === 0 || charge.card !== null ? null : isoOf(untilMs),
     closed: closedBy(received, charge, { offered, late: clock.now() > untilMs, leftCents }),
   };
 }
@@ -147,12 +147,13 @@ async function refundsOf(deps: RefundsDeps, charge: Payment, query: Static<typeo
 /** Why there is no (further) refund; null: one may be asked for. The same order as the refusals of the call. */
 function closedBy(
   received: number,
-  { endToEnd }: Payment,
+  charge: Payment,
   { offered, late, leftCents }: { offered: boolean; late: boolean; leftCents: number },
 ): RefundClosed | null {
-  if (received === 0 || endToEnd === null) return 'not_received';
+  if (received === 0 || paidUnder(charge) === null) return 'not_received';
   if (!offered) return 'not_offered';
-  if (late) return 'too_late';
+  // An acquirer has a window of its own, which its refusal says.
+  if (late && charge.card === null) return 'too_late';
   return leftCents === 0 ? 'nothing_left' : null;
 }
 
