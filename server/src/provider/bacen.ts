@@ -216,10 +216,14 @@ export function bacenCharges(options: BacenOptions): Charges {
         return listed;
       },
 
-      /** @param body a removal by itself, or changes: with any of them the specification refuses a removal */
+      /**
+       * @param body a removal by itself, or changes: with any of them the specification refuses a removal
+       * @param askedCents the amount that the body asks for; null: none. A charge that is removed may have been changed meanwhile
+       */
       async patch(
-        { txid, amountCents, createdAt, traceparent }: CancelInstruction,
+        { txid, createdAt, traceparent }: Omit<CancelInstruction, 'amountCents'>,
         body: unknown,
+        askedCents: number | null,
       ): Promise<SendOutcome<ChargeReport>> {
         const reply = await exchange({
           method: 'PATCH',
@@ -238,7 +242,8 @@ export function bacenCharges(options: BacenOptions): Charges {
           duplicates: noDuplicates,
           read(body) {
             const report = readCharge(body, { at: clock.now(), createdAt }, { log, form });
-            if (report?.txid !== txid || report.amountCents !== amountCents) return null;
+            const isOther = askedCents !== null && report?.amountCents !== askedCents;
+            if (report?.txid !== txid || isOther) return null;
             return zone.ofKnown(report, createdAt);
           },
         });
@@ -251,13 +256,13 @@ export function bacenCharges(options: BacenOptions): Charges {
       plain.create(instruction, chargeBody(instruction, pixKey), instruction.expirySeconds),
     queryCharge: plain.query,
     listCharges: plain.list,
-    cancelCharge: (instruction) => plain.patch(instruction, removal),
+    cancelCharge: (instruction) => plain.patch(instruction, removal, null),
     dueCharges: {
       query: due.query,
       list: due.list,
       create: (instruction) => due.create(instruction, dueBody(instruction, pixKey)),
-      cancel: (instruction) => due.patch(instruction, removal),
-      change: (instruction) => due.patch(instruction, changeBody(instruction)),
+      cancel: (instruction) => due.patch(instruction, removal, null),
+      change: (instruction) => due.patch(instruction, changeBody(instruction), instruction.amountCents),
     },
 
     // API Pix has no call for static codes (bacen/pix-api issue 30): the receiver writes them.

@@ -268,6 +268,29 @@ describe('A reminder of a due-date charge', () => {
   }
   const pathIn = (url: string | undefined): string => new URL(url ?? '').pathname;
 
+  test('that is under way leaves what was planned meanwhile: another day, or no mail any more', async () => {
+    const merchant = await someone();
+    const id = await reminded(merchant);
+    const planned = async () =>
+      (
+        await service.database.admin('SELECT due_at, sent_count FROM charge_reminder WHERE payment_id = $1', [
+          id,
+        ])
+      )[0];
+    for (const [sent, due_at] of [
+      [1, new Date(morning(20))],
+      [2, null],
+    ] as const) {
+      await mailsAt(merchant, morning(sent === 1 ? -3 : 20), async () => {
+        await service.database.admin('UPDATE charge_reminder SET due_at = $2 WHERE payment_id = $1', [
+          id,
+          due_at,
+        ]);
+      });
+      expect(await planned()).toEqual({ due_at, sent_count: sent });
+    }
+  });
+
   test('goes to the payer of an open charge alone, three times, and never to one that is paid or about to be cancelled', async () => {
     const merchant = await someone();
     const open = await reminded(merchant);

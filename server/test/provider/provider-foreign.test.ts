@@ -186,6 +186,35 @@ describe('a cancel', () => {
   );
 });
 
+test('A due-date charge that is removed counts as removed whatever a change made of its amount; a change is done with its own amount alone', async () => {
+  const txid = '655dfdb1a4514b8fbb58254b958913fb';
+  answer = {
+    status: 200,
+    body: {
+      ...{ txid, revisao: 2, chave: 'loja@example.com', pixCopiaECola: '000201' },
+      status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR',
+      calendario: {
+        criacao: new Date(now).toISOString(),
+        dataDeVencimento: '2027-01-10',
+        validadeAposVencimento: 30,
+      },
+      valor: { original: '150.00' },
+    },
+  };
+  const due = providerOf().dueCharges;
+  const charge = { txid, amountCents: 10_000, createdAt: now };
+  expect(await due?.cancel(charge)).toMatchObject({ outcome: 'accepted', report: { status: 'removed' } });
+  const terms = {
+    dueDate: '2027-01-10',
+    validAfterDue: 30,
+    fine: null,
+    interest: null,
+    discounts: [],
+    rebate: null,
+  };
+  expect(await due?.change({ ...charge, terms, before: terms })).toMatchObject({ outcome: 'unclear' });
+});
+
 describe('requests have the form that the provider expects', () => {
   test('of a token, a send, an address and a report', async () => {
     const provider = providerOf();

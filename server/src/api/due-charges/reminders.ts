@@ -16,6 +16,7 @@ import {
   isStopped,
   planReminder,
   stopAddress,
+  unplanReminder,
 } from '../../store/rows/charge-reminders.sql.ts';
 import { isPersonOf } from '../../store/rows/people.sql.ts';
 import { findLetterhead } from '../../store/rows/profile.sql.ts';
@@ -139,7 +140,7 @@ export async function stopReminders(
   const email = emailOf(deps, found);
   if (email !== null)
     await stopAddress(deps.sql, found.accountId, addressOf(deps, found.accountId, email), deps.clock.now());
-  await planReminder(deps.sql, found, null, 0);
+  await unplanReminder(deps.sql, found);
   return true;
 }
 

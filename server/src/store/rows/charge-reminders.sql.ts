@@ -38,6 +38,8 @@ export interface DueReminder {
   payer: Buffer;
   /** The merchant has asked to cancel it. */
   isCancelling: boolean;
+  /** Until when it is hidden: names this claim. */
+  claimedUntil: number;
 }
 
 const claim: Statement = {
@@ -51,7 +53,8 @@ const claim: Statement = {
     WHERE m.account_id = due.account_id AND m.payment_id = due.payment_id
     RETURNING m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.enabled, a.test, p.id AS "paymentId",
       p.operation_id AS "operationId", p.status, p.amount_cents AS "amountCents", p.due, p.payer,
-      EXISTS (SELECT FROM charge_cancel c WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS "isCancelling"`,
+      EXISTS (SELECT FROM charge_cancel c WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS "isCancelling",
+      m.due_at AS "claimedUntil"`,
 };
 
 /** Takes the reminder that is due for longest, as its charge stands at this moment. Hidden from other processes until `untilMs`. */
@@ -64,8 +67,13 @@ export const claimReminder = async (
 
 const plan: Statement = {
   name: 'charge_reminder_plan',
-  text: `UPDATE charge_reminder SET due_at = $3, sent_count = sent_count + $4
+  text: `UPDATE charge_reminder SET due_at = CASE WHEN due_at = $5 THEN $3 ELSE due_at END, sent_count = sent_count + $4
     WHERE account_id = $1 AND payment_id = $2`,
+};
+
+const unplan: Statement = {
+  name: 'charge_reminder_unplan',
+  text: 'UPDATE charge_reminder SET due_at = NULL WHERE account_id = $1 AND payment_id = $2',
 };
 
 interface Named {
@@ -73,13 +81,27 @@ interface Named {
   paymentId: string;
 }
 
-/** @param sent how many mails have left since it was read: 0 or 1 */
+/**
+ * Plans the next one, unless the charge or the payer has planned otherwise while this one was under way: a changed due date, an end, no mails any more.
+ * @param sent how many mails have left since it was read: 0 or 1
+ */
 export const planReminder = (
   sql: Queries,
-  { accountId, paymentId }: Named,
+  { accountId, paymentId, claimedUntil }: Named & Pick<DueReminder, 'claimedUntil'>,
   dueAt: number | null,
   sent: 0 | 1,
-): Promise<unknown> => sql.run(plan, [accountId, paymentId, dueAt === null ? null : timestamp(dueAt), sent]);
+): Promise<unknown> =>
+  sql.run(plan, [
+    accountId,
+    paymentId,
+    dueAt === null ? null : timestamp(dueAt),
+    sent,
+    timestamp(claimedUntil),
+  ]);
+
+/** The charge has no reminder any more. */
+export const unplanReminder = (sql: Queries, { accountId, paymentId }: Named): Promise<unknown> =>
+  sql.run(unplan, [accountId, paymentId]);
 
 const stopped: Statement = {
   name: 'reminder_stopped',
