@@ -347,12 +347,17 @@ test('A person has two event streams, and the owner still has one where a viewer
   const shop = await newShop();
   const [viewer, owner] = [await personIn(shop.ownerId), await personIn(shop.ownerId, 'owner')];
   const left = new AbortController();
+  // An answer of `fetch` that nothing holds is collected, and its stream ends with it.
+  const held: Response[] = [];
   const listen = async (tab: Tab): Promise<number> => {
     const url = `${service.url}/panel/api/accounts/${shop.ownerId}/events/stream`;
-    return (await fetch(url, { headers: { cookie: tab.cookie() }, signal: left.signal })).status;
+    const answer = await fetch(url, { headers: { cookie: tab.cookie() }, signal: left.signal });
+    held.push(answer);
+    return answer.status;
   };
   expect([await listen(viewer), await listen(viewer), await listen(viewer)]).toEqual([200, 200, 429]);
   expect(await listen(owner)).toBe(200);
+  expect(held).toHaveLength(4);
   left.abort();
 });
 

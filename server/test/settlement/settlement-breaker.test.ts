@@ -182,7 +182,7 @@ test('is not opened by the few of a crowd that hang: they end together, after al
 
 test('is not opened by calls that ran out of time while the process stood still', async () => {
   await Promise.all(merchants.map((merchant) => merchant.receive(2000)));
-  await service.simulator.behave({ payout: 'hang' });
+  await service.simulator.behave({ payout: 'hang', webhook: 'drop' });
   const answers = merchants.map((merchant) => merchant.transfer());
   await until(async () => (await underWay()) === merchants.length);
   // As after SIGSTOP and SIGCONT: nothing of this process ran, and then all its timers end at once.
