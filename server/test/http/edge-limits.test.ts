@@ -343,25 +343,6 @@ test('The statements of a call wait for a connection in the line of its account,
   expect(await linesOf(() => openTab(service).signIn('ninguem@loja.example'))).toContain('strangers');
 });
 
-test('A person has two event streams, and the owner still has one where a viewer has taken all of theirs', async () => {
-  const shop = await newShop();
-  const [viewer, owner] = [await personIn(shop.ownerId), await personIn(shop.ownerId, 'owner')];
-  const left = new AbortController();
-  // An answer of `fetch` that nothing holds is collected, and its stream ends with it.
-  const held: Response[] = [];
-  const listen = async (tab: Tab): Promise<number> => {
-    const url = `${service.url}/panel/api/accounts/${shop.ownerId}/events/stream`;
-    const answer = await fetch(url, { headers: { cookie: tab.cookie() }, signal: left.signal });
-    held.push(answer);
-    return answer.status;
-  };
-  expect([await listen(viewer), await listen(viewer), await listen(viewer)]).toEqual([200, 200, 429]);
-  expect(await listen(owner)).toBe(200);
-  expect(held).toHaveLength(4);
-  left.abort();
-});
-
-// The last of these spends what the address of all tests may ask for in a minute, so nothing stands behind it.
 describe('Before a caller is known', () => {
   const lookUps = (): Run[] =>
     runs.filter(({ statement: { name } }) =>
@@ -394,4 +375,22 @@ describe('Before a caller is known', () => {
     expect(count(answers, 429)).toBeGreaterThan(0);
     expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'visits' }]);
   });
+});
+
+test('A person has two event streams, and the owner still has one where a viewer has taken all of theirs', async () => {
+  const shop = await newShop();
+  const [viewer, owner] = [await personIn(shop.ownerId), await personIn(shop.ownerId, 'owner')];
+  const left = new AbortController();
+  // An answer of `fetch` that nothing holds is collected, and its stream ends with it.
+  const held: Response[] = [];
+  const listen = async (tab: Tab): Promise<number> => {
+    const url = `${service.url}/panel/api/accounts/${shop.ownerId}/events/stream`;
+    const answer = await fetch(url, { headers: { cookie: tab.cookie() }, signal: left.signal });
+    held.push(answer);
+    return answer.status;
+  };
+  expect([await listen(viewer), await listen(viewer), await listen(viewer)]).toEqual([200, 200, 429]);
+  expect(await listen(owner)).toBe(200);
+  expect(held).toHaveLength(4);
+  left.abort();
 });
