@@ -237,6 +237,9 @@ const ofAccounts: Record<string, Row> = {
   'GET /members/{id}/sessions': { needs: 'members', allowed: 200, foreign: 404 },
   'POST /members/{id}/end-sessions': { needs: 'members', ...malformed, foreign: 404, foreignBody: {} },
   'GET /security-events': { needs: 'audit', allowed: 200 },
+  'GET /support': { needs: 'members', allowed: 200 },
+  'POST /support/grant': { needs: 'members', ...malformed, sensitive: true },
+  'POST /support/end': { needs: 'members', allowed: 200, body: {} },
   'POST /members/invitations': { needs: 'members', ...malformed, sensitive: true },
   // Withdrawing an invitation that does not exist succeeds.
   'DELETE /members/invitations/{id}': { needs: 'members', ...malformed, foreign: 200, foreignBody: {} },

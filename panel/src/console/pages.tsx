@@ -13,6 +13,7 @@ import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
 import { AccountLink, At, ConnectionLink, Fact, Id, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
+import { ViewPanel } from './view-panel.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { AuditPage } from './audit.tsx';
@@ -297,6 +298,7 @@ export function AccountPage() {
                 <Fact name={words.account.incidents}>{account.openIncidents}</Fact>
               </dl>
             </section>
+            <ViewPanel id={account.ownerId} />
             <section className="card" aria-labelledby="operations">
               <h2 id="operations">{words.account.operations}</h2>
               <table className="table folding">

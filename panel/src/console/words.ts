@@ -85,6 +85,12 @@ const pt = {
     },
     runbook: 'O que fazer',
   },
+  view: {
+    action: 'Ver o painel desta conta',
+    lead: 'Só para leitura, por 30 minutos, com dados pessoais ocultos. O lojista vê quem olhou, quando e por quê.',
+    why: 'Motivo (o lojista lê)',
+    submit: 'Abrir o painel',
+  },
   account: {
     kind: 'Conta',
     test: 'Conta de teste',
@@ -404,6 +410,12 @@ const en: ConsoleWords = {
       unread_item: 'Unread item of the provider',
     },
     runbook: 'What to do',
+  },
+  view: {
+    action: 'See the panel of this account',
+    lead: 'Read only, for 30 minutes, with personal data hidden. The merchant sees who looked, when and why.',
+    why: 'Reason (the merchant reads it)',
+    submit: 'Open the panel',
   },
   account: {
     kind: 'Account',

@@ -10,6 +10,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, PageHead, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
+import { SupportViews } from '../ui/support-views.tsx';
 import { NewPasswordInput } from './secrets.tsx';
 
 export function Security() {
@@ -29,6 +30,7 @@ export function Security() {
           <Email />
         </div>
         <Sessions />
+        <SupportViews />
       </div>
     </>
   );

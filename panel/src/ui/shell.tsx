@@ -20,6 +20,7 @@ import { Choice } from './choice.tsx';
 import { counterPath } from './counter-lock.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { Reauthenticate } from './reauthenticate.tsx';
+import { SupportBanner } from './support.tsx';
 
 function NavItem({
   to,
@@ -48,7 +49,7 @@ function NavItem({
 
 function Navigation() {
   const { words } = useText();
-  const { account, may } = useScope();
+  const { session, account, may } = useScope();
   const open = useOverview(true).data?.disputes.length ?? 0;
   return (
     <nav aria-label={words.nav.main}>
@@ -134,9 +135,11 @@ function Navigation() {
             {words.nav.people}
           </NavItem>
         )}
-        <NavItem to="/seguranca" icon="shield" exact>
-          {words.nav.security}
-        </NavItem>
+        {session.view === null && (
+          <NavItem to="/seguranca" icon="shield" exact>
+            {words.nav.security}
+          </NavItem>
+        )}
         {may('audit') && (
           <NavItem to="/seguranca/registro" icon="history">
             {words.nav.securityEvents}
@@ -371,6 +374,7 @@ export function Shell() {
         </aside>
         <div className="body">
           <TopBar openNavigation={() => setOpen(true)} />
+          <SupportBanner />
           <NoticeBanner />
           {account.test && <TestBanner />}
           <main id="conteudo" ref={main} tabIndex={-1}>
@@ -386,6 +390,7 @@ export function Shell() {
 
 function TopBar({ openNavigation }: { openNavigation: () => void }) {
   const { words } = useText();
+  const { session } = useScope();
   return (
     <header className="topbar">
       <ActionIcon
@@ -402,7 +407,7 @@ function TopBar({ openNavigation }: { openNavigation: () => void }) {
       </div>
       <FindPayment />
       <LanguageSwitch />
-      <PersonMenu />
+      {session.view === null && <PersonMenu />}
     </header>
   );
 }

@@ -63,6 +63,8 @@ export interface Config {
   readonly operatorAddresses: readonly string[];
   /** The most that one operator moves alone in the console, in cents: above it a second one has to agree. */
   readonly operatorAloneCents: number;
+  /** Whether support sees a merchant's panel under the owner's grant alone, or without one after a mail to the owners. */
+  readonly supportViews: 'granted' | 'mailed';
   readonly smtpUrl: string | null;
   /** Mail may go to another machine unencrypted, when its server offers no TLS. */
   readonly smtpWithoutTls: boolean;
@@ -273,6 +275,12 @@ function edgeSettings(from: SettingReader) {
       0,
       'cents from 0 to 100000000000',
       whole(0, 100_000_000_000),
+    ),
+    supportViews: from.setting(
+      'SUPPORT_VIEWS',
+      'granted' as const,
+      'granted or mailed',
+      oneOf(['granted', 'mailed'] as const),
     ),
   };
 }

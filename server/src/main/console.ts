@@ -15,6 +15,7 @@ import { operatorRoutes } from '../console/views/operators.ts';
 import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
 import { savedViewRoutes } from '../console/views/saved.ts';
+import { supportRoutes } from '../console/views/support.ts';
 import { worklistRoute } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
 import type { Config } from '../ground/config.ts';
@@ -22,6 +23,7 @@ import { actOfRoute } from '../operate/acts.ts';
 import type { RecentNotice } from '../operate/notice.ts';
 import { attempts } from '../panel/auth/attempts.ts';
 import { PanelError, panelErrorBody } from '../panel/errors.ts';
+import { panelMails } from '../panel/people/mails.ts';
 import { originsOf } from '../panel/site/origins.ts';
 import { databaseReadings } from './metrics.ts';
 import type { Runtime } from './runtime.ts';
@@ -86,6 +88,12 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         ownSessionRoutes(inside, deps);
         savedViewRoutes(inside, deps);
         noticeRoutes(inside, deps);
+        supportRoutes(inside, {
+          ...deps,
+          mails: panelMails(parts),
+          overTls: site.overTls,
+          supportViews: config.supportViews,
+        });
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
         operatorRoutes(inside, deps);

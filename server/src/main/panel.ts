@@ -4,6 +4,7 @@ import { accountRoutes } from '../api/accounts/routes.ts';
 import { chargeRoutes } from '../api/charges/routes.ts';
 import { dueChargeRoutes } from '../api/due-charges/routes.ts';
 import { eventRoutes } from '../api/events/routes.ts';
+import { allowList } from '../api/keys/address.ts';
 import { linkRoutes } from '../api/links/routes.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { operationRoutes } from '../api/operations/routes.ts';
@@ -48,6 +49,8 @@ import { pageRoutes } from '../panel/site/assets.ts';
 import { hasMailbox, mailboxRoutes } from '../panel/site/mailbox.ts';
 import { originsOf } from '../panel/site/origins.ts';
 import { createUpdates } from '../panel/site/updates.ts';
+import { supportRoutes } from '../panel/support/routes.ts';
+import { supportViews } from '../panel/support/views.ts';
 import { testModeRoutes } from '../panel/test-mode/routes.ts';
 import { accountScopeRoutes } from '../panel/views/account-routes.ts';
 import { closeViewRoutes } from '../panel/views/close-routes.ts';
@@ -123,7 +126,15 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
       });
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
-      const sessions = createSessions({ ...deps, cellOf }, loadAuth, liveSessions(deps));
+      scope.decorateRequest('view', null);
+      const views = supportViews({
+        ...deps,
+        overTls: config.publicUrl.startsWith('https:'),
+        admits: allowList(config.operatorAddresses ?? []),
+      });
+      scope.addHook('onRequest', (request) => views.admit(request));
+      const live = { sessions: liveSessions(deps), views: views.live };
+      const sessions = createSessions({ ...deps, cellOf }, loadAuth, live);
       authRoutes(scope, { ...deps, sessions, guards }, loadAuth, config.publicUrl);
 
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
@@ -139,6 +150,7 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
         async (inner) => {
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
           admitMembers(account, deps, sessions, limiter);
+          account.addHook('onSend', async (request, reply, payload) => views.shown(request, reply, payload));
           account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
           publicCalls(account, cellOf);
           peopleCalls(account, deps, cellOf);
@@ -253,6 +265,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   statementFileRoutes(account, cellOf);
   memberRoutes(account, deps, cellOf, mails, attempts);
   securityEventRoutes(account, deps);
+  supportRoutes(account, deps);
   reconciliationRoutes(account, cellOf, attempts);
   requestRoutes(account, cellOf);
   exportRoutes(account, cellOf);
@@ -300,6 +313,8 @@ const recorded: ReadonlySet<string> = new Set([
 
 /** A person's refusal, in the account that they named if they belong to it. A loop of refusals is not written whole. */
 async function recordRefusal(deps: Panel, request: FastifyRequest, { code }: PanelError): Promise<void> {
+  // The pages of a view ask for what it may not see as well; the account's own events are those of its people.
+  if (request.view !== null) return;
   if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
   if (!(await deps.attempts.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request))))
     return;

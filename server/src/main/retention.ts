@@ -185,6 +185,8 @@ export const retention: Readonly<
   operator_request: kept('who asked, who agreed, and to which postings'),
   operator_view: bounded('thirty for each operator'),
   notice: bounded('one'),
+  support_grant: bounded('one for each account'),
+  support_view: kept('who of the operators saw the panel of an account, and why'),
   operator_session: {
     after: 'its end',
     statement: 'operator_session_prune',

@@ -122,6 +122,13 @@ export const acts = {
     ['notice set', 'notice end'],
     ['POST /notice', 'POST /notice/end'],
   ),
+  viewPanel: changing(
+    ['support'],
+    'never',
+    ['subject', 'reason', 'detail'],
+    [],
+    ['POST /accounts/:id/view', 'POST /view/end'],
+  ),
   lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
   requests: reading(everybody, ['GET /requests'], []),
   // The role of the act that is asked for counts as well.

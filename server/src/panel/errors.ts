@@ -43,6 +43,16 @@ const catalogue = {
     en: 'The console does not open from this address.',
     pt: 'O console não abre a partir deste endereço.',
   },
+  view_reads_only: {
+    status: 403,
+    en: 'This is a view of the panel by support: it reads pages, gives no files and changes nothing.',
+    pt: 'Esta é uma visita do suporte ao painel: ela lê páginas, não entrega arquivos e não muda nada.',
+  },
+  view_not_granted: {
+    status: 403,
+    en: 'An owner of the account has to let support see the panel first, under Security.',
+    pt: 'Um proprietário da conta precisa antes permitir a visita do suporte, em Segurança.',
+  },
   facts_changed: {
     status: 409,
     en: 'The facts have changed since they were shown, and nothing was written. Look again.',

@@ -240,3 +240,57 @@ test('A role finds the pages that it has, and money of a connection only where i
   await support.context.close();
   await auditor.context.close();
 });
+
+test('Support sees a merchant’s panel under a grant, read only, and the merchant sees who looks and ends it', async () => {
+  const support = await windowOf(await newOperator(service, 'support'));
+  await newPerson(service, shop.ownerId, 'socia@padaria.example');
+  const merchant = await openWindow(browser);
+  page = merchant.page;
+  await signInAt(page, service.url, 'socia@padaria.example');
+  await heading('Início').waitFor();
+  await page.goto(`${service.url}/seguranca`);
+  await page.getByText('não permitida').waitFor();
+  await page.getByRole('button', { name: 'Permitir', exact: true }).press('Enter');
+  await page.getByText('permitida até').waitFor();
+  page = support.page;
+  await page.goto(`${service.url}/operator/contas/${shop.ownerId}`);
+  await page.getByText('Ver o painel desta conta').press('Enter');
+  await page.getByLabel('Motivo (o lojista lê)').fill('chamado 4711: cobrança não aparece');
+  await inspectBoth('account-view');
+  await page.getByRole('button', { name: 'Abrir o painel' }).press('Enter');
+  await heading('Início').waitFor();
+  await page.getByText('Você vê o painel de').waitFor();
+  await page.getByText('R$ 2.500,00').first().waitFor();
+  expect(await page.getByText('Maria').count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'Nova cobrança' }).count()).toBe(0);
+  await inspectBoth('view-home');
+  for (const path of [
+    'cobrancas',
+    'transferencias',
+    'extrato',
+    'operacoes',
+    'contestacoes',
+    'conciliacao',
+    'empresa',
+    'links',
+    'qr-fixos',
+  ]) {
+    await page.goto(`${service.url}/${path}`);
+    await page.getByText('Você vê o painel de').waitFor();
+    await page.locator('h1').first().waitFor();
+  }
+  page = merchant.page;
+  await page.reload();
+  await page.getByText('O suporte está vendo este painel').waitFor();
+  await page.getByText('chamado 4711').waitFor();
+  await inspectBoth('support-in-security');
+  await page.getByRole('button', { name: 'Encerrar agora' }).press('Enter');
+  await page.getByText('não permitida').waitFor();
+  page = support.page;
+  await page.goto(service.url);
+  await page.getByRole('button', { name: 'Entrar', exact: true }).waitFor();
+  for (const one of [support, merchant]) expect(one.complaints).toEqual([]);
+  page = window.page;
+  await support.context.close();
+  await merchant.context.close();
+});

@@ -184,6 +184,7 @@ describe('The rows that the dearest call of a kind reads', () => {
         ['/receivers', '/receivers'],
         ['/keys', '/keys'],
         ['/members', '/members'],
+        ['/support', '/support'],
         ['/merchant-profile', '/merchant-profile'],
         ['/operation-disputes', '/operation-disputes?operationId=OPERATION'],
         ['/reconciliation', '/reconciliation'],

@@ -86,6 +86,7 @@ describe('the table of acts', () => {
         'pauseWithdrawals',
         'notice',
         'changeNotice',
+        'viewPanel',
         'requests',
         'lookAtConnections',
         'processes',

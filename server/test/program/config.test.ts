@@ -58,6 +58,7 @@ describe('settings', () => {
       trustedProxies: [],
       operatorAddresses: [],
       operatorAloneCents: 0,
+      supportViews: 'granted',
       smtpUrl: null,
       smtpWithoutTls: false,
       mailFrom: null,

@@ -11,24 +11,31 @@ interface Holder {
   role: Role;
 }
 
-/** Streams outlive the request that was checked: this ends them with the session, the membership or the role they began with. */
-export interface LiveSessions {
+/** Streams outlive the request that was checked: this ends them with the rights they began with. */
+export interface Live<Rights> {
   /** @returns ends the watch */
-  watch(holder: Holder, end: () => void): () => void;
+  watch(holder: Rights, end: () => void): () => void;
 }
 
-const lookEveryMs = 1_000;
-/** Without a successful look for so long nothing is known of the sessions any more. */
-const blindMostMs = 10_000;
+export type LiveSessions = Live<Holder>;
 
-export function liveSessions(deps: {
+export interface LiveDeps {
   sql: Sql;
   clock: Clock;
   log: Log;
   draining: AbortSignal;
-}): LiveSessions {
-  const { sql, clock, log, draining } = deps;
-  const watched = new Set<Holder & { end: () => void }>();
+}
+
+const lookEveryMs = 1_000;
+/** Without a successful look for so long nothing is known of the rights any more. */
+const blindMostMs = 10_000;
+
+/** @param readInForce which of these rights are in force */
+export function liveRights<Rights>(
+  { clock, log, draining }: Pick<LiveDeps, 'clock' | 'log' | 'draining'>,
+  readInForce: (held: readonly Rights[]) => Promise<(one: Rights) => boolean>,
+): Live<Rights> {
+  const watched = new Set<{ holder: Rights; end: () => void }>();
   let looking = false;
 
   /** One query a second for all streams of the process, and none while there are none. */
@@ -39,13 +46,9 @@ export function liveSessions(deps: {
       await clock.sleep(lookEveryMs, draining);
       const all = [...watched];
       try {
-        const ids = [...new Set(all.map(({ sessionId }) => sessionId))];
-        const found = await findInForce(sql, ids, clock.now());
-        const inForce = new Set(found.map((row) => `${row.sessionId} ${row.accountId} ${row.role}`));
+        const isInForce = await readInForce(all.map(({ holder }) => holder));
         lookedAt = clock.monotonicMs();
-        for (const one of all) {
-          if (!inForce.has(`${one.sessionId} ${one.accountId} ${one.role}`)) one.end();
-        }
+        for (const one of all) if (!isInForce(one.holder)) one.end();
       } catch (error) {
         log.warn({ err: error, streams: all.length }, 'sessions of open streams could not be read');
         if (clock.monotonicMs() - lookedAt > blindMostMs) for (const one of all) one.end();
@@ -56,10 +59,19 @@ export function liveSessions(deps: {
 
   return {
     watch: (holder, end) => {
-      const one = { ...holder, end };
+      const one = { holder, end };
       watched.add(one);
       if (!looking) void look();
       return () => watched.delete(one);
     },
   };
 }
+
+/** Streams of people end with the session, the membership or the role. */
+export const liveSessions = (deps: LiveDeps): LiveSessions =>
+  liveRights(deps, async (held) => {
+    const ids = [...new Set(held.map(({ sessionId }) => sessionId))];
+    const found = await findInForce(deps.sql, ids, deps.clock.now());
+    const inForce = new Set(found.map((row) => `${row.sessionId} ${row.accountId} ${row.role}`));
+    return (one) => inForce.has(`${one.sessionId} ${one.accountId} ${one.role}`);
+  });

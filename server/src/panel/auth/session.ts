@@ -29,9 +29,10 @@ import {
   type SecurityEvent,
   type SecurityEventDeps,
 } from '../people/security-events.ts';
+import type { SupportView } from '../people/support-views.sql.ts';
 import type { Auth } from './auth.ts';
 import { addressHeader } from './auth-calls.ts';
-import type { LiveSessions } from './live-sessions.ts';
+import type { Live, LiveSessions } from './live-sessions.ts';
 import { secondFactorDueAt } from './second-factor.ts';
 
 /** A person who is signed in. */
@@ -63,6 +64,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is signed in, once that was read: for what is recorded of refusals. */
     person: Person | null;
+    /** Set where an operator sees the panel of an account: nothing is changed by such a request. */
+    view: SupportView | null;
     /** Set on every route below an account before its handler runs. */
     member: Member;
   }
@@ -102,7 +105,13 @@ export interface SessionDeps {
   cellOf: CellOf<{ directory: OperationDirectory }>;
 }
 
-export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: LiveSessions): Sessions {
+/** Streams end with the rights that they began with. */
+interface LiveStreams {
+  sessions: LiveSessions;
+  views: Live<{ viewId: string }>;
+}
+
+export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: LiveStreams): Sessions {
   const csrfKey = deps.secrets.derive('panel requests');
   const csrfOf = (sessionId: string): string =>
     createHmac('sha256', csrfKey).update(sessionId).digest('base64url');
@@ -131,6 +140,7 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
   }
 
   async function personOf(request: FastifyRequest): Promise<Person> {
+    if (request.view !== null) throw new PanelError('view_reads_only');
     requireOrigin(request);
     if (request.headers.cookie === undefined) throw new PanelError('not_signed_in');
     const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) }).catch(fromAuth);
@@ -183,6 +193,22 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
     });
   }
 
+  /** An operator reads what everybody of the account may read. @throws PanelError `not_found`, `role_denied` */
+  async function admitView(request: FastifyRequest, view: SupportView, { needs }: PanelFacts): Promise<void> {
+    // The same answer for a foreign account and a missing one.
+    if (uuidOf((request.params as { account: string }).account) !== view.accountId)
+      throw new PanelError('not_found');
+    if (needs !== 'read') throw new PanelError('role_denied');
+    const membership = membershipOf(view);
+    const { person } = membership;
+    request.member = membership;
+    request.cell = membership.cell;
+    request.caller = {
+      ...(await callerOf(request, membership, person, deps.cellOf(membership).directory)),
+      watch: (end) => live.views.watch({ viewId: view.id }, end),
+    };
+  }
+
   return {
     personOf,
     headersOf,
@@ -191,6 +217,7 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
     requireGivenAgain,
     requireUnfrozen,
     admit: (facts) => async (request) => {
+      if (request.view !== null) return admitView(request, request.view, facts);
       const person = await personOf(request);
       const accountId = uuidOf((request.params as { account: string }).account);
       const memberships = await findMemberships(deps.sql, person);
@@ -220,11 +247,23 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
       request.cell = membership.cell;
       request.caller = {
         ...(await callerOf(request, membership, person, deps.cellOf(membership).directory)),
-        watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
+        watch: (end) => live.sessions.watch({ sessionId: person.id, ...membership }, end),
       };
     },
   };
 }
+
+/** No person of the account: it has the id of the view, under which nothing is stored. */
+const membershipOf = (view: SupportView): Member => ({
+  ...{ accountId: view.accountId, accountNumber: view.accountNumber, accountName: view.accountName },
+  ...{ cell: view.cell, test: view.test, connection: view.connection, quotas: view.quotas },
+  ...{ role: 'viewer', joinedAt: 0, graceDays: 0, graceSince: null, usedAt: null },
+  person: {
+    ...{ id: view.id, userId: view.id, createdAt: 0, seenAt: null, authenticatedAt: null },
+    ...{ email: view.operatorEmail, name: view.operatorName, language: 'pt-BR', csrf: '' },
+    ...{ twoFactorEnabled: false, passkeys: 0, secondFactor: false, frozenUntil: null },
+  },
+});
 
 /**
  * better-auth hides what its store failed with behind an error of its own with status 500; it depends on nothing but the database.

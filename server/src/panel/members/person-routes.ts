@@ -15,6 +15,7 @@ import {
 import { isPassword } from '../people/password.ts';
 import { abilitiesOf } from '../people/roles.ts';
 import { recordSecurityEvent, type SecurityEventDeps } from '../people/security-events.ts';
+import { findSeenAccounts, type SupportView } from '../people/support-views.sql.ts';
 import { Done, PasswordBody, ProfileBody, SessionSchema } from '../schema/schema.ts';
 
 /** Of every route that concerns a person, in whatever account. */
@@ -42,9 +43,13 @@ export function personRoutes(
     '/session',
     { schema: { tags, summary: 'Who is signed in', response: { 200: SessionSchema } }, config: personConfig },
     async (request) => {
+      if (request.view !== null) return ofView(request.view);
       const person = await sessions.personOf(request);
+      const memberships = await findMemberships(sql, person);
+      const accountIds = memberships.map(({ accountId }) => accountId);
+      const seen = await findSeenAccounts(sql, accountIds, clock.now());
       return {
-        ...viewOf(person, await findMemberships(sql, person), facts, clock.now()),
+        ...viewOf(person, memberships, facts, clock.now(), seen),
         notice: noticeView(await deps.notice.current()),
       };
     },
@@ -85,7 +90,27 @@ export function personRoutes(
   );
 }
 
-function viewOf(person: Person, memberships: readonly Membership[], facts: Facts, now: number) {
+/** The session of an operator who sees the panel of one account. */
+const ofView = (view: SupportView) => ({
+  ...{ name: view.operatorName, email: view.operatorEmail, language: 'pt-BR' as const },
+  ...{ twoFactorEnabled: false, passkeys: 0, secondFactor: true, frozenUntil: null },
+  ...{ sessionId: view.id, csrf: '', mailbox: false, simulatorUrl: null, notice: null },
+  view: { endsAt: isoOf(view.endsAt), reason: view.reason },
+  accounts: [
+    {
+      ...{ id: view.accountId, name: view.accountName, test: view.test, role: 'viewer' as const },
+      ...{ abilities: [...abilitiesOf('viewer')], secondFactorDueAt: null, seenUntil: null },
+    },
+  ],
+});
+
+function viewOf(
+  person: Person,
+  memberships: readonly Membership[],
+  facts: Facts,
+  now: number,
+  seen: ReadonlyMap<string, number>,
+) {
   return {
     name: person.name,
     email: person.email,
@@ -98,6 +123,7 @@ function viewOf(person: Person, memberships: readonly Membership[], facts: Facts
     csrf: person.csrf,
     mailbox: facts.mailbox,
     simulatorUrl: memberships.some((one) => one.test) ? facts.simulatorUrl : null,
+    view: null,
     accounts: memberships.map((one) => ({
       id: one.accountId,
       name: one.accountName,
@@ -105,6 +131,7 @@ function viewOf(person: Person, memberships: readonly Membership[], facts: Facts
       role: one.role,
       abilities: [...abilitiesOf(one.role)],
       secondFactorDueAt: instant(secondFactorDueAt(one)),
+      seenUntil: instant(seen.get(one.accountId) ?? null),
     })),
   };
 }

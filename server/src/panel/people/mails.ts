@@ -39,6 +39,13 @@ interface SeenSignIn {
   at: number;
 }
 
+interface SupportSeen {
+  accountName: string;
+  operator: string;
+  reason: string;
+  until: number;
+}
+
 interface CreatedKey {
   accountName: string;
   name: string;
@@ -82,6 +89,8 @@ export function panelMails({ config, mail }: MailDeps) {
       mail.send({ to, ...emailWasChangedText(newEmail) }),
     newSignIn: (to: string, seen: SeenSignIn): Promise<void> =>
       mail.send({ to, ...newSignInText(config.publicUrl, seen) }),
+    supportView: (to: string, seen: SupportSeen): Promise<void> =>
+      mail.send({ to, ...supportViewText(config.publicUrl, seen) }),
     keyCreated: (to: string, key: CreatedKey, letterhead: Letterhead | null): Promise<void> =>
       mail.send({ to, letterhead, ...keyCreatedText(key) }),
   };
@@ -190,6 +199,32 @@ No navegador em que você já entrou, suas próprias tentativas continuam livres
 
 If it was not you, someone knows your password: ask for a new password now at ${publicUrl}/senha. Without the code no one gets in.
 In the browser where you signed in before, your own tries are not limited by this.
+`,
+  },
+});
+
+const supportViewText = (
+  publicUrl: string,
+  { accountName, operator, reason, until }: SupportSeen,
+): Texts => ({
+  'pt-BR': {
+    subject: `o suporte vê o painel de ${accountName}`,
+    text: `${operator}, do suporte do serviço, vê agora o painel da conta ${accountName}, até ${brasiliaTime(until)} no máximo.
+Motivo: ${reason}
+
+Nada pode ser alterado, e chaves Pix, documentos e nomes de pessoas ficam ocultos. Para encerrar agora:
+
+${publicUrl}/seguranca
+`,
+  },
+  en: {
+    subject: `support sees the panel of ${accountName}`,
+    text: `${operator}, of the service's support, sees the panel of the account ${accountName} now, until ${brasiliaTime(until)} at most.
+Reason: ${reason}
+
+Nothing can be changed, and Pix keys, documents and names of people are hidden. To end it now:
+
+${publicUrl}/seguranca
 `,
   },
 });

@@ -39,6 +39,11 @@ const NoticeSchema = Type.Object({
   setAt: Time('When it was set: another time is another notice'),
 });
 
+const ViewSchema = Type.Object({
+  endsAt: Time('It ends then at the latest'),
+  reason: Type.String({ description: 'Why' }),
+});
+
 export const SessionSchema = Type.Object({
   name: Type.String(),
   email: Type.String(),
@@ -55,6 +60,10 @@ export const SessionSchema = Type.Object({
     anyOf: [NoticeSchema, { type: 'null' }],
     description: 'What the operator of the installation says to all accounts now; null: nothing',
   }),
+  view: Type.Unsafe<Static<typeof ViewSchema> | null>({
+    anyOf: [ViewSchema, { type: 'null' }],
+    description: 'An operator sees the panel; null: a person of the account',
+  }),
   accounts: Type.Array(
     Type.Object({
       id: Uuid('Account'),
@@ -64,6 +73,9 @@ export const SessionSchema = Type.Object({
       abilities: Type.Array(Type.String()),
       secondFactorDueAt: NullableTime(
         'From then on this account is entered with a second factor only; null: it is not asked for',
+      ),
+      seenUntil: NullableTime(
+        'The operator’s support sees this account now, until then at most; null: it does not',
       ),
     }),
   ),

@@ -60,6 +60,8 @@ export const directoryTables: readonly string[] = [
   'operator_request',
   'operator_view',
   'notice',
+  'support_grant',
+  'support_view',
 ];
 
 /**
