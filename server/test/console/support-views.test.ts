@@ -106,7 +106,7 @@ describe('a support view', () => {
   test('shows the account to support under a grant of its owner, and stands in the audit log and in the panel', async () => {
     const { status, cookie, body, set } = await begin();
     expect(status).toBe(200);
-    expect(set).toMatch(/^vintem-view=[\w-]{43}; Max-Age=1800; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(set).toMatch(/^vintem-view=[\w-]{65}; Max-Age=1800; Path=\/; HttpOnly; SameSite=Strict$/);
     const session = (await call(cookie, 'GET', '/session')).body;
     expect(session).toMatchObject({
       ...{ name: 'Rita Lima', csrf: '', view: { endsAt: body.endsAt, reason } },
@@ -220,8 +220,11 @@ describe('a support view', () => {
   });
 
   test('gives no picture and no body that no rule speaks of', () => {
-    const { sql, clock, log, draining } = service.runtime;
-    const views = supportViews({ sql, clock, log, draining, overTls: false, admits: () => true });
+    const { sql, clock, log, draining, secrets } = service.runtime;
+    const views = supportViews({
+      ...{ sql, clock, log, draining, secrets },
+      ...{ overTls: false, admits: () => true },
+    });
     const ask = (view: object | null, type: string, payload: unknown) =>
       views.shown(
         { view, member: {} } as FastifyRequest,

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { ApiScope } from '../../edge/edge.ts';
 import type { Log } from '../../ground/log.ts';
 import { IdParams, Time } from '../../ground/schema.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { PanelError } from '../../panel/errors.ts';
 import type { PanelMails } from '../../panel/people/mails.ts';
@@ -11,7 +12,7 @@ import {
   findSupportGrant,
   insertView,
 } from '../../panel/people/support-views.sql.ts';
-import { viewCookie, viewTokenHash } from '../../panel/support/views.ts';
+import { newViewToken, viewCookie, viewKeyOf, viewTokenHash } from '../../panel/support/views.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
@@ -29,6 +30,7 @@ export interface SupportDeps {
   ids: Ids;
   log: Log;
   mails: Pick<PanelMails, 'supportView'>;
+  secrets: Pick<Secrets, 'derive'>;
   overTls: boolean;
   /** `granted`: under a grant of an owner alone; `mailed`: without one after a mail to the owners. */
   supportViews: 'granted' | 'mailed';
@@ -86,7 +88,7 @@ async function beginView(
   const endsAt = Math.min(begunAt + viewMs, until ?? Number.POSITIVE_INFINITY);
   // Before the view: without the word to its owners there is none.
   if (until === null) await announce(deps, operator, owners, { reason, endsAt });
-  const token = ids.bytes(32).toString('base64url');
+  const token = newViewToken(viewKeyOf(deps), ids.bytes(32));
   const view = {
     ...{ id: ids.uuid(), accountId, operatorId: operator.operatorId, sessionId: operator.id },
     ...{

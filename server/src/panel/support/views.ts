@@ -1,13 +1,32 @@
-import { hash } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import { costOf } from '../../edge/costs.ts';
+import type { Secrets } from '../../ground/secrets.ts';
 import { type Live, type LiveDeps, liveRights } from '../auth/live-sessions.ts';
 import { PanelError } from '../errors.ts';
 import { findView, findViewsInForce } from '../people/support-views.sql.ts';
 import { masked } from './mask.ts';
 
 export const viewTokenHash = (token: string): Buffer => hash('sha256', token, 'buffer');
+
+const randomLength = 43;
+const tagOf = (key: Buffer, random: string): Buffer =>
+  createHmac('sha256', key).update(random).digest().subarray(0, 16);
+
+/** The tag tells one of ours without a look-up: a stranger's made-up cookies ask the database for nothing. @param random 32 bytes */
+export function newViewToken(key: Buffer, random: Buffer): string {
+  const text = random.toString('base64url');
+  return text + tagOf(key, text).toString('base64url');
+}
+
+function isOurToken(key: Buffer, token: string): boolean {
+  const tag = Buffer.from(token.slice(randomLength), 'base64url');
+  return tag.length === 16 && timingSafeEqual(tag, tagOf(key, token.slice(0, randomLength)));
+}
+
+export const viewKeyOf = ({ secrets }: { secrets: Pick<Secrets, 'derive'> }): Buffer =>
+  secrets.derive('support views');
 
 /** Neither the console's cookie nor a session of the panel, which alone looks at it. */
 export function viewCookie(overTls: boolean) {
@@ -34,6 +53,7 @@ export interface SupportViews {
 }
 
 export interface SupportViewDeps extends LiveDeps {
+  secrets: Pick<Secrets, 'derive'>;
   overTls: boolean;
   /** Whether an operator may come from this address. */
   admits(address: string): boolean;
@@ -49,6 +69,7 @@ const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 export function supportViews(deps: SupportViewDeps): SupportViews {
   const { sql, clock } = deps;
   const cookie = viewCookie(deps.overTls);
+  const key = viewKeyOf(deps);
   return {
     live: liveRights(deps, async (held) => {
       const ids = held.map(({ viewId }) => viewId);
@@ -57,7 +78,7 @@ export function supportViews(deps: SupportViewDeps): SupportViews {
     }),
     async admit(request) {
       const token = cookie.tokenOf(request);
-      if (token === undefined || token.length > 64) return;
+      if (token === undefined || token.length > 80 || !isOurToken(key, token)) return;
       const view = await findView(sql, viewTokenHash(token), clock.now());
       if (!view || view.network !== callerNetwork(request) || !deps.admits(callerAddress(request))) return;
       request.view = view;
