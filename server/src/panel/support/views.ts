@@ -2,8 +2,11 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import { costOf } from '../../edge/costs.ts';
+import type { Log } from '../../ground/log.ts';
 import type { Secrets } from '../../ground/secrets.ts';
-import { type Live, type LiveDeps, liveRights } from '../auth/live-sessions.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql } from '../../ports/sql.ts';
+import { type Live, liveRights } from '../auth/live-sessions.ts';
 import { PanelError } from '../errors.ts';
 import { findView, findViewsInForce } from '../people/support-views.sql.ts';
 import { masked } from './mask.ts';
@@ -52,8 +55,12 @@ export interface SupportViews {
   shown(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown;
 }
 
-export interface SupportViewDeps extends LiveDeps {
+export interface SupportViewDeps {
   secrets: Pick<Secrets, 'derive'>;
+  sql: Sql;
+  clock: Clock;
+  log: Log;
+  draining: AbortSignal;
   overTls: boolean;
   /** Whether an operator may come from this address. */
   admits(address: string): boolean;
