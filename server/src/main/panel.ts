@@ -127,8 +127,7 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       scope.decorateRequest('view', null);
-      const views = supportViews({
-        ...deps,
+      const views = supportViews(deps, {
         overTls: config.publicUrl.startsWith('https:'),
         admits: allowList(config.operatorAddresses ?? []),
       });

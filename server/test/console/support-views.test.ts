@@ -221,10 +221,10 @@ describe('a support view', () => {
 
   test('gives no picture and no body that no rule speaks of', () => {
     const { sql, clock, log, draining, secrets } = service.runtime;
-    const views = supportViews({
-      ...{ sql, clock, log, draining, secrets },
-      ...{ overTls: false, admits: () => true },
-    });
+    const views = supportViews(
+      { sql, clock, log, draining, secrets },
+      { overTls: false, admits: () => true },
+    );
     const ask = (view: object | null, type: string, payload: unknown) =>
       views.shown(
         { view, member: {} } as FastifyRequest,

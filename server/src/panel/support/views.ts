@@ -17,7 +17,7 @@ const randomLength = 43;
 const tagOf = (key: Buffer, random: string): Buffer =>
   createHmac('sha256', key).update(random).digest().subarray(0, 16);
 
-/** The tag tells one of ours without a look-up: a stranger's made-up cookies ask the database for nothing. @param random 32 bytes */
+/** The tag names one of ours without a look-up: a stranger's made-up cookies ask the database for nothing. @param random 32 bytes */
 export function newViewToken(key: Buffer, random: Buffer): string {
   const text = random.toString('base64url');
   return text + tagOf(key, text).toString('base64url');
@@ -61,6 +61,9 @@ export interface SupportViewDeps {
   clock: Clock;
   log: Log;
   draining: AbortSignal;
+}
+
+interface Site {
   overTls: boolean;
   /** Whether an operator may come from this address. */
   admits(address: string): boolean;
@@ -73,9 +76,9 @@ const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
  * The one place where a request becomes a support view, and where such a request is refused whatever is more than to read a page. A cookie of a
  * view that is over is none: the request is what it would be without it.
  */
-export function supportViews(deps: SupportViewDeps): SupportViews {
+export function supportViews(deps: SupportViewDeps, site: Site): SupportViews {
   const { sql, clock } = deps;
-  const cookie = viewCookie(deps.overTls);
+  const cookie = viewCookie(site.overTls);
   const key = viewKeyOf(deps);
   return {
     live: liveRights(deps, async (held) => {
@@ -87,7 +90,7 @@ export function supportViews(deps: SupportViewDeps): SupportViews {
       const token = cookie.tokenOf(request);
       if (token === undefined || token.length > 80 || !isOurToken(key, token)) return;
       const view = await findView(sql, viewTokenHash(token), clock.now());
-      if (!view || view.network !== callerNetwork(request) || !deps.admits(callerAddress(request))) return;
+      if (!view || view.network !== callerNetwork(request) || !site.admits(callerAddress(request))) return;
       request.view = view;
       const { url } = request.routeOptions;
       if (!reading.has(request.method) || url === undefined) throw new PanelError('view_reads_only');
