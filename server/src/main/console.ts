@@ -88,12 +88,8 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         ownSessionRoutes(inside, deps);
         savedViewRoutes(inside, deps);
         noticeRoutes(inside, deps);
-        supportRoutes(inside, {
-          ...deps,
-          mails: panelMails(parts),
-          overTls: site.overTls,
-          supportViews: config.supportViews,
-        });
+        const views = { mails: panelMails(parts), supportViews: config.supportViews };
+        supportRoutes(inside, { ...deps, ...views }, site.overTls);
         worklistRoute(inside, deps);
         lookRoutes(inside, deps);
         operatorRoutes(inside, deps);

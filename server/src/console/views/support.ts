@@ -31,14 +31,13 @@ export interface SupportDeps {
   log: Log;
   mails: Pick<PanelMails, 'supportView'>;
   secrets: Pick<Secrets, 'derive'>;
-  overTls: boolean;
   /** `granted`: under a grant of an owner alone; `mailed`: without one after a mail to the owners. */
   supportViews: 'granted' | 'mailed';
 }
 
 /** An operator sees the panel of an account, read only, for half an hour. */
-export function supportRoutes(api: ApiScope, deps: SupportDeps): void {
-  const cookie = viewCookie(deps.overTls);
+export function supportRoutes(api: ApiScope, deps: SupportDeps, overTls: boolean): void {
+  const cookie = viewCookie(overTls);
 
   api.post(
     '/accounts/:id/view',
