@@ -90,6 +90,8 @@ export interface ServiceOptions {
   dialect?: Dialect;
   /** Of the connections of all cells. */
   budget?: ConnectionBudget;
+  /** Takes every line of the log, down to the level `trace`. */
+  logTo?: NodeJS.WritableStream;
 }
 
 export type Dialect = keyof typeof dialects;
@@ -134,6 +136,7 @@ export async function openService({
   database: given,
   dialect = 'efi',
   budget,
+  logTo,
 }: ServiceOptions = {}): Promise<Service> {
   const shared = budget && { budget };
   const database = given ?? (await createDatabase({ live: false, ...shared }));
@@ -148,7 +151,7 @@ export async function openService({
     LOG_LEVEL: 'silent',
     ...env,
   });
-  const log = createLog(process.env.TEST_LOG ?? 'silent');
+  const log = logTo ? createLog('trace', logTo) : createLog(process.env.TEST_LOG ?? 'silent');
   const ids = systemIds(systemClock);
   const net = createUndiciNet();
   const draining = new AbortController();
