@@ -20,7 +20,7 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** What looks like card data in a text. */
+/** Each part of a text that looks like card data. */
 export function cardDataIn(text: string): string[] {
   // An id of ours is random hexadecimal digits in groups.
   const without = text.replace(uuid, 'id');

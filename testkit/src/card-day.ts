@@ -18,7 +18,7 @@ export interface CardDay {
   refunds: number;
   cashCents: number;
   closes: { connection: string | null; differenceCents: string | null }[];
-  /** What does not hold, in words. */
+  /** Each rule that does not hold, in words. */
   faults: string[];
 }
 
@@ -131,7 +131,7 @@ async function openShops(service: Service): Promise<Merchant[]> {
     const merchant = await service.newMerchant();
     const terms = { cardConnection: 'cartoes', cardFeeCents: 39, cardFeeBps: 499, minimumCardCents: 500 };
     await setConditions({ ...service.cellOf(merchant), actor: 'tester' }, merchant.ownerId, terms);
-    // What a refund after the release is paid from.
+    // A refund after the release is paid from it.
     await merchant.receive(200_000);
     merchants.push(merchant);
   }

@@ -32,7 +32,7 @@ test('A day of payments by card agrees to the cent at both connections, and leav
   expect(lines.length).toBeGreaterThan(0);
   expect(await findCardData(service, lines)).toEqual([]);
 
-  // What the scan would find.
+  // Leaks that the scan has to find.
   const number = '4242 4242 4242 4242';
   service.runtime.log.trace({ answer: { text: number } }, 'a planted leak');
   await service.runtime.mail.send({
