@@ -2,6 +2,7 @@ import { queryOf } from '../flow/breaker.ts';
 import { noteLost, strayOfLine } from '../flow/find-lost-payments.ts';
 import { byCell } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
+import type { Slot } from '../flow/limit.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery, waitForQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -109,11 +110,13 @@ export async function stepLateStatement(deps: TrackingDeps, provider: Provider):
 /**
  * Reads the lines that no pass may have read yet, for the daily close: money that the company moved itself since then would be a difference. A provider
  * that does not answer leaves it at that. What is read is read again by the next pass.
+ * @returns false: there may be more
  */
-export async function readLatest(deps: TrackingDeps, provider: Provider): Promise<void> {
-  if (!provider.capabilities.statement.lists) return;
+export async function readLatest(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  if (!provider.capabilities.statement.lists) return true;
   const now = deps.clock.now();
-  await readOn(deps, provider, now - everyMs - settlingMs, now);
+  const { readTo } = await readOn(deps, provider, now - everyMs - settlingMs, now, waitForQuery);
+  return readTo >= now;
 }
 
 /** Reads on, up to `passAt`. @returns up to where that was done, and how long the next turn should rest */
@@ -122,11 +125,12 @@ async function readOn(
   provider: Provider,
   from: number,
   passAt: number,
+  takeSlot: (deps: TrackingDeps, provider: Provider) => Promise<Slot | null> = takeAllowedQuery,
 ): Promise<{ readTo: number; restMs: number }> {
   let readTo = from;
   let widthMs = Math.max(passAt - from, widthLeastMs);
   for (let listings = 0; listings < listingsMost && readTo < passAt; listings++) {
-    const slot = await takeAllowedQuery(deps, provider);
+    const slot = await takeSlot(deps, provider);
     if (!slot) return { readTo, restMs: 0 };
     const toMs = Math.min(passAt, readTo + widthMs);
     const divisible = widthMs > widthLeastMs;

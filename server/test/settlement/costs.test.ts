@@ -7,7 +7,7 @@ import {
   simulatorAt,
   until,
 } from '@vintem/testkit/service.ts';
-import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, spendQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -91,6 +91,30 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
       },
     );
 
+    test.runIf(sendsItself)(
+      'and so it does where the balance took the last query of the shared limit',
+      async () => {
+        const before = await balanceAt(service);
+        await ownPayout(service, dialect, 1_234, 'aluguelDaLoja2');
+        await until(async () => (await balanceAt(service)) <= before - 1_234);
+        const { runtime } = service;
+        const provider = runtime.providers.get('simulator') as Provider;
+        const greedy = new Proxy(provider, {
+          get: (of, name) => (name === 'balance' ? spendingBalance : Reflect.get(of, name)),
+        });
+        const spendingBalance = async () => {
+          const balance = await provider.balance();
+          await spendQueryLimit(service);
+          return balance;
+        };
+        const providers = new Map(runtime.providers).set('simulator', greedy);
+        const closed = await closeDay({ ...service, runtime: { ...runtime, providers } }, 6);
+        await fillQueryLimit(service);
+        expect(closed).toMatchObject({ waits: false });
+        expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
+      },
+    );
+
     test.runIf(dialect === 'woovi')(
       'the evening’s withdrawal of the whole balance is the company’s own movement, and the payout of the next morning waits for its approval, once',
       async () => {
@@ -98,7 +122,7 @@ describe.each(['efi', 'woovi', 'inter', 'stark', 'asaas'] as const)(
         await merchant.receive(5_000);
         const { body: swept } = await service.simulator.control('POST', '/control/sweep');
         expect(await balanceAt(service)).toBe(0);
-        expect(await closeDay(service, 6)).toMatchObject({ waits: false });
+        expect(await closeDay(service, 7)).toMatchObject({ waits: false });
         expect((await closesOf(service)).at(-1)).toMatchObject({ difference_cents: '0', incident_id: null });
         const [own] = await service.database.admin<{ cents: string }>(
           `SELECT amount_cents AS cents FROM connection_movement WHERE kind = 'own' AND reference LIKE '%' || $1 || '%'`,
@@ -229,11 +253,16 @@ describe('days at acquirers that charge', () => {
 });
 
 /** As a person in the bank's own program sends it, or another program of the company. */
-async function ownPayout(service: Service, dialect: Dialect, amountCents: number): Promise<void> {
+async function ownPayout(
+  service: Service,
+  dialect: Dialect,
+  amountCents: number,
+  providerId = 'aluguelDaLoja1',
+): Promise<void> {
   if (dialect !== 'inter') {
     const receiver = { pixKey: 'dona@loja.example', pixKeyType: 'EMAIL', description: '' } as const;
     const provider = service.runtime.providers.get('simulator') as Provider;
-    await provider.sendPayout({ providerId: 'aluguelDaLoja1', amountCents, ...receiver });
+    await provider.sendPayout({ providerId, amountCents, ...receiver });
     return;
   }
   const { url } = service.simulator;

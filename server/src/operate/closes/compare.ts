@@ -33,7 +33,8 @@ export interface Compared {
  * A balance can be asked for as it is now, never as it was at midnight. So what the books have moved since is taken off, and the two are
  * compared as of one moment.
  *
- * Money that the company moved itself in the last minutes is in no books yet: when the first reading differs, the statement is read up to now.
+ * Money that the company moved itself in the last minutes is in no books yet: when a reading differs, the statement is read up to now, and again with the
+ * next reading where that did not succeed (the shared limit of queries was spent).
  *
  * Money that is under way between the two (a paid charge whose webhook comes in a second) makes them differ for a moment. An agreement to
  * the cent is believed at once; a difference only when three readings in a row show the same one and nothing was posted while each was
@@ -55,12 +56,13 @@ export async function compare(
 ): Promise<Compared | null> {
   const stateOf = createTransitQueries(deps, provider);
   let same: Comparison[] = [];
+  let isRead = false;
   for (let readings = 0; readings < readingsMost && !deps.draining.aborted; readings++) {
     if (readings > 0) await deps.clock.sleep(betweenMs, deps.draining);
     const reading = await readBoth(deps, provider, day, books, stateOf);
     if (reading === null) continue;
     if (reading.agrees) return { comparison: reading.agrees, assumed: false };
-    if (readings === 0) await readLatest(deps, provider);
+    isRead ||= await readLatest(deps, provider);
     const { quiet } = reading;
     const goesOn = quiet !== null && same.every((one) => one.differenceCents === quiet.differenceCents);
     same = quiet === null ? [] : goesOn ? [...same, quiet] : [quiet];
