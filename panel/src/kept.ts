@@ -1,4 +1,4 @@
-/** Until this browser's tab is closed: the notice that was dismissed, with the session that did. */
+/** Until this browser's tab is closed: when the notice was set that was dismissed here. */
 export const dismissedUnder = 'vintem.notice';
 
 /** The values that this browser keeps between two visits, by its name in the local storage. */

@@ -788,7 +788,7 @@ export const asvsTable: readonly Requirement[] = [
   }),
   met('14.3.3', 2, 'Browser storage holds nothing sensitive', {
     'server/test/panel/panel-words.test.ts': [
-      'the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page',
+      'the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page; a tab, which notice was closed',
     ],
   }),
 

@@ -412,15 +412,14 @@ function TopBar({ openNavigation }: { openNavigation: () => void }) {
   );
 }
 
-/** The notice of the operator to every account. Who has read it closes it for this session; another notice shows again. */
+/** The notice of the operator to every account. Who has read it closes it in this tab; another notice shows again. */
 function NoticeBanner() {
   const { words, language } = useText();
-  const { session } = useScope();
   const notice = useNotice();
   const [dismissed, setDismissed] = useState(() => sessionStorage.getItem(dismissedUnder));
   if (notice === null) return null;
-  const name = `${session.sessionId} ${notice.setAt}`;
-  if (dismissed === name) return null;
+  const { setAt } = notice;
+  if (dismissed === setAt) return null;
   return (
     <section className="banner notice" aria-label={words.notice.label}>
       <Icon name="warning" size={18} />
@@ -433,8 +432,8 @@ function NoticeBanner() {
         variant="transparent"
         c="inherit"
         onClick={() => {
-          sessionStorage.setItem(dismissedUnder, name);
-          setDismissed(name);
+          sessionStorage.setItem(dismissedUnder, setAt);
+          setDismissed(setAt);
         }}
       />
     </section>

@@ -61,18 +61,17 @@ test('amounts below zero have one minus sign everywhere, the one of typography',
   expect(money(-123_456)).toMatch(/^−R\$\s1\.234,56$/);
 });
 
-test('the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page', async () => {
+test('the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page; a tab, which notice was closed', async () => {
   const folder = new URL('../../../panel/src/', import.meta.url);
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.tsx?$/.test(name));
   const writes: string[] = [];
   for (const name of names) {
     const text = await readFile(new URL(name.replaceAll('\\', '/'), folder), 'utf8');
-    expect([name, /sessionStorage|indexedDB|document\.cookie\s*=|caches\./.test(text)]).toEqual([
-      name,
-      false,
-    ]);
-    for (const [, key, value] of text.matchAll(/localStorage\.setItem\(([^,]*), ([^)]*)\)/g))
-      writes.push(`${name}: ${key} = ${value}`);
+    expect([name, /indexedDB|document\.cookie\s*=|caches\./.test(text)]).toEqual([name, false]);
+    for (const [, storage, key, value] of text.matchAll(
+      /(localS|sessionS)torage\.setItem\(([^,]*), ([^)]*)\)/g,
+    ))
+      writes.push(`${name}: ${storage === 'localS' ? '' : 'in its tab: '}${key} = ${value}`);
   }
   expect(writes.sort()).toEqual([
     'pages/mailbox.tsx: kept = given',
@@ -81,5 +80,6 @@ test('the browser keeps the language, the account and the operation that were ch
     'text/text.tsx: keptUnder.language = language',
     "ui/counter-lock.ts: keptUnder.counter = 'locked'",
     'ui/counter-sound.ts: keptUnder.counterSound = choice',
+    'ui/shell.tsx: in its tab: dismissedUnder = setAt',
   ]);
 });
