@@ -1287,7 +1287,7 @@ export const bugs: Bug[] = [
   {
     name: 'a close compares before it has read what the company moved in the last minutes',
     file: 'server/src/operate/closes/compare.ts',
-    line: 'if (readings === 0) await readLatest(deps, provider);',
+    line: 'isRead ||= await readLatest(deps, provider);',
     with: '',
     rig: 'suite',
     test: 'server/test/settlement/costs.test.ts',
