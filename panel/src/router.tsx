@@ -115,7 +115,8 @@ const deskPage = (
     | 'IncidentPage'
     | 'RequestsPage'
     | 'AuditPage'
-    | 'OperatorsPage',
+    | 'OperatorsPage'
+    | 'FactorsPage',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 /** Pages about the installation itself, which fewer roles have. */
 const machinePage = (
@@ -360,6 +361,7 @@ const routes = root.addChildren([
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
     onDesk('/operator/pedidos', deskPage('RequestsPage')),
     onDesk('/operator/operadores', deskPage('OperatorsPage')),
+    onDesk('/operator/acesso', deskPage('FactorsPage')),
     onDesk('/operator/conexoes', machinePage('ConnectionsPage')),
     onDesk('/operator/conexoes/$name', machinePage('ConnectionPage')),
     createRoute({

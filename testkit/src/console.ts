@@ -72,6 +72,12 @@ export async function acceptInvitation(desk: Desk, email: string, token: string)
   return desk;
 }
 
+/** Shows a code of the app again, as changes of the sign-in ask for. */
+export async function prove(service: Pick<Service, 'database'>, desk: Desk): Promise<Answer> {
+  await passOperatorCodes(service);
+  return desk.call('POST', '/factors/proof', { code: totpOf(desk.appSecret, Date.now()) });
+}
+
 /** As if the half minute of the codes that were used had passed. */
 export const passOperatorCodes = ({ database }: Pick<Service, 'database'>): Promise<unknown> =>
   database.admin('UPDATE operator_person SET app_step = NULL');

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /**
  * An authenticator in software: ES256, attestation "none" (WebAuthn 3, 6.1 and 6.5). It says whether it verified its user, which a
@@ -9,13 +9,25 @@ export interface Authenticator {
   register(options: { challenge: string }, userVerified: boolean): object;
   /** The answer to the options of a sign-in. */
   authenticate(options: { challenge: string }, userVerified: boolean): object;
+  /** The same key in another device, which goes on counting from here. */
+  copy(): Authenticator;
+  /** The same key, as a page of another origin would make it sign. */
+  at(origin: string): Authenticator;
 }
 
-export function authenticator({ origin, rpId }: { origin: string; rpId: string }): Authenticator {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+interface Key {
+  privateKey: KeyObject;
+  publicKey: KeyObject;
+  id: Buffer;
+  counter: number;
+}
+
+export const authenticator = (site: { origin: string; rpId: string }): Authenticator =>
+  withKey(site, { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }), id: randomBytes(16), counter: 0 });
+
+function withKey({ origin, rpId }: { origin: string; rpId: string }, key: Key): Authenticator {
+  const { privateKey, publicKey, id } = key;
   const jwk = publicKey.export({ format: 'jwk' });
-  const id = randomBytes(16);
-  let counter = 0;
   // COSE_Key: kty 2 (EC2), alg -7 (ES256), crv 1 (P-256), x, y.
   const coseKey = Buffer.concat([
     Buffer.from('a5010203262001215820', 'hex'),
@@ -28,7 +40,7 @@ export function authenticator({ origin, rpId }: { origin: string; rpId: string }
   function dataOf(userVerified: boolean, attested: Buffer = Buffer.alloc(0)): Buffer {
     const flags = 1 | (userVerified ? 4 : 0) | (attested.length > 0 ? 64 : 0);
     const count = Buffer.alloc(4);
-    count.writeUInt32BE(++counter);
+    count.writeUInt32BE(++key.counter);
     return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags]), count, attested]);
   }
   const clientDataOf = (type: string, challenge: string): Buffer =>
@@ -42,6 +54,8 @@ export function authenticator({ origin, rpId }: { origin: string; rpId: string }
   });
 
   return {
+    copy: () => withKey({ origin, rpId }, { ...key }),
+    at: (other) => withKey({ origin: other, rpId }, key),
     register({ challenge }, userVerified) {
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, coseKey]);
       const data = dataOf(userVerified, attested);

@@ -84,20 +84,23 @@ interface Answered<Data> {
   response: Response;
 }
 
-/** Asks for the password again; resolves with whether it was given. Set by the dialog. */
+/** Asks for the password or a factor again; resolves with whether it was given. Set by the dialog. */
 const gate: { ask: () => Promise<boolean> } = { ask: async () => false };
 export const onReauthentication = (ask: () => Promise<boolean>): void => {
   gate.ask = ask;
 };
 
-/** The answer of a call, or a Problem. A call that wants a fresh password is made again once it was given. */
+/** Refusals of the panel and of the console that a person answers at once. */
+const wantsProof: ReadonlySet<string> = new Set(['reauthentication_required', 'fresh_factor_required']);
+
+/** The answer of a call, or a Problem. A call that wants a fresh password or factor is made again once it was given. */
 export const ask = <Data>(call: () => Promise<Answered<Data>>): Promise<Data> =>
   answerOf(() => withSession(call));
 
 async function answerOf<Data>(call: () => Promise<Answered<Data>>): Promise<Data> {
   const first = await attempt(call);
   if (!(first instanceof Problem)) return first.data;
-  if (first.code === 'reauthentication_required' && (await gate.ask())) {
+  if (wantsProof.has(first.code) && (await gate.ask())) {
     const second = await attempt(call);
     if (!(second instanceof Problem)) return second.data;
     throw second;

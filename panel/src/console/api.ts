@@ -33,6 +33,7 @@ export type ConnectionMoney = Answer<'/connections/{name}/money'>;
 export type Close = Answer<'/closes'>['closes'][number];
 export type Processes = Answer<'/processes'>;
 export type ClosedDay = Answer<'/closes/{day}'>;
+export type Factors = Answer<'/factors'>;
 export type OperatorPerson = Answer<'/operators'>['operators'][number];
 export type OperatorChange = NonNullable<
   paths['/operators/changes']['post']['requestBody']

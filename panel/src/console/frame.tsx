@@ -9,6 +9,7 @@ import { Icon } from '../ui/icons.tsx';
 import { BeforeSession } from '../ui/parts.tsx';
 import { LanguageSwitch } from '../ui/shell.tsx';
 import { desk, deskKey, type OperatorSession, operatorSession, useOperator } from './api.ts';
+import { Prove } from './proof.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Around every page of an operator who is signed in. */
@@ -69,6 +70,7 @@ function Frame({ session }: { session: OperatorSession }) {
           </ul>
         </nav>
       </header>
+      <Prove />
       <main id="conteudo" ref={main} tabIndex={-1}>
         <Outlet />
       </main>
@@ -86,6 +88,7 @@ const places = [
   { name: 'notice', to: '/operator/aviso', key: 'n', act: 'notice' },
   { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'audit' },
   { name: 'operators', to: '/operator/operadores', key: 'o', act: 'operators' },
+  { name: 'factors', to: '/operator/acesso', key: 's', act: 'ownFactors' },
 ] as const;
 
 const placesOf = ({ acts }: OperatorSession) => places.filter(({ act }) => acts.includes(act));

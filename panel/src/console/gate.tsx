@@ -2,12 +2,14 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ask } from '../api/client.ts';
+import { ask, Problem } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
+import { Icon } from '../ui/icons.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
 import { desk, deskKey } from './api.ts';
+import { signedBy } from './proof.tsx';
 import { useConsoleWords } from './words.ts';
 
 function useEnter() {
@@ -51,9 +53,20 @@ export function OperatorSignIn() {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const signIn = useAction(async () => {
+    byPasskey.forget();
     await ask(() => desk.POST('/sign-in', { body: { email: email.trim(), password, code: digits(code) } }));
     await enter();
   });
+  const byPasskey = useAction(
+    async () => {
+      signIn.forget();
+      const options = await ask(() => desk.POST('/sign-in/passkey/options', { body: {} }));
+      const response = await signedBy(options);
+      await ask(() => desk.POST('/sign-in/passkey', { body: { response } }));
+      await enter();
+    },
+    { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
+  );
   return (
     <Gate title={words.signIn.title} lead={words.signIn.lead} home="/operator">
       <form className="stack" onSubmit={signIn.submit}>
@@ -77,9 +90,18 @@ export function OperatorSignIn() {
           visibilityToggleButtonProps={{ 'aria-hidden': true }}
         />
         <CodeField label={words.signIn.code} value={code} onValue={setCode} />
-        <FormError error={signIn.error} />
+        <FormError error={signIn.error ?? byPasskey.error} />
         <Button type="submit" size="md" loading={signIn.busy}>
           {words.signIn.submit}
+        </Button>
+        <Button
+          variant="default"
+          size="md"
+          leftSection={<Icon name="finger" />}
+          loading={byPasskey.busy}
+          onClick={() => byPasskey.run()}
+        >
+          {words.signIn.passkey}
         </Button>
       </form>
     </Gate>

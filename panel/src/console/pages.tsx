@@ -17,6 +17,7 @@ import { ViewPanel } from './view-panel.tsx';
 import { useConsoleWords } from './words.ts';
 
 export { AuditPage } from './audit.tsx';
+export { FactorsPage } from './factors.tsx';
 export { Desk } from './frame.tsx';
 export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
 export { OperatorsPage } from './people.tsx';

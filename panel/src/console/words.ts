@@ -12,6 +12,7 @@ const pt = {
     password: 'Senha',
     code: 'Código do aplicativo',
     submit: 'Entrar',
+    passkey: 'Entrar com passkey',
   },
   enrol: {
     title: 'Aceitar o convite',
@@ -41,6 +42,7 @@ const pt = {
     notice: 'Aviso',
     audit: 'Auditoria',
     operators: 'Operadores',
+    factors: 'Meu acesso',
     signOut: 'Sair',
   },
   search: {
@@ -304,14 +306,14 @@ const pt = {
         create: 'Criar um operador',
         grant: 'Dar um papel',
         suspend: 'Suspender',
-        reset_factor: 'Refazer senha e aplicativo',
+        reset_factor: 'Refazer senha, aplicativo e passkeys',
       },
       leads: {
         create: 'A pessoa recebe um link que vale por 24 horas.',
         grant: 'Vale a partir da próxima chamada e encerra uma suspensão.',
         suspend: 'Encerra na hora as sessões da pessoa, que não entra mais. Os pedidos dela caem com ela.',
         reset_factor:
-          'Para quem perdeu o telefone ou a senha: tira os dois, encerra as sessões e gera outro link. Confirme antes quem pede.',
+          'Para quem perdeu o telefone ou a senha: tira os dois e as passkeys, encerra as sessões e gera outro link. Confirme antes quem pede.',
       },
     },
     name: 'Nome',
@@ -323,6 +325,33 @@ const pt = {
     active: 'ativo',
     invited: 'convidado',
     suspended: 'suspenso',
+  },
+  proof: {
+    title: 'Confirme que é você',
+    lead: 'Isto muda como se entra no console. Mostre de novo um segundo fator; ele vale por dez minutos.',
+    submit: 'Confirmar',
+    passkey: 'Confirmar com passkey',
+  },
+  factors: {
+    title: 'Meu acesso',
+    lead: 'Como você entra neste console. Cada mudança pede um segundo fator, fica na auditoria e é avisada por e-mail.',
+    passkeys: 'Passkeys',
+    passkeysLead:
+      'Uma passkey que verifica quem a usa entra sem senha e sem código. A senha e o aplicativo continuam valendo.',
+    none: 'Nenhuma passkey ainda.',
+    name: 'Nome',
+    synced: 'sincronizada entre aparelhos',
+    added: 'Adicionada',
+    used: 'Último uso',
+    never: 'nunca',
+    remove: 'Remover',
+    removeOne: (name: string) => `Remover ${name}`,
+    add: 'Adicionar passkey',
+    newName: 'Nome da passkey nova',
+    newNameHint: 'Para reconhecê-la depois, como “chave do escritório”.',
+    failed: 'O navegador não usou a passkey. Tente de novo.',
+    notMade: 'O navegador não criou a passkey. Tente de novo.',
+    needsName: (address: string) => `Passkeys só funcionam no endereço do console: abra-o em ${address}.`,
   },
 };
 
@@ -338,6 +367,7 @@ const en: ConsoleWords = {
     password: 'Password',
     code: 'Code of the app',
     submit: 'Sign in',
+    passkey: 'Sign in with a passkey',
   },
   enrol: {
     title: 'Accept the invitation',
@@ -367,6 +397,7 @@ const en: ConsoleWords = {
     notice: 'Notice',
     audit: 'Audit',
     operators: 'Operators',
+    factors: 'My sign-in',
     signOut: 'Sign out',
   },
   search: {
@@ -629,7 +660,7 @@ const en: ConsoleWords = {
         create: 'Create an operator',
         grant: 'Give a role',
         suspend: 'Suspend',
-        reset_factor: 'Reset password and app',
+        reset_factor: 'Reset password, app and passkeys',
       },
       leads: {
         create: 'The person gets a link that is good for 24 hours.',
@@ -637,7 +668,7 @@ const en: ConsoleWords = {
         suspend:
           'Ends the sessions of the person at once, who does not come in any more. Their requests end with them.',
         reset_factor:
-          'For who lost the telephone or the password: takes both away, ends the sessions and makes another link. Prove first who asks.',
+          'For who lost the telephone or the password: takes both and the passkeys away, ends the sessions and makes another link. Prove first who asks.',
       },
     },
     name: 'Name',
@@ -649,6 +680,33 @@ const en: ConsoleWords = {
     active: 'active',
     invited: 'invited',
     suspended: 'suspended',
+  },
+  proof: {
+    title: 'Confirm that it is you',
+    lead: 'This changes how one enters the console. Show a second factor again; it counts for ten minutes.',
+    submit: 'Confirm',
+    passkey: 'Confirm with a passkey',
+  },
+  factors: {
+    title: 'My sign-in',
+    lead: 'How you enter this console. Each change asks for a second factor, stands in the audit log, and is mailed to you.',
+    passkeys: 'Passkeys',
+    passkeysLead:
+      'A passkey that verifies its user enters without password and code. Password and app stay good.',
+    none: 'No passkeys yet.',
+    name: 'Name',
+    synced: 'synchronised between devices',
+    added: 'Added',
+    used: 'Last used',
+    never: 'never',
+    remove: 'Remove',
+    removeOne: (name) => `Remove ${name}`,
+    add: 'Add a passkey',
+    newName: 'Name of the new passkey',
+    newNameHint: 'To know it later, such as “key at the office”.',
+    failed: 'The browser did not use the passkey. Try again.',
+    notMade: 'The browser did not make the passkey. Try again.',
+    needsName: (address) => `Passkeys work only at the console’s own address: open it at ${address}.`,
   },
 };
 

@@ -21,7 +21,7 @@ export const Nothing = Body({});
 
 const Email = Text('E-mail address', { minLength: 3, maxLength: emailMost });
 const Password = Text('Password', { minLength: 1, maxLength: passwordLength.maximum });
-const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Code of the authenticator app' });
+export const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Code of the authenticator app' });
 const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'The secret of the link' });
 
 export const SignInBody = Body({ email: Email, password: Password, code: Code });

@@ -59,6 +59,8 @@ export interface Config {
   readonly secretPrevious: Buffer | null;
   /** Addresses and networks (CIDR) whose forwarded headers count. */
   readonly trustedProxies: readonly string[];
+  /** Where the operators' console is, without a slash at its end; `publicUrl` where it has no host of its own. */
+  readonly operatorUrl: string;
   /** Addresses and networks from which the operators' console opens; empty: from everywhere. */
   readonly operatorAddresses: readonly string[];
   /** The most that one operator moves alone in the console, in cents: above it a second one has to agree. */
@@ -264,6 +266,12 @@ function edgeSettings(from: SettingReader) {
       'addresses or networks, with commas between',
       addresses,
     ),
+    operatorUrl: from.setting(
+      'OPERATOR_URL',
+      publicUrl,
+      'an http or https address without a path, query or user, such as https://console.example.com',
+      origin,
+    ),
     operatorAddresses: from.setting(
       'OPERATOR_ADDRESSES',
       [],
@@ -423,6 +431,12 @@ function checkTls(from: SettingReader, config: Config, withoutTls: readonly Plai
     from.fault(
       'CHECKOUT_URL',
       'must be an https URL, since a code to pay could be exchanged on its way (ALLOW_WITHOUT_TLS=public-url allows it)',
+    );
+  }
+  if (config.operatorUrl !== config.publicUrl && isPlain(config.operatorUrl)) {
+    from.fault(
+      'OPERATOR_URL',
+      'must be an https URL, since passwords would travel readable (ALLOW_WITHOUT_TLS=public-url allows it)',
     );
   }
   for (const [name, database] of [

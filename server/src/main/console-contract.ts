@@ -11,7 +11,13 @@ export async function documentOfConsole(): Promise<string> {
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   const publicUrl = 'http://127.0.0.1:3000';
   const parts = {
-    config: { publicUrl, rateLimits: false, trustedProxies: [], operatorAddresses: [] },
+    config: {
+      publicUrl,
+      operatorUrl: publicUrl,
+      rateLimits: false,
+      trustedProxies: [],
+      operatorAddresses: [],
+    },
     clock: systemClock,
     ids: systemIds(systemClock),
     log: createLog('silent'),

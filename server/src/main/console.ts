@@ -2,6 +2,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import { allowList } from '../api/keys/address.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
+import { factorRoutes } from '../console/auth/factor-routes.ts';
+import { passkeys } from '../console/auth/passkeys.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
 import { auditRoutes } from '../console/views/audit.ts';
@@ -22,6 +24,7 @@ import type { Config } from '../ground/config.ts';
 import { actOfRoute } from '../operate/acts.ts';
 import type { RecentNotice } from '../operate/notice.ts';
 import { attempts } from '../panel/auth/attempts.ts';
+import { passkeyNameOf } from '../panel/auth/passkey-rules.ts';
 import { PanelError, panelErrorBody } from '../panel/errors.ts';
 import { panelMails } from '../panel/people/mails.ts';
 import { originsOf } from '../panel/site/origins.ts';
@@ -51,12 +54,15 @@ export type ConsoleParts = Pick<
 export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonly DescribedRoute[] {
   const { config } = parts;
   const site = {
-    origins: originsOf(config.publicUrl),
-    overTls: config.publicUrl.startsWith('https:'),
+    origins: originsOf(config.operatorUrl),
+    overTls: config.operatorUrl.startsWith('https:'),
+    host: config.operatorUrl === config.publicUrl ? null : new URL(config.operatorUrl).host,
     admits: allowList(config.operatorAddresses),
   };
   const sessions = consoleSessions({ ...parts, site });
-  const deps = { ...parts, sessions, attempts: attempts(parts) };
+  const party = { id: passkeyNameOf(config.operatorUrl), origins: site.origins };
+  const ofPasskeys = passkeys({ ...parts, party });
+  const deps = { ...parts, sessions, attempts: attempts(parts), passkeys: ofPasskeys };
   const described: DescribedRoute[] = [];
 
   app.register(
@@ -86,6 +92,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
           await sessions.admit(request, actOfRoute.get(route));
         });
         ownSessionRoutes(inside, deps);
+        factorRoutes(inside, { ...deps, proof: deps });
         savedViewRoutes(inside, deps);
         noticeRoutes(inside, deps);
         const views = { mails: panelMails(parts), supportViews: config.supportViews };

@@ -1,5 +1,5 @@
 import { stepUrlChangePruning } from '../api/webhooks/endpoints.ts';
-import { stepOperatorSessions } from '../console/people/operators.ts';
+import { stepOperatorChallenges, stepOperatorSessions } from '../console/people/operators.ts';
 import { stepBucketPruning } from '../edge/rate-limit.ts';
 import { stepRequestPruning } from '../edge/request-log/request-log.ts';
 import { stepDisputeFiles } from '../flow/files.ts';
@@ -192,6 +192,13 @@ export const retention: Readonly<
     statement: 'operator_session_prune',
     index: 'operator_session_expires_at',
     step: stepOperatorSessions,
+  },
+  operator_passkey: bounded('ten for each operator'),
+  operator_challenge: {
+    after: 'its end',
+    statement: 'operator_challenge_prune',
+    index: 'operator_challenge_expires_at',
+    step: stepOperatorChallenges,
   },
 
   // ---------------------------------------------------------------------------------------------------- program

@@ -133,7 +133,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
       say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
     if (trial) {
       say(`vintem documentation ${api.url}/docs`);
-      say(`vintem console ${config.publicUrl}/operator opens to whom \`vintem operator create\` invites`);
+      say(`vintem console ${config.operatorUrl}/operator opens to whom \`vintem operator create\` invites`);
     }
     say(`vintem ready ${api.url}`);
     await aborted(ending);

@@ -43,6 +43,21 @@ const changing = (
  */
 export const acts = {
   ownSession: reading(everybody, ['GET /session', 'POST /sign-out'], []),
+  // Each change asks for a factor again, and is mailed to the person.
+  ownFactors: changing(
+    everybody,
+    'never',
+    ['subject', 'detail'],
+    [],
+    [
+      'GET /factors',
+      'POST /factors/proof/options',
+      'POST /factors/proof',
+      'POST /factors/passkeys/options',
+      'POST /factors/passkeys',
+      'POST /factors/passkeys/:id/removal',
+    ],
+  ),
   ownViews: changing(
     everybody,
     'never',

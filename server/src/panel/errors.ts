@@ -33,6 +33,21 @@ const catalogue = {
     en: 'E-mail, password or code are wrong. A code counts once, and after several wrong ones none counts for a quarter of an hour.',
     pt: 'E-mail, senha ou código errados. Um código vale uma vez, e após vários errados nenhum vale por um quarto de hora.',
   },
+  passkey_refused: {
+    status: 401,
+    en: 'The passkey was not accepted. Try again, or enter with password and code.',
+    pt: 'A passkey não foi aceita. Tente de novo, ou entre com senha e código.',
+  },
+  factor_refused: {
+    status: 400,
+    en: 'The code or the passkey was not accepted. A code counts once.',
+    pt: 'O código ou a passkey não foi aceito. Um código vale uma vez.',
+  },
+  fresh_factor_required: {
+    status: 403,
+    en: 'Show a second factor again: a code of the app or a passkey.',
+    pt: 'Mostre de novo um segundo fator: um código do aplicativo ou uma passkey.',
+  },
   operator_role_denied: {
     status: 403,
     en: 'Your role does not allow this.',

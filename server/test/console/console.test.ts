@@ -37,6 +37,8 @@ afterAll(() => service?.close());
 
 const withoutSession = [
   'POST /sign-in',
+  'POST /sign-in/passkey/options',
+  'POST /sign-in/passkey',
   'POST /enrolment/look',
   'POST /enrolment/app',
   'POST /enrolment/accept',

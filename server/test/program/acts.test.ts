@@ -19,6 +19,8 @@ const base = '/operator/api';
 /** Before the sign-in. */
 const withoutSession = [
   'POST /sign-in',
+  'POST /sign-in/passkey/options',
+  'POST /sign-in/passkey',
   'POST /enrolment/look',
   'POST /enrolment/app',
   'POST /enrolment/accept',
@@ -72,6 +74,7 @@ describe('the table of acts', () => {
     );
     const all: ActName[] = [
       'ownSession',
+      'ownFactors',
       'ownViews',
       'worklist',
       'search',

@@ -56,6 +56,7 @@ describe('settings', () => {
       secret: null,
       secretPrevious: null,
       trustedProxies: [],
+      operatorUrl: 'http://127.0.0.1:3000',
       operatorAddresses: [],
       operatorAloneCents: 0,
       supportViews: 'granted',

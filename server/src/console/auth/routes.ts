@@ -11,8 +11,9 @@ import { hashPassword, isPassword } from '../../panel/people/password.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { type Credentials, findCredentials, useAppStep } from '../people/operators.sql.ts';
+import { type Credentials, findCredentials, holdOperator, useAppStep } from '../people/operators.sql.ts';
 import { enrol, lookAtInvitation, noteOperator, offerApp } from '../people/operators.ts';
+import type { Asked } from '../people/passkeys.sql.ts';
 import { consoleConfig } from '../route.ts';
 import {
   AppSchema,
@@ -24,6 +25,8 @@ import {
   SessionSchema,
   SignInBody,
 } from '../schema.ts';
+import { AskedToSign, PasskeySignInBody } from './factor-schema.ts';
+import { counts, type Passkeys, type Shown } from './passkeys.ts';
 import { actsOf, type ConsoleSessions } from './sessions.ts';
 
 const tags = ['Operator'];
@@ -35,6 +38,7 @@ interface SignInDeps {
   secrets: Pick<Secrets, 'seal' | 'open'>;
   attempts: Attempts;
   sessions: ConsoleSessions;
+  passkeys: Passkeys;
 }
 
 /** How operators come in. These calls have no session yet; the others of the console do. */
@@ -56,7 +60,7 @@ export function signInRoutes(api: ApiScope, deps: SignInDeps): void {
           actor: email,
           action: 'operator.sign_in',
           subject: id,
-          detail: { network: callerNetwork(request) },
+          detail: { network: callerNetwork(request), method: 'password' },
         });
         return sessions.begin(tx, id, request);
       });
@@ -66,8 +70,66 @@ export function signInRoutes(api: ApiScope, deps: SignInDeps): void {
     },
   );
 
+  passkeySignInRoutes(api, deps);
   enrolmentRoutes(api, deps);
 }
+
+/** A passkey that has verified its user is two factors. It says itself whose it is. */
+function passkeySignInRoutes(api: ApiScope, deps: SignInDeps): void {
+  const { attempts, passkeys } = deps;
+  const askedBy = (request: FastifyRequest): Asked => ({
+    ...{ purpose: 'sign_in', sessionId: null, network: callerNetwork(request) },
+  });
+
+  api.post(
+    '/sign-in/passkey/options',
+    {
+      schema: {
+        tags,
+        summary: 'What a passkey has to sign',
+        body: Nothing,
+        response: { 200: AskedToSign },
+      },
+      config: consoleConfig,
+    },
+    async (request) => {
+      await attempts.take('operatorChallenge', callerNetwork(request));
+      return passkeys.ask(askedBy(request), null);
+    },
+  );
+
+  api.post(
+    '/sign-in/passkey',
+    {
+      schema: { tags, summary: 'Sign in with a passkey', body: PasskeySignInBody, response: { 200: Done } },
+      config: consoleConfig,
+    },
+    async (request, reply) => {
+      await attempts.take('operatorSignInNetwork', callerNetwork(request));
+      const shown = await passkeys.shownBy(askedBy(request), request.body.response);
+      const cookie = shown && (await beginWithPasskey(deps, request, shown));
+      if (cookie === null) throw new PanelError('passkey_refused');
+      await attempts.giveBack('operatorSignInNetwork', callerNetwork(request));
+      reply.header('set-cookie', cookie);
+      return { ok: true as const };
+    },
+  );
+}
+
+/** @returns the cookie of the session; null: its operator may not sign in any more, or a copy of the passkey signed before */
+const beginWithPasskey = (deps: SignInDeps, request: FastifyRequest, shown: Shown): Promise<string | null> =>
+  deps.sql.tx(async (tx) => {
+    const { operatorId } = shown.passkey;
+    const email = await holdOperator(tx, operatorId);
+    if (email === undefined || !(await counts(tx, deps, shown))) return null;
+    await noteOperator(tx, deps, {
+      actor: email,
+      action: 'operator.sign_in',
+      subject: operatorId,
+      detail: { network: callerNetwork(request), method: 'passkey', passkeyId: shown.passkey.id },
+    });
+    return deps.sessions.begin(tx, operatorId, request);
+  });
 
 /** Hashed once, so that an address of none costs what a wrong password costs. */
 let hashOfNone: Promise<string> | undefined;

@@ -43,6 +43,8 @@ export interface SessionDeps {
     /** Where calls of the console come from. */
     origins: ReadonlySet<string>;
     overTls: boolean;
+    /** The console answers under this host alone; null: under each that leads here. */
+    host: string | null;
     /** Whether an operator may come from this address. */
     admits(address: string): boolean;
   };
@@ -99,6 +101,9 @@ export function consoleSessions({ sql, clock, ids, secrets, site }: SessionDeps)
 
   return {
     requirePlace(request) {
+      // A page of the other host that runs foreign code reaches nothing here.
+      if (site.host !== null && request.headers.host !== site.host)
+        throw new PanelError('operator_address_refused');
       if (!site.admits(callerAddress(request))) throw new PanelError('operator_address_refused');
       const { origin } = request.headers;
       if (changes(request) && (origin === undefined || !site.origins.has(origin)))

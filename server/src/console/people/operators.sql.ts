@@ -164,12 +164,35 @@ const takeStep: Statement = {
 export const useAppStep = async (tx: Queries, id: string, step: number): Promise<boolean> =>
   (await tx.run(takeStep, [id, step])).length > 0;
 
+const present: Statement = {
+  name: 'operator_present',
+  text: `SELECT email FROM operator_person WHERE id = $1 AND suspended_at IS NULL AND enrolled_at IS NOT NULL FOR NO KEY UPDATE`,
+};
+
+/**
+ * Holds an operator who may sign in until the transaction ends: a suspension or a reset comes before or after it.
+ * @returns the e-mail address; undefined: there is no such operator now
+ */
+export const holdOperator = async (tx: Queries, id: string): Promise<string | undefined> =>
+  (await tx.run<{ email: string }>(present, [id]))[0]?.email;
+
+const appOf: Statement = {
+  name: 'operator_app_secret',
+  text: 'SELECT app_secret AS "appSecret" FROM operator_person WHERE id = $1 AND enrolled_at IS NOT NULL',
+};
+
+/** @returns sealed; undefined: there is no such operator */
+export const findAppSecret = async (sql: Queries, id: string): Promise<Buffer | undefined> =>
+  (await sql.run<{ appSecret: Buffer }>(appOf, [id]))[0]?.appSecret;
+
 export interface ConsoleSession {
   id: string;
   operatorId: string;
   network: string;
   createdAt: number;
   seenAt: number;
+  /** When a factor was shown again; null: not since the sign-in. */
+  provedAt: number | null;
   email: string;
   name: string;
   /** As it stands now: a changed role counts from the next request on. */
@@ -203,7 +226,8 @@ export const insertSession = (
 
 const readSession: Statement = {
   name: 'operator_session_read',
-  text: `SELECT s.id, s.operator_id AS "operatorId", s.network, s.created_at AS "createdAt", s.seen_at AS "seenAt", p.email, p.name, p.role
+  text: `SELECT s.id, s.operator_id AS "operatorId", s.network, s.created_at AS "createdAt", s.seen_at AS "seenAt",
+      s.proved_at AS "provedAt", p.email, p.name, p.role
     FROM operator_session s JOIN operator_person p ON p.id = s.operator_id
     WHERE s.token_hash = $1 AND s.expires_at > $2 AND p.suspended_at IS NULL AND p.enrolled_at IS NOT NULL`,
 };
@@ -223,6 +247,14 @@ const touch: Statement = {
 export const touchSession = (sql: Sql, id: string, nowMs: number): Promise<unknown> =>
   sql.tx((tx) => tx.run(touch, [id, timestamp(nowMs)]));
 
+const prove: Statement = {
+  name: 'operator_session_prove',
+  text: 'UPDATE operator_session SET proved_at = $2 WHERE id = $1',
+};
+
+export const proveSession = (tx: Queries, id: string, nowMs: number): Promise<unknown> =>
+  tx.run(prove, [id, timestamp(nowMs)]);
+
 const end: Statement = { name: 'operator_session_end', text: 'DELETE FROM operator_session WHERE id = $1' };
 
 export const endSession = (sql: Sql, id: string): Promise<unknown> => sql.tx((tx) => tx.run(end, [id]));
@@ -234,6 +266,14 @@ const endAll: Statement = {
 
 export const endSessionsOf = (tx: Queries, operatorId: string): Promise<unknown> =>
   tx.run(endAll, [operatorId]);
+
+const endOthers: Statement = {
+  name: 'operator_session_end_others',
+  text: 'DELETE FROM operator_session WHERE operator_id = $1 AND id <> $2',
+};
+
+export const endOtherSessionsOf = (tx: Queries, operatorId: string, id: string): Promise<unknown> =>
+  tx.run(endOthers, [operatorId, id]);
 
 const prune: Statement = {
   name: 'operator_session_prune',

@@ -28,6 +28,7 @@ import {
   pruneSessions,
   suspendOperatorRow,
 } from './operators.sql.ts';
+import { pruneChallenges, removePasskeysOf } from './passkeys.sql.ts';
 
 /** The people of the console: who they are, and how they get their password and their app. */
 
@@ -37,8 +38,8 @@ const invitationLivesMs = 24 * 3600 * 1000;
 export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffer');
 
 /** The secret stands behind `#`: no server, proxy or log sees it. */
-export const operatorInvitationLink = (publicUrl: string, token: string): string =>
-  `${publicUrl}/operator/convite#${token}`;
+export const operatorInvitationLink = (operatorUrl: string, token: string): string =>
+  `${operatorUrl}/operator/convite#${token}`;
 
 /** An operator's act on operators. */
 export interface OperatorAct extends Operator {
@@ -172,18 +173,19 @@ export const grantOperator = (
     return { ...person, role, suspendedAt: null };
   });
 
-/** Takes password and app away, ends the sessions, and invites again. @throws OperatorRefused unknown or suspended */
+/** Takes password, app and passkeys away, ends the sessions, and invites again. @throws OperatorRefused unknown or suspended */
 export const resetOperator = (operator: OperatorAct, email: string): Promise<Invited> =>
   changing(operator, email, async (tx, person) => {
     if (person.suspendedAt !== null)
       throw new OperatorRefused('that operator is suspended: grant a role first');
     const invited = await invitation(tx, operator, person);
+    const passkeys = await removePasskeysOf(tx, person.id);
     await endSessionsOf(tx, person.id);
     await noteOperator(tx, operator, {
       actor: operator.actor,
       action: 'operator.reset_factor',
       subject: person.id,
-      detail: { email: person.email },
+      detail: { email: person.email, passkeys },
     });
     return invited;
   });
@@ -254,3 +256,7 @@ const rowsPerStep = 500;
 /** Removes sessions whose time is over. @returns whether there is more to remove at once */
 export const stepOperatorSessions = async ({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> =>
   (await pruneSessions(sql, clock.now(), rowsPerStep)) === rowsPerStep;
+
+/** The same of challenges. */
+export const stepOperatorChallenges = async ({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> =>
+  (await pruneChallenges(sql, clock.now(), rowsPerStep)) === rowsPerStep;

@@ -23,7 +23,7 @@ const decidedMost = 50;
 
 export type RequestRoutesDeps = RequestDeps & {
   mail: Mail;
-  config: { publicUrl: string; smtpUrl: string | null };
+  config: { operatorUrl: string; smtpUrl: string | null };
 };
 
 /** Acts that wait for a second person, and those that were decided last. */
@@ -121,7 +121,7 @@ async function handedOver(
   invited: Invited,
 ): Promise<{ email: string; mailed: boolean; link: string | null }> {
   const { email } = invited;
-  const link = operatorInvitationLink(config.publicUrl, invited.token);
+  const link = operatorInvitationLink(config.operatorUrl, invited.token);
   if (config.smtpUrl === null) return { email, mailed: false, link };
   const mailed = await mail.send(letterOfInvitation(invited, link)).then(
     () => true,

@@ -123,7 +123,7 @@ function roleOf(values: CommandInput['values']): OperatorRole {
 function invitationAnswer({ config }: Edge, invited: Invited | null): Answer {
   if (invited === null) throw new Error('no invitation was made');
   const { id, email, token, expiresAt } = invited;
-  const link = operatorInvitationLink(config.publicUrl, token);
+  const link = operatorInvitationLink(config.operatorUrl, token);
   const until = instant(expiresAt);
   return { json: { id, email, link, expiresAt: until }, text: `${link}\ngood until ${until}` };
 }

@@ -36,18 +36,18 @@ export async function agreedAtShell(
 ): Promise<Agreed | null> {
   if (!(await takesTwo(directory.sql, act))) return null;
   const seen = await show();
-  const { operatorAloneCents, publicUrl } = edge.config;
+  const { operatorAloneCents, operatorUrl } = edge.config;
   if (acts[act].secondPerson === 'with_money' && seen.movedCents <= operatorAloneCents)
     return { shown: seen.shown, mostCents: operatorAloneCents };
   if (values['break-glass'] !== true)
     throw new OperatorRefused(
-      `two people decide this: ask for it at ${publicUrl}/operator, where another one agrees. --break-glass --reason R does it alone: that is recorded, mailed and shown until an operator has seen it`,
+      `two people decide this: ask for it at ${operatorUrl}/operator, where another one agrees. --break-glass --reason R does it alone: that is recorded, mailed and shown until an operator has seen it`,
     );
   const wanted = { act, subject, body, ...seen, reason: reasonOf(required(values, 'reason')) };
   await recordAlone(directory, wanted);
   const { actor, log } = directory;
   try {
-    const letter = letterOfAlone(wanted, actor, `${publicUrl}/operator/pedidos`);
+    const letter = letterOfAlone(wanted, actor, `${operatorUrl}/operator/pedidos`);
     await createMail(edge.config, { ...context, sql: directory.sql }).send(letter);
   } catch (error) {
     // The act is wanted now, and its record is there: the worklist and the metric show it.

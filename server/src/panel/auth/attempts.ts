@@ -65,6 +65,10 @@ export const limits = {
   operatorSignInEmail: guesses(100, hour),
   /** Codes of an operator whose password was right: 5 of a million in a quarter of an hour. */
   operatorCode: guesses(5, 15 * minute),
+  /** Factors that a session shows again, by operator: one that was found open tries codes. */
+  operatorProof: guesses(5, 15 * minute),
+  /** Challenges for passkeys, of which each is a row, by network before the sign-in and by operator after it. */
+  operatorChallenge: guesses(60, 15 * minute),
   /** Names of strangers by their keys, and look-ups that the provider counts, by person and by account. */
   receiverLookUpPerson: guesses(30, hour),
   receiverLookUpAccount: guesses(100, hour),

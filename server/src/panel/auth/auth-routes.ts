@@ -10,6 +10,7 @@ import type { Auth } from './auth.ts';
 import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
 import { authEffects, type EffectDeps } from './auth-effects.ts';
 import type { KnownDevices } from './known-device.ts';
+import { isPlainAttestation } from './passkey-rules.ts';
 import { type Person, requireOwnFactor } from './session.ts';
 
 /** Sign-in, as far as `authCalls` names it: checked and counted here, handed to better-auth, recorded in `auth-effects.ts`. */
@@ -49,6 +50,7 @@ export function authRoutes(
       if (!rule) throw new PanelError('not_found');
       sessions.requireOrigin(request);
       requireReadableFields(request.body);
+      if (call === 'POST /passkey/verify-registration') requirePlainAttestation(request.body);
       const person = await callerOf(request, call, rule);
       // better-auth answers as if it had ended the session when its store fails: it is ended here first.
       if (person && call === 'POST /sign-out')
@@ -144,6 +146,13 @@ function requireReadableFields(body: unknown): void {
   }
   const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
   if (!everyText(body, isStorable)) throw new PanelError('field_unreadable');
+}
+
+/** @throws PanelError `field_unreadable` for one that names certificates */
+function requirePlainAttestation(body: unknown): void {
+  const { response } = (body ?? {}) as { response?: { response?: { attestationObject?: unknown } } };
+  const object = response?.response?.attestationObject;
+  if (typeof object !== 'string' || !isPlainAttestation(object)) throw new PanelError('field_unreadable');
 }
 
 /** Of all values of a body, at any depth; bodies of 16 KiB are at most that deep, and the parser has read them the same way. */

@@ -19,6 +19,7 @@ import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 import { guardFactorCodes } from './one-time-codes.ts';
+import { passkeyNameOf } from './passkey-rules.ts';
 
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
@@ -38,8 +39,6 @@ export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: F
   const { clock, ids, sql, secrets, log, mails, site } = deps;
   const url = new URL(site.publicUrl);
   const overTls = url.protocol === 'https:';
-  // A passkey belongs to a name and never to an address (WebAuthn 3, 5.1.2: a valid domain).
-  const rpID = /^(?:127\.|\[::1\])/.test(url.hostname) ? 'localhost' : url.hostname;
   /** Of the person whose secret it is, so that a new password is not their address. */
   const emailOfReset = async (token: unknown): Promise<string | null> =>
     typeof token === 'string' ? findEmail(sql, hash('sha256', `reset-password:${token}`, 'base64url')) : null;
@@ -101,7 +100,7 @@ export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: F
       }),
       // With user verification (a fingerprint, a PIN) a passkey is two factors; without it, it is one that can be stolen.
       passkey({
-        rpID,
+        rpID: passkeyNameOf(site.publicUrl),
         rpName: 'vintem',
         origin: [...site.origins],
         authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' },

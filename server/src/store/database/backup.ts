@@ -53,6 +53,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   panel_session_access: 'of sessions, which are left out',
   operator_session:
     'who was signed in then may have signed out or been suspended since: operators sign in again',
+  operator_challenge: 'what authenticators were asked to sign in minutes that are over',
   panel_verification: 'codes and links of minutes, which may have been used since',
 };
 

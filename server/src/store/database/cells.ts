@@ -57,6 +57,8 @@ export const directoryTables: readonly string[] = [
   'security_event',
   'operator_person',
   'operator_session',
+  'operator_passkey',
+  'operator_challenge',
   'operator_request',
   'operator_view',
   'notice',

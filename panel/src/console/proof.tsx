@@ -1,0 +1,79 @@
+import { Button, TextInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { ask, onReauthentication, Problem } from '../api/client.ts';
+import { useAction } from '../ui/action.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { FormError } from '../ui/parts.tsx';
+import { desk } from './api.ts';
+import { useConsoleWords } from './words.ts';
+
+/** Asks for a second factor again when a call needs one, then repeats that call. */
+export function Prove() {
+  const [asked, setAsked] = useState<{ answer: (given: boolean) => void } | null>(null);
+  useEffect(() => {
+    onReauthentication(() => new Promise((resolve) => setAsked({ answer: resolve })));
+  }, []);
+  if (asked === null) return null;
+  const close = (given: boolean) => {
+    setAsked(null);
+    asked.answer(given);
+  };
+  return <ProofDialog close={close} />;
+}
+
+/** The signature of a passkey. @throws Error the browser made none */
+export async function signedBy(
+  options: Parameters<typeof import('@simplewebauthn/browser').startAuthentication>[0]['optionsJSON'],
+) {
+  const { startAuthentication } = await import('@simplewebauthn/browser');
+  return startAuthentication({ optionsJSON: options });
+}
+
+function ProofDialog({ close }: { close: (given: boolean) => void }) {
+  const words = useConsoleWords();
+  const [code, setCode] = useState('');
+  const byCode = useAction(async () => {
+    byPasskey.forget();
+    await ask(() => desk.POST('/factors/proof', { body: { code: code.replace(/\D/g, '') } }));
+    close(true);
+  });
+  const byPasskey = useAction(
+    async () => {
+      byCode.forget();
+      const options = await ask(() => desk.POST('/factors/proof/options', { body: {} }));
+      const response = await signedBy(options);
+      await ask(() => desk.POST('/factors/proof', { body: { response } }));
+      close(true);
+    },
+    { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
+  );
+  return (
+    <Dialog title={words.proof.title} close={() => close(false)} zIndex={400}>
+      <form className="stack" onSubmit={byCode.submit}>
+        <p style={{ margin: 0 }}>{words.proof.lead}</p>
+        <TextInput
+          data-autofocus
+          label={words.signIn.code}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          maxLength={7}
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        <FormError error={byCode.error ?? byPasskey.error} />
+        <Button type="submit" loading={byCode.busy} disabled={code.trim() === ''}>
+          {words.proof.submit}
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<Icon name="finger" size={18} />}
+          loading={byPasskey.busy}
+          onClick={() => byPasskey.run()}
+        >
+          {words.proof.passkey}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
