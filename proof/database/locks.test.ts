@@ -4,7 +4,11 @@ import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimUnusedKeys } from '../../server/src/api/keys/keys.sql.ts';
 import { lockMoving } from '../../server/src/api/test-mode/clock.sql.ts';
-import { lockOperators } from '../../server/src/console/people/operators.sql.ts';
+import {
+  holdOperator,
+  lockOperators,
+  suspendOperatorRow,
+} from '../../server/src/console/people/operators.sql.ts';
 import { becomePublisher } from '../../server/src/events/publish.sql.ts';
 import {
   claimQueues,
@@ -477,6 +481,20 @@ const laws: Record<string, [law: string, Law]> = {
         [first],
       );
       return (await beside(sql, lockOperators, lockOperators)) === 'waits';
+    },
+  ],
+  'console/people/operators.sql.ts operator_present': [
+    'a sign-in waits for the suspension that is under way',
+    async ({ db, sql }) => {
+      await db.admin(
+        `INSERT INTO operator_person (id, email, name, role, created_at, password, app_secret, enrolled_at)
+          VALUES ($1, 'y@example.com', 'y', 'risk', now(), 'x', 'x', now()) ON CONFLICT DO NOTHING`,
+        [last],
+      );
+      const suspend = (tx: Transaction) => suspendOperatorRow(tx, last, Date.now());
+      const waits = (await beside(sql, suspend, (tx) => holdOperator(tx, last))) === 'waits';
+      await db.admin('UPDATE operator_person SET suspended_at = NULL WHERE id = $1', [last]);
+      return waits;
     },
   ],
   'store/rows/lock.sql.ts account_lock_balances': [

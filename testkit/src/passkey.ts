@@ -9,7 +9,7 @@ export interface Authenticator {
   register(options: { challenge: string }, userVerified: boolean): object;
   /** The answer to the options of a sign-in. */
   authenticate(options: { challenge: string }, userVerified: boolean): object;
-  /** The same key in another device, which goes on counting from here. */
+  /** The same key in another device, which continues to count from here. */
   copy(): Authenticator;
   /** The same key, as a page of another origin would make it sign. */
   at(origin: string): Authenticator;

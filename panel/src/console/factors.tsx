@@ -115,7 +115,7 @@ function NewPasskey() {
     return <p className="soft">{words.needsName(origin.replace(hostname, 'localhost'))}</p>;
   }
   return (
-    <form className="stack narrow" onSubmit={add.submit}>
+    <form className="stack narrow" style={{ marginTop: 18 }} onSubmit={add.submit}>
       <TextInput
         label={words.newName}
         description={words.newNameHint}

@@ -146,7 +146,7 @@ describe('a passkey of an operator', () => {
     expect((await at('198.51.100.7').call('POST', '/sign-in/passkey', elsewhere)).body.code).toBe(
       'passkey_refused',
     );
-    // The challenge of a proof signs nobody in, and that of a sign-in proves nothing.
+    // The challenge of a proof opens no session, and that of a sign-in proves nothing.
     const proof = (await desk.call('POST', '/factors/proof/options', {})).body;
     const asSignIn = { response: made.authenticate(proof, true) };
     expect((await openDesk(service).call('POST', '/sign-in/passkey', asSignIn)).body.code).toBe(

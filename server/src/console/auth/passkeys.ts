@@ -71,7 +71,7 @@ export function passkeys({ sql, clock, ids, party }: PasskeyDeps): Passkeys {
     return challenge;
   }
 
-  /** What the authenticator signed, if that is what was asked; it is asked for no more, whatever follows. */
+  /** The challenge that the authenticator signed, if it was asked for; it is asked for no more, whatever follows. */
   async function takenOf(asked: Asked, clientData: string): Promise<string | null> {
     const challenge = challengeIn(clientData);
     if (challenge === null) return null;

@@ -42,7 +42,7 @@ export async function withFactor<T>(
     if (shown?.passkey.operatorId !== operatorId) return null;
     return sql.tx(async (tx) => {
       const email = await holdOperator(tx, operatorId);
-      // What was found of a copy stays written.
+      // The note about a copy stays written.
       if (email === undefined || !(await counts(tx, deps, shown))) return null;
       return act(tx, { email, method: 'passkey' });
     });

@@ -24,7 +24,7 @@ export const listPasskeys = (
   operatorId: string,
 ): Promise<(ListedPasskey & { credentialId: string })[]> => sql.run(list, [operatorId]);
 
-/** What a signature is checked against. */
+/** A passkey against which a signature is checked. */
 export interface KnownPasskey {
   id: string;
   operatorId: string;
@@ -112,7 +112,7 @@ export const removePasskeysOf = async (tx: Queries, operatorId: string): Promise
 
 export type ChallengePurpose = 'sign_in' | 'proof' | 'passkey';
 
-/** What it was asked for, by whom and from where: an answer counts for nothing else. */
+/** The purpose, the session and the network of a challenge: an answer counts for nothing else. */
 export interface Asked {
   purpose: ChallengePurpose;
   /** Null: a sign-in. */
