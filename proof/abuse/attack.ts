@@ -1,4 +1,4 @@
-import { Agent, fetch, getGlobalDispatcher, type RequestInit, type Response } from 'undici';
+import { Agent, fetch, getGlobalDispatcher, type RequestInit, Response } from 'undici';
 import { type Browser, openBrowser } from './browser.ts';
 import type { Victims } from './victims.ts';
 
@@ -111,9 +111,13 @@ const fetchFrom = (url: string, { from, as, headers, ...options }: Sent): Promis
     signal: AbortSignal.timeout(10_000),
   });
 
-/** A browser at one of the victims' or attackers' own addresses. */
+/** A browser at one of the victims' or attackers' own addresses. Status 0: the service or the proxy closed the connection. */
 export const browserAt = (where: Pick<Sent, 'from' | 'as'>, cookies: Record<string, string> = {}): Browser =>
-  openBrowser(targets, (url, options) => fetchFrom(url, { ...options, ...where }), cookies);
+  openBrowser(
+    targets,
+    (url, options) => fetchFrom(url, { ...options, ...where }).catch(() => Response.error()),
+    cookies,
+  );
 
 /** The address `n` of many: of IPv4 where callers come as they are, of an IPv6 network each behind the proxy. */
 export const addressOf = (net: number, n: number): { from: string; as: string } => ({

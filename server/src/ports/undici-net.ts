@@ -21,6 +21,7 @@ export function createUndiciNet(): Net {
   const plain = new Map<string, Origin>();
   const apart = new Map<ClientCertificate | Route, Map<string, Origin>>();
   let closed = false;
+  let turn = 0;
 
   function originOf(url: URL, { certificate, route }: NetRequest): Origin {
     const own = certificate ?? route;
@@ -30,12 +31,17 @@ export function createUndiciNet(): Net {
       apart.set(own, origins);
     }
     const found = origins.get(url.origin);
-    if (found !== undefined) return found;
+    if (found !== undefined) {
+      found.turn = ++turn;
+      return found;
+    }
+    if (origins.size >= originsKept) dropLongestIdle(origins);
     const origin = {
       pool: poolOf(url.origin, certificate, route),
       most: route?.connectionsPerOrigin ?? connectionsPerOrigin,
       running: 0,
       waiting: [],
+      turn: ++turn,
     };
     origins.set(url.origin, origin);
     return origin;
@@ -78,6 +84,11 @@ export function createUndiciNet(): Net {
 }
 
 const connectionsPerOrigin = 64;
+/**
+ * Merchants change the addresses of their webhooks as often as they like, and a process lives for months: beyond this many the origin
+ * that was used the longest ago is closed. Those with a request under way stay, however many they are.
+ */
+const originsKept = 500;
 const defaultMaxBytes = 16 * 1024 * 1024;
 
 interface Origin {
@@ -90,6 +101,17 @@ interface Origin {
    * to a dead host for requests that have long timed out.
    */
   waiting: Exchange[];
+  /** The higher, the later it was used. */
+  turn: number;
+}
+
+function dropLongestIdle(origins: Map<string, Origin>): void {
+  let longest: [string, Origin] | undefined;
+  for (const entry of origins)
+    if (entry[1].running === 0 && (longest === undefined || entry[1].turn < longest[1].turn)) longest = entry;
+  if (longest === undefined) return;
+  origins.delete(longest[0]);
+  void longest[1].pool.close();
 }
 
 function poolOf(origin: string, certificate: ClientCertificate | undefined, route: Route | undefined): Pool {

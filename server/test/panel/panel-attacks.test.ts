@@ -207,6 +207,18 @@ describe('codes', () => {
     expect(await one.tryTake('draftCode', 'somebody')).toBe(true);
   });
 
+  test('that are refused write nothing: no commit of a payment waits for them', async () => {
+    const counting = attempts({ ...service.runtime, config: { rateLimits: false } });
+    for (let times = 0; times < 10; times++) await counting.take('draftCode', 'refused');
+    // A row that was locked or written has another `xmax` or `xmin`.
+    const marks = () =>
+      service.database.admin(`SELECT xmin::text, xmax::text FROM panel_attempt ORDER BY subject`);
+    const before = await marks();
+    for (let times = 0; times < 5; times++)
+      expect(await counting.tryTake('draftCode', 'refused')).toBe(false);
+    expect(await marks()).toEqual(before);
+  });
+
   test('a process whose clock is an hour ahead delays no sign-in for longer than one window', async () => {
     const { clock } = service.runtime;
     const at = (offset: number) => ({

@@ -180,6 +180,33 @@ test('Two processes share the thirty places of an account, and one takes the pla
   expect(new Set(await Promise.all(sends))).toEqual(new Set(['insufficient_balance']));
 });
 
+test('A refusal that follows another writes nothing, and a payment that has a place keeps it', async () => {
+  const merchant = await rich();
+  const cell = service.cellOf(merchant);
+  // The second after a refusal never ends here, however slow the machine is.
+  const clock = { ...cell.clock, monotonicMs: () => 0 };
+  const places = createKeyPlaces({ ...cell, clock, enabled: true, quotas: {} });
+  const ask = (id: string = crypto.randomUUID()) =>
+    places.lookUp(
+      merchant.ownerId,
+      id,
+      async () => 'asked',
+      () => true,
+    );
+  const first = crypto.randomUUID();
+  expect(await ask(first)).toBe('asked');
+  for (let at = 1; at < 30; at++) expect(await ask()).toBe('asked');
+  expect(await ask()).toBe(null);
+  const mark = () =>
+    service.database.admin(`SELECT xmin::text, xmax::text FROM key_place WHERE account_id = $1`, [
+      merchant.ownerId,
+    ]);
+  const before = await mark();
+  for (let at = 0; at < 5; at++) expect(await ask()).toBe(null);
+  expect(await mark()).toEqual(before);
+  expect(await ask(first)).toBe('asked');
+});
+
 test('A transfer that is refused before it is sent takes no place', async () => {
   const merchant = await rich();
   for (let at = 0; at < 40; at++) {

@@ -9,7 +9,7 @@ import {
 } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Net, NetFailure, type NetRequest, NotSent } from '../../src/ports/net.ts';
+import { type Net, NetFailure, type NetRequest, NotSent, type Route } from '../../src/ports/net.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { certificate, passphrase, pfx } from '../program/certificate.ts';
 
@@ -99,6 +99,39 @@ describe('one exchange', () => {
     const text = 'é'.repeat(200_000);
     const url = await serve((_request, answer) => answer.end(text));
     expect((await put(url)).text).toBe(text);
+  });
+});
+
+describe('origins', () => {
+  const route: Route = {
+    resolve: async () => ['127.0.0.1'],
+    connectTimeoutMs: 60_000,
+    proxy: null,
+    connectionsPerOrigin: 5,
+    connectionLifeMs: 60_000,
+  };
+
+  test('Connections to origins that requests left long ago are closed, and those of requests under way stay', async () => {
+    let open = 0;
+    let answerHeld = (): void => {};
+    const server = createServer((request, answer) => {
+      if (request.headers.host?.startsWith('held.')) answerHeld = () => void answer.end('held');
+      else answer.end();
+    });
+    server.keepAliveTimeout = 600_000;
+    server.on('connection', (socket) => {
+      open++;
+      socket.on('close', () => open--);
+    });
+    stops.push(stopOf(server));
+    const port = await listen(server);
+    const call = (name: string) => put(`http://${name}.test:${port}`, { route });
+    const held = call('held');
+    for (let turn = 0; turn < 510; turn++) await call(`endpoint-${turn}`);
+    await until(() => open <= 500);
+    answerHeld();
+    expect((await held).text).toBe('held');
+    expect((await call('endpoint-0')).status).toBe(200);
   });
 });
 

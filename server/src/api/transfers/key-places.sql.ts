@@ -78,6 +78,26 @@ export async function takePlaces(
   return row ?? { taken: [], mayFree: false };
 }
 
+const look: Statement = {
+  name: 'key_place_look',
+  text: `SELECT coalesce(bool_or(m.id = ANY ($2::text[])), false) OR least($5::int - count(*) FILTER (WHERE m.counts), 2 * $5::int - count(*)) > 0 AS open,
+      coalesce(bool_or(m.counts AND NOT m.missed), false) AS "mayFree"
+    FROM key_place k CROSS JOIN LATERAL ${members} m WHERE k.account_id = $1 AND m.counts IS NOT NULL`,
+};
+
+/**
+ * Takes nothing and writes nothing.
+ * @returns what `takePlaces` would answer where none of the ids has or gets a place, else null
+ */
+export async function lookAtPlaces(
+  sql: Queries,
+  { accountId, ids, nowMs, windowMs, most }: Places,
+): Promise<Taken | null> {
+  const values = [accountId, ids, nowMs, windowMs, most ?? unbounded];
+  const [row] = await sql.run<{ open: boolean; mayFree: boolean }>(look, values);
+  return row && !row.open ? { taken: [], mayFree: row.mayFree } : null;
+}
+
 const give: Statement = {
   name: 'key_place_give',
   text: `UPDATE key_place SET places = places - $2::text WHERE account_id = $1 AND places ? $2::text`,

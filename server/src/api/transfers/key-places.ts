@@ -7,7 +7,7 @@ import type { Payment } from '../../money/payment.ts';
 import { ratesOf } from '../../operate/accounts/rates.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { givePlace, keepMiss, oldestMiss, takePlaces } from './key-places.sql.ts';
+import { givePlace, keepMiss, lookAtPlaces, oldestMiss, type Taken, takePlaces } from './key-places.sql.ts';
 import { createPlaceLines, type Looked, type Place } from './place-lines.ts';
 
 /**
@@ -52,6 +52,7 @@ export interface KeyPlaces {
 
 const knownMs = 10 * 60_000;
 const knownMost = 50_000;
+const refusedMs = 1_000;
 /** Of an account, to known keys, at once in this process without a place. */
 const freeAtOnce = 10;
 
@@ -94,6 +95,24 @@ export function createKeyPlaces(deps: {
     return { most: burst, windowMs: Math.round((burst / perSecond) * 1000) };
   }
 
+  /**
+   * Accounts of which none got a place, until when the next one is looked at before anything is written. Of a flood to keys that do not exist
+   * each refused call was a commit that everybody's payments waited for.
+   */
+  const refused = new Map<string, number>();
+
+  function noteRefused(answers: ReadonlyMap<string, Taken>): void {
+    const nowMs = clock.monotonicMs();
+    for (const [accountId, { taken }] of answers) {
+      refused.delete(accountId);
+      if (taken.length === 0) refused.set(accountId, nowMs + refusedMs);
+    }
+    for (const [accountId, untilMs] of refused) {
+      if (untilMs > nowMs) break;
+      refused.delete(accountId);
+    }
+  }
+
   /** Of all accounts that ask while others are decided, in one transaction. */
   const take = gather<Asking, Looked>({ clock, most: accountsMost }, async (asks) => {
     const wanted = await Promise.all(
@@ -105,8 +124,18 @@ export function createKeyPlaces(deps: {
     // In the order of the key: two processes that lock the rows of the same accounts wait for each other in one direction alone.
     const inOrder = wanted.toSorted((one, other) => (one.accountId < other.accountId ? -1 : 1));
     const nowMs = clock.now();
-    const taken = await sql.tx((tx) => Promise.all(inOrder.map((of) => takePlaces(tx, { ...of, nowMs }))));
-    const answers = new Map(inOrder.map(({ accountId }, at) => [accountId, taken[at]]));
+    const answers = new Map<string, Taken>();
+    const isRefused = (accountId: string) => (refused.get(accountId) ?? 0) > clock.monotonicMs();
+    const looked = await Promise.all(
+      inOrder.map((of) => (isRefused(of.accountId) ? lookAtPlaces(sql, { ...of, nowMs }) : null)),
+    );
+    const open = inOrder.filter((_, at) => looked[at] === null);
+    for (const [at, { accountId }] of inOrder.entries()) if (looked[at]) answers.set(accountId, looked[at]);
+    if (open.length > 0) {
+      const taken = await sql.tx((tx) => Promise.all(open.map((of) => takePlaces(tx, { ...of, nowMs }))));
+      for (const [at, { accountId }] of open.entries()) answers.set(accountId, taken[at] as Taken);
+    }
+    noteRefused(answers);
     return wanted.map(({ accountId, ids }) => {
       const answer = answers.get(accountId);
       return {

@@ -1,18 +1,21 @@
 import type { Sql, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 
+/** A value written by a process with a wrong clock ($2 is the writer's time) delays a person for one window at most. */
+const usedWith =
+  'least(greatest(a.used_until, $2), $2::timestamptz + make_interval(secs => $4::float8)) + make_interval(secs => $3::float8)';
+const fits = `${usedWith} <= $2::timestamptz + make_interval(secs => $4::float8) + interval '1 millisecond'`;
+
 /**
- * One statement counts and decides, so parallel attempts cannot share a place. A value written by a process with a wrong clock ($2 is the
- * writer's time) delays a person for one window at most: `used_until` is read as at most now + window.
+ * One statement counts and decides, so parallel attempts cannot share a place. It looks before it writes: a conflict locks the row
+ * also where its condition refuses, and each of a stranger's refused attempts was a commit that everybody's payments waited for.
  */
 const take: Statement = {
   name: 'panel_attempt_take',
   text: `INSERT INTO panel_attempt AS a (subject, used_until)
-      VALUES ($1, $2::timestamptz + make_interval(secs => $3::float8))
-    ON CONFLICT (subject) DO UPDATE
-      SET used_until = least(greatest(a.used_until, $2), $2::timestamptz + make_interval(secs => $4::float8)) + make_interval(secs => $3::float8)
-      WHERE least(greatest(a.used_until, $2), $2::timestamptz + make_interval(secs => $4::float8)) + make_interval(secs => $3::float8)
-        <= $2::timestamptz + make_interval(secs => $4::float8) + interval '1 millisecond'
+      SELECT $1, $2::timestamptz + make_interval(secs => $3::float8)
+      WHERE NOT EXISTS (SELECT FROM panel_attempt a WHERE a.subject = $1 AND NOT (${fits}))
+    ON CONFLICT (subject) DO UPDATE SET used_until = ${usedWith} WHERE ${fits}
     RETURNING 1 AS taken`,
 };
 
