@@ -8,6 +8,7 @@ import { systemClock } from '../server/src/ports/clock.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
 import type { Provider } from '../server/src/provider/provider.ts';
 import { type AdapterName, adapters } from '../server/src/provider/registry/adapters.ts';
+import { payOut } from '../testkit/src/pay-out.ts';
 import { startPart, stopAll } from './processes.ts';
 import { median } from './report.ts';
 
@@ -54,7 +55,7 @@ const calls: Record<string, (provider: Provider) => Promise<void>> = {
   },
   'payout and query': async (provider) => {
     const providerId = plainId();
-    const sent = await provider.sendPayout({
+    const sent = await payOut(provider, {
       providerId,
       amountCents: 1_000,
       pixKey: 'maria@loja.example',

@@ -85,6 +85,7 @@ const breaks: Record<string, string> = {
   intent_check2: "state = 'awaiting', attempt = 0",
   intent_kind_check: "kind = 'gift'",
   intent_state_check: "state = 'lost', attempt = 1",
+  intent_step_check: "step = 'prepared'",
   known_return_amount_cents_check: 'amount_cents = 0',
   journal_available_after_check: 'available_after = -1',
   journal_connection: 'connection = NULL',

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { payOut } from '@vintem/testkit/pay-out.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
@@ -58,7 +59,7 @@ async function day(provider: Provider, desk: string): Promise<void> {
   );
   const key = { pixKey: 'fulano@example.com', pixKeyType: 'EMAIL' } as const;
   const payout = { providerId: sent, amountCents: 975, ...key, description: 'Saque' };
-  const made = await provider.sendPayout(payout);
+  const made = await payOut(provider, payout);
   const ref = made.outcome === 'accepted' ? made.report.providerRef : undefined;
   await until(
     () => provider.queryPayout(sent, ref),

@@ -156,6 +156,7 @@ const at = (document: Node, ref: string): Node =>
 const wooviCalls = [
   ...['POST /api/v1/charge', 'GET /api/v1/charge', 'GET /api/v1/charge/{id}', 'DELETE /api/v1/charge/{id}'],
   ...['POST /api/v1/payment', 'GET /api/v1/payment', 'GET /api/v1/payment/{id}'],
+  'POST /api/v1/payment/approve',
   ...['POST /api/v1/refund', 'GET /api/v1/refund/{id}'],
   ...['GET /api/v1/transaction', 'GET /api/v1/transaction/{id}'],
   ...['POST /api/v1/qrcode-static', 'GET /api/v1/qrcode-static/{id}'],

@@ -131,6 +131,7 @@ export class Memory {
       capabilities,
       createCharge: call('createCharge'),
       sendPayout: call('sendPayout'),
+      confirmPayout: call('confirmPayout'),
       sendRefund: call('sendRefund'),
     } as unknown as Provider;
     const silent = () => {};

@@ -1,6 +1,7 @@
 import { accept } from '../../server/src/flow/accept.ts';
 import { applyOutcome } from '../../server/src/flow/apply.ts';
 import { startSend, takeOverSend } from '../../server/src/flow/send.ts';
+import { buildSecondStep } from '../../server/src/flow/send-commands.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
 import { charge } from '../../server/src/kinds/charge/charge.ts';
@@ -48,7 +49,19 @@ export type Kind = 'transfer' | 'charge';
 /** A process that began an attempt and is still alive; without one, its process died. */
 export interface Owner {
   fence: string;
-  phase: 'toSend' | 'sent' | 'silent' | 'accepted' | 'completed' | 'refused' | 'duplicate';
+  phase:
+    | 'toSend'
+    | 'sent'
+    | 'silent'
+    | 'accepted'
+    | 'completed'
+    | 'refused'
+    | 'duplicate'
+    /** Of two steps: the first is answered, the second is recorded, and was written; the provider did not take it. */
+    | 'prepared'
+    | 'toConfirm'
+    | 'confirmSent'
+    | 'notTaken';
 }
 
 interface Query {
@@ -58,7 +71,7 @@ interface Query {
 }
 
 interface Truth {
-  row: 'none' | 'open' | 'completed' | 'refused' | 'removed';
+  row: 'none' | 'prepared' | 'open' | 'completed' | 'refused' | 'removed';
   /** How many returns there are: of a transfer 400 cents each, of a charge the whole of a Pix, in the order of the Pix. */
   returned: number;
   /** Amounts that payers paid for a charge, in order. */
@@ -84,6 +97,10 @@ export interface Local {
   contradicted: boolean;
   /** Requests on their way to the provider whose sender no longer waits: at most two. */
   orphans: number;
+  /** The same of second steps. */
+  lateConfirms: number;
+  /** The provider has said that it has it prepared. */
+  saidPrepared: boolean;
   owner: Owner | null;
   /** An owner whose lease ended and who does not know it yet. */
   zombie: Owner | null;
@@ -99,6 +116,8 @@ export interface Rules {
   transferWaitMs: number;
   /** The provider never decides an id twice. Without it a repeat pays again: only for adapters that never repeat. */
   providerIsIdempotent: boolean;
+  /** A first call prepares a transfer, and a second one sends it. */
+  twoSteps?: true;
   /** A refusal leaves a row, so that a later request with the id is a duplicate. */
   refusalLeavesRow: boolean;
   /** The provider may complete what it refused. */
@@ -144,6 +163,8 @@ export const newLocal = (kind: Kind): Local => ({
   accepted: 0,
   contradicted: false,
   orphans: 0,
+  lateConfirms: 0,
+  saidPrepared: false,
   owner: null,
   zombie: null,
   query: null,
@@ -202,7 +223,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         `the ${who} stores: ${name}`,
         async (world) => {
           const before = world.local[who];
-          if (before?.phase === 'sent') world.local.orphans = Math.min(most, world.local.orphans + 1);
+          if (before) leaveBehind(world.local, before, most);
           world.local[who] = null;
           await observe(world, rules, { from: 'send', fence, outcome });
         },
@@ -211,18 +232,47 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
     can(
       `the ${who}'s process dies`,
       ({ local: one }) => {
-        if (phase === 'sent') one.orphans = Math.min(most, one.orphans + 1);
+        leaveBehind(one, { fence, phase }, most);
         one[who] = null;
       },
       true,
     );
     switch (phase) {
+      case 'prepared':
+        can(`the ${who} records its second step`, (world) => beginSecond(world, rules, who, fence));
+        report('prepared, and what sends it is stopped', accepted(local, 'prepared'), true);
+        report('no answer', unclear, true);
+        return;
+      case 'confirmSent':
+        can(
+          `the ${who}'s second request is lost`,
+          ({ local: one }) => {
+            one[who] = { fence, phase: 'silent' };
+          },
+          true,
+        );
+        for (const [name, fault, arrive] of confirmArrivals(local, rules))
+          can(
+            `the ${who}'s second request arrives: ${name}`,
+            (world) => {
+              const answer = arrive(world);
+              world.local[who] = { fence, phase: answer };
+            },
+            fault,
+          );
+        report('no answer', unclear, true);
+        return;
+      case 'notTaken':
+        report('prepared as before', accepted(local, 'prepared'));
+        report('no answer', unclear, true);
+        return;
+      case 'toConfirm':
       case 'toSend': {
         // The lease is checked right before the write; what is slow after that is a request on its way.
         const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
         if (leaseUntil !== null && leaseUntil > now)
           can(`the ${who} writes the request`, ({ local: one }) => {
-            one[who] = { fence, phase: 'sent' };
+            one[who] = { fence, phase: phase === 'toSend' ? 'sent' : 'confirmSent' };
           });
         else
           can(`the ${who} sees that its lease is over`, ({ local: one }) => {
@@ -254,11 +304,11 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         report('no answer', unclear);
         return;
       case 'accepted':
-        report('accepted', accepted(local, false));
+        report('accepted', accepted(local, 'open'));
         report('no answer', unclear, true);
         return;
       case 'completed':
-        report('completed', accepted(local, true));
+        report('completed', accepted(local, 'completed'));
         report('no answer', unclear, true);
         return;
       case 'refused':
@@ -303,7 +353,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
     end('no answer', unclear, true);
     if (truth.row !== 'none') {
       end('not found, wrongly', { outcome: 'notFound' }, true);
-      const stale = staleOf(truth);
+      const stale = staleOf(truth, rules);
       if (stale) end('as it was created', told(stale), true);
       const wrong = told(truth);
       if (wrong.outcome === 'found' && local.kind === 'transfer')
@@ -336,7 +386,27 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         true,
       );
   }
+  if (local.lateConfirms > 0) {
+    can('a lost second request never arrives', ({ local: one }) => void one.lateConfirms--, true);
+    for (const [name, , arrive] of confirmArrivals(local, rules))
+      can(
+        `a delayed second request arrives: ${name}`,
+        (world) => {
+          world.local.lateConfirms--;
+          arrive(world);
+        },
+        true,
+      );
+  }
   if (local.kind === 'transfer') {
+    if (truth.row === 'prepared') {
+      if (rules.providerIsIdempotent)
+        can('a person approves it at the provider', ({ local: one }) => {
+          one.accepted++;
+          one.truth = { ...one.truth, row: 'open' };
+        });
+      can('a person removes it at the provider', (world) => settle(world, 'refused'));
+    }
     if (truth.row === 'open') {
       can('the provider completes it', (world) => settle(world, 'completed'));
       can('the provider refuses it later', (world) => settle(world, 'refused'));
@@ -466,7 +536,38 @@ async function begin(world: World, rules: Rules): Promise<void> {
   const memory = new Memory(local.stored, world.columns, local.now);
   const attempt = await startSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
-  if (attempt) local.owner = { fence: attempt.fence, phase: 'toSend' };
+  if (!attempt) return;
+  if (attempt.second === null && local.saidPrepared)
+    throw new Violation('its first step began anew, though the provider had it prepared');
+  local.owner = { fence: attempt.fence, phase: attempt.second === null ? 'toSend' : 'toConfirm' };
+}
+
+/** The request of an owner that no longer waits is still on its way. */
+function leaveBehind(local: Local, { phase }: Owner, most: number): void {
+  if (phase === 'sent') local.orphans = Math.min(most, local.orphans + 1);
+  if (phase === 'confirmSent') local.lateConfirms = Math.min(most, local.lateConfirms + 1);
+}
+
+/** The owner records that its second step begins, and continues with it. */
+async function beginSecond(
+  world: World,
+  rules: Rules,
+  who: 'owner' | 'zombie',
+  fence: string,
+): Promise<void> {
+  const { local } = world;
+  const { payment } = local.stored;
+  if (!payment) return;
+  const memory = new Memory(local.stored, world.columns, local.now);
+  const place = { accountId, paymentId: payment.id, operationId, connection, kind: 'transfer' } as const;
+  const begins = memory.submit(
+    buildSecondStep({
+      ...{ place, fence, step: { providerRef: null }, capabilities: rules.capabilities },
+      ...{ token: 'second', deadlineMs: Number.POSITIVE_INFINITY },
+    }),
+  );
+  store(world, memory);
+  world.local[who] = begins ? { fence, phase: 'toConfirm' } : null;
 }
 
 async function takeOver(world: World, rules: Rules): Promise<void> {
@@ -477,7 +578,7 @@ async function takeOver(world: World, rules: Rules): Promise<void> {
   await takeOverSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
   if (local.owner) {
-    if (local.zombie?.phase === 'sent') local.orphans = Math.min(2, local.orphans + 1);
+    if (local.zombie) leaveBehind(local, local.zombie, 2);
     local.zombie = local.owner;
     local.owner = null;
   }
@@ -487,6 +588,7 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
   const { local } = world;
   const { payment, intent } = local.stored;
   if (!payment) return;
+  if (saysPrepared(seen)) local.saidPrepared = true;
   const observation = rules.planted ? rules.planted(seen, intent) : seen;
   const memory = new Memory(local.stored, world.columns, local.now);
   const about = { accountId, paymentId: payment.id, operationId, connection, kind: payment.kind };
@@ -501,6 +603,12 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
       throw new Violation('an owner that was overtaken changed something (47)');
   store(world, memory);
 }
+
+const saysPrepared = (seen: Observation): boolean =>
+  seen.from !== 'webhook' &&
+  'report' in seen.outcome &&
+  seen.outcome.report.status === 'prepared' &&
+  seen.outcome.report.amountCents === netCents;
 
 function store(world: World, memory: Memory): void {
   const before = world.local.stored.payment;
@@ -541,7 +649,9 @@ type Arrival = [name: string, fault: boolean, arrive: (world: World) => Owner['p
 
 /** The provider's handling of a request that reaches it. */
 function arrivals({ truth }: Local, rules: Rules): Arrival[] {
-  if (truth.row !== 'none' && rules.providerIsIdempotent) return [['a duplicate', false, () => 'duplicate']];
+  if (truth.row !== 'none' && (rules.providerIsIdempotent || rules.twoSteps))
+    return [['a duplicate', false, () => 'duplicate']];
+  if (rules.twoSteps) return preparations(rules);
   return [
     [
       'accepted',
@@ -578,6 +688,64 @@ function arrivals({ truth }: Local, rules: Rules): Arrival[] {
   ];
 }
 
+/** Of two steps, the first: no money leaves by it. */
+const preparations = (rules: Rules): Arrival[] => [
+  [
+    'prepared',
+    false,
+    ({ local }) => {
+      local.truth = { ...local.truth, row: 'prepared' };
+      return 'prepared';
+    },
+  ],
+  [
+    'refused',
+    false,
+    ({ local }) => {
+      if (rules.refusalLeavesRow) local.truth = { ...local.truth, row: 'refused' };
+      return 'refused';
+    },
+  ],
+  ['an error before any effect', true, () => 'silent'],
+];
+
+/** The second. Where the provider does not guard it, another one pays again. */
+function confirmArrivals({ truth }: Local, rules: Rules): Arrival[] {
+  if (truth.row !== 'prepared')
+    return [
+      [
+        'it is prepared no more',
+        false,
+        ({ local }) => {
+          if (!rules.providerIsIdempotent && truth.row !== 'refused') local.accepted++;
+          return 'silent';
+        },
+      ],
+    ];
+  return [
+    [
+      'sent',
+      false,
+      ({ local }) => {
+        local.accepted++;
+        local.truth = { ...local.truth, row: 'open' };
+        return 'accepted';
+      },
+    ],
+    [
+      'completed at once',
+      false,
+      (world) => {
+        world.local.accepted++;
+        settle(world, 'completed');
+        return 'completed';
+      },
+    ],
+    ['not taken for lack of money', false, () => 'notTaken'],
+    ['an error before any effect', true, () => 'silent'],
+  ];
+}
+
 function giveBack(local: Local): void {
   const returned = local.truth.returned + 1;
   local.truth = { ...local.truth, returned };
@@ -595,31 +763,43 @@ function pay({ local }: World, amountCents: number): void {
   local.hooks = new Set([...local.hooks, at === 0 ? 'paid0' : 'paid1']);
 }
 
-const staleOf = (truth: Truth): Truth | null =>
-  truth.row === 'open' || truth.row === 'none' ? null : { row: 'open', returned: 0, paid: [] };
+const staleOf = ({ row }: Truth, { twoSteps }: Rules): Truth | null => {
+  const created = twoSteps ? 'prepared' : 'open';
+  return row === created || row === 'none' ? null : { row: created, returned: 0, paid: [] };
+};
 
 const keyOfTruth = (truth: Truth): string =>
   `${truth.row}${truth.returned > 0 ? `R${truth.returned}` : ''}${truth.paid.join('+')}`;
 
-const accepted = (local: Local, completed: boolean): SendOutcome<ChargeReport | PayoutReport> => {
-  const row = completed ? 'completed' : 'open';
+const accepted = (
+  local: Local,
+  row: 'prepared' | 'open' | 'completed',
+): SendOutcome<ChargeReport | PayoutReport> => {
   const report = reportOf(local, { row, returned: 0, paid: [] }, 'both');
   if (!report) throw new Error('an answer without a report');
   return { outcome: 'accepted', report };
 };
+
+const payoutStatuses = {
+  prepared: 'prepared',
+  open: 'pending',
+  completed: 'completed',
+  refused: 'refused',
+  removed: 'completed',
+} as const;
 
 function reportOf(local: Local, truth: Truth, form: Form): ChargeReport | PayoutReport | null {
   const { payment } = local.stored;
   if (!payment || truth.row === 'none') return null;
   const providerId = providerIdOf(payment.id);
   if (local.kind === 'transfer') {
-    const status = truth.row === 'open' ? 'pending' : truth.row === 'refused' ? 'refused' : 'completed';
+    const status = payoutStatuses[truth.row];
     return {
       providerId,
       amountCents: netCents,
       pixKey: receiver,
       status,
-      endToEnd: 'E',
+      endToEnd: status === 'prepared' ? null : 'E',
       settledAt: status === 'completed' ? start : null,
       reason: status === 'refused' ? 'provider_refused' : null,
       returns: Array.from({ length: truth.returned }, (_, at) => pixReturn(form, String(at), at, backCents)),
@@ -697,9 +877,11 @@ export function check({ local }: World): void {
   if (stored.afterDeletion !== 0) throw new Violation('a deleted operation was posted to');
   if (kind === 'transfer') {
     if (times > 1 && !contradicted) throw new Violation('the provider accepted it twice (12)');
-    const gone = truth.row === 'open' || truth.row === 'completed';
+    const gone = truth.row === 'prepared' || truth.row === 'open' || truth.row === 'completed';
     if (status === 'cancelled' && gone && !contradicted)
-      throw new Violation(`cancelled, and the provider ${truth.row === 'open' ? 'has it' : 'paid it'} (14)`);
+      throw new Violation(
+        `cancelled, and the provider ${truth.row === 'completed' ? 'paid' : 'has'} it (14)`,
+      );
     if (status === 'cancelled' && local.accepted > 0 && truth.row !== 'refused' && !contradicted)
       throw new Violation('cancelled after an acceptance (14)');
     if (status === 'completed' && truth.row !== 'completed')
@@ -770,6 +952,8 @@ export function keyOf(local: Local): string {
     local.accepted,
     local.contradicted,
     local.orphans,
+    local.lateConfirms,
+    local.saidPrepared,
     owned(owner),
     owned(zombie),
     [...local.hooks].sort().join(),
@@ -790,6 +974,7 @@ export function keyOf(local: Local): string {
       (intent.answeredAt ?? 0) >= (overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY),
       intent.known,
       intent.refused,
+      intent.step ?? '-',
     );
   }
   if (query)

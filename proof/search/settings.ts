@@ -1,6 +1,6 @@
 import { capabilities } from '@vintem/testkit/capabilities.ts';
 import type { Observation } from '../../server/src/kinds/payment/interpret-report.ts';
-import type { PayoutReport } from '../../server/src/provider/provider.ts';
+import type { PayoutReport, QueryOutcome } from '../../server/src/provider/provider.ts';
 import type { Setting } from './explore.ts';
 import type { Rules } from './model.ts';
 
@@ -27,6 +27,19 @@ const rules = {
     name: 'a provider that would pay a repeat again',
     capabilities: { ...capabilities, repeatIsSafe: false },
     providerIsIdempotent: false,
+  },
+  twoSteps: {
+    ...efi,
+    name: 'a first call prepares, a second one sends',
+    capabilities: { ...capabilities, confirmsPayouts: true },
+    twoSteps: true,
+  },
+  sendsAgain: {
+    ...efi,
+    name: 'a first call prepares, and each second one sends',
+    capabilities: { ...capabilities, confirmsPayouts: true, repeatIsSafe: false },
+    providerIsIdempotent: false,
+    twoSteps: true,
   },
   refusalNotFinal: {
     ...efi,
@@ -77,6 +90,20 @@ export const quick: Setting[] = [
     // Where a repeat is not safe, what was lost before it arrived stays with its reserve: only a person can end it.
     name: 'one transfer, repeats pay again',
     rules: rules.paysAgain,
+    operations: alone('transfer'),
+    ...unbounded,
+    endsByItself: false,
+  },
+  {
+    name: 'one transfer, in two steps',
+    rules: rules.twoSteps,
+    operations: alone('transfer'),
+    ...unbounded,
+    faults: 2,
+  },
+  {
+    name: 'one transfer, in two steps, of which each second one sends',
+    rules: rules.sendsAgain,
     operations: alone('transfer'),
     ...unbounded,
     endsByItself: false,
@@ -176,6 +203,7 @@ export const long: Setting[] = [
     ...unbounded,
     faults: 1,
   },
+  { name: 'one transfer, in two steps', rules: rules.twoSteps, operations: alone('transfer'), ...unbounded },
   {
     name: 'one transfer, everything at once',
     rules: rules.full,
@@ -237,6 +265,15 @@ const plantedIn = (name: string, planted: NonNullable<Rules['planted']>, based: 
   ...unbounded,
 });
 
+/** The prepared payout of an observation, as something else. */
+const asIfPrepared = (
+  seen: Observation,
+  read: (report: PayoutReport) => QueryOutcome<PayoutReport>,
+): Observation =>
+  seen.from === 'query' && 'report' in seen.outcome && seen.outcome.report.status === 'prepared'
+    ? { ...seen, outcome: read(seen.outcome.report) }
+    : seen;
+
 /** Mistakes that the search must find, each a wrong reading of what was heard. */
 export const planted: Setting[] = [
   plantedIn('release on "not found"', (seen) =>
@@ -266,6 +303,17 @@ export const planted: Setting[] = [
         ? { ...seen, outcome: { outcome: 'notSent', detail: '' } }
         : seen,
     rules.paysAgain,
+  ),
+  plantedIn(
+    'a prepared payout taken for sent',
+    (seen) =>
+      asIfPrepared(seen, (report) => ({ outcome: 'found', report: { ...report, status: 'completed' } })),
+    rules.twoSteps,
+  ),
+  plantedIn(
+    'a prepared payout begun anew',
+    (seen) => asIfPrepared(seen, () => ({ outcome: 'notFound' })),
+    rules.twoSteps,
   ),
   plantedIn('an overtaken owner judges with the fence of another', (seen, intent) =>
     seen.from === 'send' && intent ? { ...seen, fence: intent.fence } : seen,

@@ -190,7 +190,7 @@ export type Payout = PayoutRequest & {
   returns: PixReturn[];
   /** The provider's fee beside its amount; absent: none. */
   feeCents?: number;
-  /** It waits for a person's approval: the answer to its creation was a refusal. */
+  /** It waits for an approval. */
   held?: true;
   /** It was asked for beyond the balance. */
   beyond?: true;
@@ -654,11 +654,6 @@ export function requestPayout(
     case 'delay-request':
       return { fate: 'drop', writes: [['payout', payout], delay(bank, world, { request })] };
   }
-  if (request.needsApproval && behaviour === 'complete') {
-    const asked = accept(bank, world, payout, 'hold-for-approval');
-    payout.held = true;
-    return { fate: 'answer', answer: { accepted: payout }, writes: [['payout', payout], ...asked] };
-  }
   const over = isOverLimit(bank, world, request);
   if (over === 'refuse') {
     decide(bank, world, payout, 'refused');
@@ -666,7 +661,11 @@ export function requestPayout(
     payout.refusal = overLimit;
     return { fate: 'answer', answer: { refused: overLimit }, writes: [['payout', payout]] };
   }
-  const isBeyond = bank.behaviour.overdraft === 'refuse' && request.amountCents > payableCents(bank, request);
+  // Money is asked for with its approval.
+  const isBeyond =
+    request.needsApproval === undefined &&
+    bank.behaviour.overdraft === 'refuse' &&
+    request.amountCents > payableCents(bank, request);
   if (isBeyond && termsOf[bank.terms].beyondBalance === 'refuse') {
     decide(bank, world, payout, 'refused');
     payout.settledAt = payout.createdAt;
@@ -674,8 +673,15 @@ export function requestPayout(
     return { fate: 'answer', answer: { refused: withoutBalance }, writes: [['payout', payout]] };
   }
   const holds = termsOf[bank.terms].beyondBalance === 'hold';
-  const treated =
-    over === 'fail' ? 'refuse-later' : !isBeyond ? behaviour : holds ? 'hold-for-approval' : 'refuse-later';
+  const treated = request.needsApproval
+    ? 'hold-for-approval'
+    : over === 'fail'
+      ? 'refuse-later'
+      : !isBeyond
+        ? behaviour
+        : holds
+          ? 'hold-for-approval'
+          : 'refuse-later';
   const asked = accept(bank, world, payout, treated);
   if (treated === 'hold-for-approval') payout.held = true;
   if (isBeyond) payout.beyond = true;
@@ -704,20 +710,32 @@ function isOverLimit(
   return sentCents + amountCents > newAccount.dayCents ? newAccount.beyond : undefined;
 }
 
-/** Approves a payout that waits for it. */
+/** Approves a payout that waits for it, by a call of the account or by a person. */
 export function approvePayout(
   bank: Bank,
   world: World,
   payout: Payout,
-): { answer: 'approved' | 'not-waiting' | 'beyond'; writes: Entry[] } {
-  if (payout.status !== 'pending' || payout.held === undefined) return { answer: 'not-waiting', writes: [] };
-  if (bank.behaviour.overdraft === 'refuse' && payableCents(bank, payout, payout) < payout.amountCents)
-    return { answer: 'beyond', writes: [] };
+): Fate<'approved' | 'left' | 'not-waiting' | 'beyond' | 'unlisted'> & { writes: Entry[] } {
+  const { confirm, overdraft } = bank.behaviour;
+  if (confirm === 'lose-request') return { fate: 'drop', writes: [] };
+  if (confirm === 'error-500') return { fate: 'error-500', writes: [] };
+  const left = <Answer extends string>(answer: Answer) => ({
+    ...{ fate: 'answer' as const, answer },
+    writes: [] as Entry[],
+  });
+  if (confirm === 'refuse-unknown') return left('unlisted');
+  if (payout.status !== 'pending' || payout.held === undefined) return left('not-waiting');
+  const behaviour = behaviourOfKey(payout.pixKey) ?? bank.behaviour.payout;
+  if (behaviour === 'hold-for-approval') return left('left');
+  if (overdraft === 'refuse' && payableCents(bank, payout, payout) < payout.amountCents)
+    return left('beyond');
   delete payout.held;
-  payout.settleAs = 'completed';
-  payout.settleAt = world.now() + bank.behaviour.settleAfterMs;
-  addDue(bank.due, payout.settleAt, { payout });
-  return { answer: 'approved', writes: [['payout', payout]] };
+  if (behaviour !== 'stay-pending')
+    settleSoon(bank, payout, behaviour === 'refuse-later' ? 'refused' : 'completed', world.now());
+  const writes: Entry[] = [['payout', payout]];
+  if (confirm === 'lose-answer') return { fate: 'drop', writes };
+  if (confirm === 'hang' || confirm === 'garbage') return { fate: confirm, writes };
+  return { fate: 'answer', answer: 'approved', writes };
 }
 
 /**
@@ -747,7 +765,7 @@ function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest, exce
   const name = accountNameOf(bank, payerKey);
   const { balanceCents, payouts } = bank.accounts.get(name) ?? emptyAccount();
   const onItsWay = payouts
-    .filter((one) => one.status === 'pending' && one.beyond === undefined && one !== except)
+    .filter((one) => one.status === 'pending' && !(one.held || one.beyond) && one !== except)
     .reduce((sum, one) => sum + one.amountCents + costOfSending(bank, one.amountCents), 0);
   return balanceCents - blockedOf(bank, name).totalCents - onItsWay - costOfSending(bank, amountCents);
 }

@@ -15,6 +15,7 @@ export const choices = {
     'hang',
     'garbage',
   ],
+  confirm: ['take', 'refuse-unknown', 'lose-answer', 'lose-request', 'error-500', 'hang', 'garbage'],
   charge: [
     'create',
     'refuse',
@@ -66,6 +67,8 @@ export type RefundBehaviour = (typeof choices.refund)[number];
 export type DefenceBehaviour = (typeof choices.defence)[number];
 export type Behaviour = {
   payout: PayoutBehaviour;
+  /** Of a payout that was made and waits: the second of two steps. */
+  confirm: (typeof choices.confirm)[number];
   charge: ChargeBehaviour;
   /** `late-cancel`: a payer is quicker, so that the charge is paid when the cancel is carried out. */
   cancel: CancelBehaviour;
@@ -134,6 +137,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   registration: 'taken',
   pageFilter: 'kept',
   approval: 'now',
+  confirm: 'take',
   settleAfterMs: 50,
   delayMs: 0,
 };

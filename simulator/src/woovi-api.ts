@@ -322,7 +322,7 @@ function postPayment(desk: Desk, client: string, body: string): Outcome {
       if (answer === 'unlisted') return failure('Recusa que nenhuma tabela contém', 422);
       if ('refused' in answer) return refusedAnswer(answer.refused.code);
       return answer.accepted.held && !answer.accepted.needsApproval
-        ? failure('You do not have enough balance to make this payment')
+        ? withoutMoney()
         : json(200, paymentAnswer(answer.accepted));
     },
     serverError,
@@ -334,13 +334,22 @@ function approvePayment(desk: ClientDesk, body: string): Outcome {
   const id = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
   const payout = ownOf(desk, desk.bank.payouts.get(id));
   if (payout === undefined) return paymentNotFound();
-  const { answer, writes } = approvePayout(desk.bank, desk.world, payout);
+  const { writes, ...fated } = approvePayout(desk.bank, desk.world, payout);
   desk.commit(writes);
-  if (answer === 'beyond') return failure('You do not have enough balance to make this payment');
-  return answer === 'approved'
-    ? json(200, paymentView(payout, false))
-    : failure('Payment cannot be approved');
+  return outcomeOf(
+    fated,
+    (answer) => {
+      if (answer === 'beyond') return withoutMoney();
+      if (answer === 'not-waiting') return failure('Payment cannot be approved');
+      return answer === 'unlisted'
+        ? failure('Recusa que nenhuma tabela contém', 422)
+        : json(200, paymentView(payout, false));
+    },
+    serverError,
+  );
 }
+
+const withoutMoney = (): Reply => failure('You do not have enough balance to make this payment');
 
 const refusedAnswer = (code: string): Reply =>
   code === 'chave_favorecido_nao_encontrada'

@@ -398,7 +398,8 @@ function paymentPart(payout: Payout, stale: boolean) {
 }
 
 function statusOf(payout: Payout, stale: boolean): 'CREATED' | 'APPROVED' | 'CONFIRMED' | 'FAILED' {
-  if (payout.status === 'pending' || (stale && payout.accepted)) return payout.held ? 'CREATED' : 'APPROVED';
+  if (payout.status === 'pending' || (stale && payout.accepted))
+    return payout.held || (stale && payout.needsApproval) ? 'CREATED' : 'APPROVED';
   return payout.status === 'refused' ? 'FAILED' : 'CONFIRMED';
 }
 

@@ -38,6 +38,7 @@ test('answers', async () => {
     correlationID,
     destinationAlias: 'stay-pending@simulator.example',
     destinationAliasType: 'EMAIL',
+    autoApprove: true,
   });
   sentAs('woovi/payment-answer', sent.body);
   sentAs(
@@ -57,8 +58,18 @@ test('answers', async () => {
     ...request,
     correlationID: newId(),
     destinationAlias: 'hold-for-approval@simulator.example',
+    autoApprove: true,
   };
   sentAs('woovi/payment-without-balance', (await call('POST', '/api/v1/payment', held)).body);
+  const prepared = newId();
+  const made = await call('POST', '/api/v1/payment', { ...request, correlationID: prepared });
+  sentAs('woovi/payment-answer-created', made.body);
+  await call('PUT', '/control/behaviour', { overdraft: 'refuse' });
+  const approve = () => call('POST', '/api/v1/payment/approve', { correlationID: prepared });
+  sentAs('woovi/payment-approve-without-balance', (await approve()).body);
+  await call('PUT', '/control/behaviour', { overdraft: 'allow' });
+  sentAs('woovi/payment-approve-answer', (await approve()).body);
+  expect(await approve()).toMatchObject({ status: 400 });
   sentAs('woovi/account-list', (await call('GET', '/api/v1/account/')).body);
   const look = (pixKey: string) => call('POST', '/api/v1/pix-keys/check', { pixKey });
   sentAs('woovi/look-up-answer', (await look('52998224725')).body);

@@ -19,6 +19,7 @@ import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
 import { newStaticIdentifier, parseBrCode } from '../../server/src/provider/br-code.ts';
 import type { Moves, Provider, WebhookContent, WebhookDelivery } from '../../server/src/provider/provider.ts';
+import { payOut } from './pay-out.ts';
 
 /**
  * The duties of every adapter, whatever its protocol: the same tests against the simulator's dialect of each. How an adapter is added to
@@ -48,6 +49,8 @@ export interface Subject {
   restAfterLimitMs?: number;
   /** It documents by a name that a refund is refused. Without that every error of the answer is unclear. */
   refundRefusal: boolean;
+  /** A first call prepares a payout, and a second one sends it. */
+  twoSteps?: true;
   /** @param limits of pages; the adapter's own where they are left out */
   create(url: string, world: AdapterWorld, limits: { pageSize?: number; maxPages?: number }): Provider;
 }
@@ -85,6 +88,7 @@ export function adapterKit(subject: Subject): void {
       return;
     }
     aboutPayouts(bench, subject);
+    if (subject.twoSteps) aboutSecondSteps(bench);
     aboutTheWay(bench, subject);
     if (!subject.ownId) {
       aboutReceivedMoney(bench);
@@ -215,7 +219,7 @@ async function payout(
   pixKey = 'fulano@example.com',
   amountCents = 975,
 ) {
-  const outcome = await provider.sendPayout({
+  const outcome = await payOut(provider, {
     providerId,
     amountCents,
     pixKey,
@@ -224,6 +228,14 @@ async function payout(
   });
   if (outcome.outcome === 'accepted' && outcome.report.providerRef !== undefined)
     references.set(providerId, outcome.report.providerRef);
+  return outcome;
+}
+
+/** The second step, where the provider has two. */
+async function confirm(provider: Provider, providerId: string, amountCents = 975) {
+  const providerRef = references.get(providerId) ?? null;
+  const outcome = await provider.confirmPayout?.({ providerId, providerRef, amountCents });
+  if (!outcome) throw new Error('a prepared payout of a provider without a second step');
   return outcome;
 }
 
@@ -244,7 +256,9 @@ async function until<T>(find: () => Promise<T | undefined> | T | undefined): Pro
 const ended = (provider: Provider, id: string) =>
   until(async () => {
     const query = await queryOf(provider, id);
-    return query.outcome === 'found' && query.report.status !== 'pending' ? query.report : undefined;
+    if (query.outcome !== 'found') return undefined;
+    const { report } = query;
+    return report.status === 'pending' || report.status === 'prepared' ? undefined : report;
   });
 
 /** A payout that has completed at the provider, and its last report. */
@@ -481,12 +495,13 @@ function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject):
 
   test('a payout that waits for a person stays open, and then ends as that person decides', async () => {
     const [approved, declined] = [newId(), newId()];
+    const status = bench.provider.capabilities.confirmsPayouts ? 'prepared' : 'pending';
     for (const id of [approved, declined]) {
       expect(await payout(bench.provider, id, steered('hold-for-approval'))).toMatchObject({
         outcome: 'accepted',
-        report: { status: 'pending' },
+        report: { status },
       });
-      expect(await queryOf(bench.provider, id)).toMatchObject({ report: { status: 'pending' } });
+      expect(await queryOf(bench.provider, id)).toMatchObject({ report: { status } });
     }
     await bench.control('POST', `payouts/${approved}/complete`, {});
     await bench.control('POST', `payouts/${declined}/refuse`, {});
@@ -504,6 +519,67 @@ function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject):
   });
 
   if (reportsPayouts) aboutPayoutsThatComeBack(bench, !lacks.includes('end-to-end ids of payouts'));
+}
+
+/** Where a first call prepares a payout, and a second one sends it. */
+function aboutSecondSteps(bench: Bench): void {
+  const prepare = async (amountCents = 975) => {
+    const id = newId();
+    const sent = await bench.provider.sendPayout({
+      ...{ providerId: id, amountCents, pixKey: 'fulano@example.com', pixKeyType: 'EMAIL', description: '' },
+    });
+    expect(sent).toMatchObject({ outcome: 'accepted', report: { providerId: id, status: 'prepared' } });
+    return id;
+  };
+  const statusOf = async (id: string) => {
+    const found = await queryOf(bench.provider, id);
+    return found.outcome === 'found' ? found.report.status : found.outcome;
+  };
+
+  test('a prepared payout is found and listed as that, has moved nothing, and stays so', async () => {
+    const before = await bench.provider.balance();
+    const id = await prepare();
+    expect(await statusOf(id)).toBe('prepared');
+    const listed = await bench.provider.listPayouts(everything());
+    if (listed.outcome !== 'listed') throw new Error(listed.outcome);
+    expect(listed.reports.find(({ providerId }) => providerId === id)?.status).toBe('prepared');
+    const moved = await bench.provider.statement(everything());
+    if (moved.outcome !== 'listed') throw new Error(moved.outcome);
+    expect(moved.reports.filter(({ providerId }) => providerId === id)).toEqual([]);
+    expect((await bench.provider.balance()).availableCents).toBe(before.availableCents);
+  });
+
+  test('a second step sends it once, and another one sends nothing', async () => {
+    const id = await prepare();
+    expect(await confirm(bench.provider, id)).toMatchObject({
+      ...{ outcome: 'accepted', report: { status: 'pending' } },
+    });
+    expect(await ended(bench.provider, id)).toMatchObject({ status: 'completed' });
+    expect(await confirm(bench.provider, id)).toMatchObject({ outcome: 'unclear' });
+    expect(await bench.payoutState(id)).toMatchObject({ timesAccepted: 1 });
+  });
+
+  test.each([
+    ['lose-answer', 'network', 'completed'],
+    ['lose-request', 'network', 'prepared'],
+    ['error-500', 'server', 'prepared'],
+    ['refuse-unknown', 'unknownRefusal', 'prepared'],
+    ['garbage', 'unreadable', 'completed'],
+  ])('a second step under %s is unclear (%s), and the payout is %s', async (behaviour, cause, status) => {
+    const id = await prepare();
+    await bench.control('PUT', 'behaviour', { confirm: behaviour });
+    expect(await confirm(bench.provider, id)).toMatchObject({ outcome: 'unclear', cause });
+    await bench.control('PUT', 'behaviour', {});
+    await expect.poll(() => statusOf(id)).toBe(status);
+  });
+
+  test('a second step without money leaves it prepared', async () => {
+    const id = await prepare(100_000_000);
+    await bench.control('PUT', 'behaviour', { overdraft: 'refuse' });
+    expect(await confirm(bench.provider, id, 100_000_000)).toMatchObject({
+      ...{ outcome: 'accepted', report: { status: 'prepared' } },
+    });
+  });
 }
 
 function aboutStaticCodes(bench: Bench): void {

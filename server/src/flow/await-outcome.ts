@@ -34,7 +34,10 @@ export async function awaitOutcome<Row extends Sent>(
     return waitMs > 0 && kind.isAwaited ? watched(deps, kind, row, plan) : row;
   }
   const leaseEndsMs = startedMs + leaseMs;
-  const attempt: Attempt<Row> = { kind, row, connection, identity, fence, leaseEndsMs, repeat: false };
+  const attempt: Attempt<Row> = {
+    ...{ kind, row, connection, identity, fence, leaseEndsMs },
+    ...{ repeat: false, second: null },
+  };
   const sender = waitMs > 0 ? undefined : deps.senders.get(connection);
   if (sender) {
     sender.begin(attempt);

@@ -96,7 +96,7 @@ const intentOf = (kind: Intent['kind'], of: string): Intent => ({
   },
   ...{ attempt: 1, leaseUntil: start + 1, dueAt: start, newsAt: start, attemptEndedAt: null, failures: 0 },
   ...{ absences: 0, absentAt: null, undecidedSince: null, answeredAt: null, known: false, refused: false },
-  ...{ createdAt: start, providerRef: null, identity: 'ours' },
+  ...{ createdAt: start, providerRef: null, step: null, identity: 'ours' },
 });
 
 /** A pending charge whose cancel is being sent. */
@@ -248,6 +248,7 @@ test('A cancel is not sent while the creation of its charge is unknown, nor over
       connection,
       can: capabilities,
       repeat: false,
+      second: null,
       traceparent: undefined,
     });
   expect(await prepared('unknown', 'bank')).toMatchObject({ outcome: 'notSent' });

@@ -23,12 +23,20 @@ export function strayOfReport(report: ChargeReport | PayoutReport): Stray | null
   if (paymentId === null) return null;
   const { amountCents } = report;
   if ('providerId' in report) {
-    const status = report.status === 'completed' ? 'settled' : report.status;
+    const status = lostStatus[report.status];
     return { paymentId, kind: 'transfer', status, providerRef: report.providerRef ?? null, amountCents };
   }
   const status = report.received.length > 0 ? 'settled' : report.status === 'removed' ? 'refused' : 'open';
   return { paymentId, kind: 'deposit', status, providerRef: null, amountCents };
 }
+
+/** A prepared one may be sent at any time by a person in the provider's panel. */
+const lostStatus = {
+  prepared: 'pending',
+  pending: 'pending',
+  completed: 'settled',
+  refused: 'refused',
+} as const satisfies Record<PayoutReport['status'], LostPayment['status']>;
 
 /** Null: the line names no id of our form. */
 export function strayOfLine({ providerId, providerRef, kind, amountCents }: StatementLine): Stray | null {

@@ -146,7 +146,7 @@ async function claimOthers(
 ): Promise<{ intent: Intent; report: Report }[]> {
   const { connection } = provider;
   const ids = [...reports.values()]
-    .filter(({ status }) => status !== 'open' && status !== 'pending')
+    .filter(({ status }) => status !== 'open' && status !== 'prepared' && status !== 'pending')
     .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
     .map((id) => ({ id, accountNumber: accountNumberOf(id) }));
   if (ids.length === 0) return [];

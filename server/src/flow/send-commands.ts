@@ -1,6 +1,15 @@
-import type { KindOf, Place, Sent } from '../kinds/kind.ts';
+import type { KindOf, Place, SecondStep, Sent } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry/kinds.ts';
-import { type Intent, isElsewhere, mayMove, startAttempt, takeOver, wantsRepeat } from '../money/intent.ts';
+import {
+  type Intent,
+  isElsewhere,
+  mayMove,
+  startAttempt,
+  startSecondStep,
+  takeOver,
+  wantsRepeat,
+  wantsSecondStep,
+} from '../money/intent.ts';
 import type { Payment } from '../money/payment.ts';
 import type { Capabilities } from '../provider/provider.ts';
 import { conditions, lostAttempts, platform, platformKey } from '../store/rows/conditions.sql.ts';
@@ -22,7 +31,7 @@ export interface SendInput {
 
 export interface SendStarted<Row> {
   /** Null: there is nothing to send now. */
-  started: { row: Row; fence: string; repeat: boolean } | null;
+  started: { row: Row; fence: string; repeat: boolean; second: SecondStep | null } | null;
   breakerOpen: boolean;
   /** Connections to be queried before it may be sent (`ask-first.ts`). */
   ask: readonly string[];
@@ -44,9 +53,9 @@ export type StartInput = SendInput & {
 };
 
 /**
- * Makes a `ready` intent, or one whose repeat is due, `sending`.
+ * Makes a `ready` intent, or one whose repeat or second step is due, `sending`.
  *
- * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets only the command with its probe
+ * A pause or a withdrawal block stops first sends and second steps: they wait with their reserve. An open breaker lets only the command with its probe
  * through.
  */
 export function buildSendStart<Row extends Sent>(
@@ -80,10 +89,12 @@ export function buildSendStart<Row extends Sent>(
       });
       if (!row || !stored) return { answer: answer(null) };
       const repeat = wantsRepeat(stored, capabilities);
-      const mine = { row, fence: token, repeat: repeat || stored.attempt > 1 };
+      const isSecond = wantsSecondStep(stored, capabilities);
+      const second = stored.step === null ? null : { providerRef: stored.providerRef };
+      const mine = { row, fence: token, repeat: repeat || stored.attempt > 1, second };
       // The till decides again after a lost answer to COMMIT; here the first commit had arrived.
       if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
-      if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
+      if (stored.state !== 'ready' && !repeat && !isSecond) return { answer: answer(null) };
       // It has moved since the worker found it: the other connection sends it.
       if (stored.connection !== intent.connection) return { answer: answer(null) };
       if (isElsewhere(stored, { identity })) return { answer: answer(null) };
@@ -99,11 +110,48 @@ export function buildSendStart<Row extends Sent>(
         return wait(down.probeAt);
       }
       const installation = view.get(platform, platformKey);
-      const ask = repeat || candidates === null ? [] : connectionsToAsk(installation, stored, candidates);
+      const ask =
+        repeat || isSecond || candidates === null ? [] : connectionsToAsk(installation, stored, candidates);
       if (ask.length > 0) return { answer: answer(null, ask) };
       const lost = lostAttempts(installation, stored);
       const started = startAttempt(stored, token, now, { capabilities, identity }, lost);
       return { answer: answer(mine), writes: [put(intents, started)] };
+    },
+  };
+}
+
+export interface SecondStepInput {
+  place: Place;
+  /** Of the attempt whose first step was answered. */
+  fence: string;
+  step: SecondStep;
+  capabilities: Pick<Capabilities, 'sendTimeoutMs'>;
+  token: string;
+  deadlineMs: number;
+}
+
+/**
+ * Records that the owner of an attempt begins its second step; from then on it may have been sent. What stops first sends stops it.
+ * @returns whether it begins
+ */
+export function buildSecondStep(input: SecondStepInput): Command<boolean> {
+  const { place, fence, step, capabilities, token, deadlineMs } = input;
+  const { accountId, paymentId, operationId } = place;
+  const key = paymentKey(accountId, paymentId);
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(intents, key), read(conditions, accountId), read(platform, platformKey)],
+    eventRefs: [],
+    decide: (view, now) => {
+      const stored = view.get(intents, key);
+      if (stored?.state !== 'sending' || stored.fence !== fence) return { answer: false };
+      // The till decides again after a lost answer to COMMIT; here the first commit had arrived.
+      if (stored.step === 'confirmed') return { answer: true };
+      if (isStopped(view, stored)) return { answer: false };
+      const started = startSecondStep(stored, step.providerRef, now, capabilities);
+      return { answer: true, writes: [put(intents, started)] };
     },
   };
 }

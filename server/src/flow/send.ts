@@ -1,7 +1,17 @@
-import type { KindOf, Observed, Place, SendSettings, Sent } from '../kinds/kind.ts';
+import type {
+  KindOf,
+  Observed,
+  Place,
+  Prepared,
+  SecondStep,
+  SendCall,
+  SendSettings,
+  Sent,
+  TwoSteps,
+} from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry/kinds.ts';
 import { type Intent, leaseMarginMs } from '../money/intent.ts';
-import type { SendOutcome } from '../provider/provider.ts';
+import type { Provider, SendOutcome } from '../provider/provider.ts';
 import { subscribedBy } from '../store/events/subscribed-types.ts';
 import { chargeListOf } from '../store/rows/charge-list.sql.ts';
 import { type ApplyDeps, applyOutcome } from './apply.ts';
@@ -11,6 +21,7 @@ import { ProbeDue, withProbe } from './probe.ts';
 import { keepWords } from './provider-words.sql.ts';
 import {
   buildMove,
+  buildSecondStep,
   buildSendStart,
   buildTakeOver,
   type SendStarted,
@@ -37,6 +48,8 @@ export interface Attempt<Row extends Sent = Sent> {
   leaseEndsMs: number;
   /** An earlier attempt was made. */
   repeat: boolean;
+  /** Its first step is done; null: it begins with it. */
+  second: SecondStep | null;
   /** The trace of the request that waits for it. */
   traceparent?: string | undefined;
 }
@@ -104,24 +117,73 @@ export async function callProvider<Row extends Sent>(
   deps: SendDeps,
   attempt: Attempt<Row>,
 ): Promise<Observed<SendObservation>> {
-  const { kind, row, connection, identity, fence, repeat, traceparent } = attempt;
+  const { kind, row, connection, fence, repeat, second, traceparent } = attempt;
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
-  const { capabilities } = provider;
-  const call = await kind.prepare(deps, row, { connection, can: capabilities, repeat, traceparent });
-  const callEndsMs = deps.clock.monotonicMs() + capabilities.sendTimeoutMs;
-  let outcome: SendOutcome<unknown>;
-  if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs)
-    outcome = { outcome: 'notSent', detail: 'too late for its lease' };
-  else if (typeof call !== 'function') outcome = call;
-  else {
-    const { accountId, id: paymentId } = row;
-    outcome = await deps.breakers.counted(countedSend(attempt), () =>
-      provider.identity === identity ? call(provider) : (anotherAccount() as ReturnType<typeof call>),
-    );
-    await keepWords(deps, { accountId, paymentId, connection, fence }, outcome);
-  }
+  const can = provider.capabilities;
+  const call = await kind.prepare(deps, row, { connection, can, repeat, second, traceparent });
+  const outcome = await made(deps, attempt, provider, call);
   return kind.observed(row, connection, { from: 'send', fence, outcome });
+}
+
+async function made<Report>(
+  deps: SendDeps,
+  attempt: Attempt,
+  provider: Provider,
+  prepared: Prepared<Report>,
+): Promise<SendOutcome<Report>> {
+  if (typeof prepared === 'function') return callOnce(deps, attempt, provider, prepared);
+  if ('first' in prepared) return callTwice(deps, attempt, provider, prepared);
+  return tooLate(deps, attempt, provider) ? lateForLease : prepared;
+}
+
+const lateForLease = { outcome: 'notSent', detail: 'too late for its lease' } as const;
+
+const tooLate = (
+  { clock }: Pick<SendDeps, 'clock'>,
+  { leaseEndsMs }: Pick<Attempt, 'leaseEndsMs'>,
+  { capabilities: { sendTimeoutMs } }: Provider,
+): boolean => clock.monotonicMs() + sendTimeoutMs + leaseMarginMs / 2 > leaseEndsMs;
+
+async function callOnce<Report>(
+  deps: SendDeps,
+  attempt: Attempt,
+  provider: Provider,
+  call: SendCall<Report>,
+): Promise<SendOutcome<Report>> {
+  if (tooLate(deps, attempt, provider)) return lateForLease;
+  const { row, connection, identity, fence } = attempt;
+  const { accountId, id: paymentId } = row;
+  const outcome = await deps.breakers.counted(countedSend(attempt), () =>
+    provider.identity === identity ? call(provider) : (anotherAccount() as ReturnType<typeof call>),
+  );
+  await keepWords(deps, { accountId, paymentId, connection, fence }, outcome);
+  return outcome;
+}
+
+/** The second call goes out once it is recorded that it begins: a process that ends between them leaves it to the next one, which begins nothing anew. */
+async function callTwice<Report>(
+  deps: SendDeps,
+  attempt: Attempt,
+  provider: Provider,
+  steps: TwoSteps<Report>,
+): Promise<SendOutcome<Report>> {
+  const prepared = await callOnce(deps, attempt, provider, steps.first);
+  const second = prepared.outcome === 'accepted' ? steps.second(prepared.report) : null;
+  if (!second) return prepared;
+  const { row, kind, connection, fence } = attempt;
+  const { accountId, id: paymentId, operationId } = row;
+  const { capabilities } = provider;
+  const startedMs = deps.clock.monotonicMs();
+  const begins = await deps.till.submit(
+    buildSecondStep({
+      ...{ place: { accountId, paymentId, operationId, connection, kind: kind.name } },
+      ...{ fence, step: second, capabilities },
+      ...{ token: deps.ids.uuid(), deadlineMs: startedMs + applyWithinMs },
+    }),
+  );
+  const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
+  return begins ? callOnce(deps, { ...attempt, leaseEndsMs }, provider, second.call) : prepared;
 }
 
 /**
@@ -201,8 +263,7 @@ export async function startSend<Row extends Sent>(
   }
   // Counted from before the commit, so the lease is shorter here than in the row.
   const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
-  const { row, fence, repeat } = started;
-  return { kind, row, fence, repeat, connection: intent.connection, identity, leaseEndsMs };
+  return { kind, ...started, connection: intent.connection, identity, leaseEndsMs };
 }
 
 /** Submits the start of a send; where another call has the probe of an open breaker, there is nothing to send now. */

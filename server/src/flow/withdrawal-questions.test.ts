@@ -29,7 +29,7 @@ const ready: Intent = {
   ...{ accountId, paymentId, operationId, connection: 'asaas', kind: 'transfer', priority: sendPriority },
   ...{ state: 'ready', fence: 'f', attempt: 0, leaseUntil: null, dueAt: 0, newsAt: 0, attemptEndedAt: null },
   ...{ failures: 0, absences: 0, absentAt: null, undecidedSince: null, answeredAt: null, known: false },
-  ...{ refused: false, providerRef: null, createdAt: 0, identity: null },
+  ...{ refused: false, step: null, providerRef: null, createdAt: 0, identity: null },
 };
 const sent = startAttempt(ready, 'f 1', 0, { capabilities: {} as Capabilities, identity: 'us' }, 0);
 

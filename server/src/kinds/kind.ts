@@ -167,11 +167,28 @@ export interface Sending {
   can: Capabilities;
   /** An earlier attempt was made. */
   repeat: boolean;
+  /** The first step is done, and the second alone goes out; null: it begins with the first. */
+  second: SecondStep | null;
   /** W3C Trace Context of the waiting caller. */
   traceparent: string | undefined;
 }
 
-export type Prepared<Report> = SendOutcome<Report> | ((provider: Provider) => Promise<SendOutcome<Report>>);
+/** Names what the provider has prepared. */
+export interface SecondStep {
+  /** The provider's own name of it, where it gave one. */
+  providerRef: string | null;
+}
+
+export type SendCall<Report> = (provider: Provider) => Promise<SendOutcome<Report>>;
+
+export type Prepared<Report> = SendOutcome<Report> | SendCall<Report> | TwoSteps<Report>;
+
+/** A provider that first takes what is to be sent, and sends it by a second call (`money/intent.ts`, `step`). */
+export interface TwoSteps<Report> {
+  first: SendCall<Report>;
+  /** The second call after such an answer to the first; null: it has no second, or the answer is about something else. */
+  second(answered: Report): (SecondStep & { call: SendCall<Report> }) | null;
+}
 
 // ------------------------------------------------------------------------------------------------------------------- ask
 

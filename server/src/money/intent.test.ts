@@ -49,6 +49,7 @@ const ready: Intent = {
   answeredAt: null,
   known: false,
   refused: false,
+  step: null,
   providerRef: null,
   createdAt: start,
   identity: null,

@@ -52,6 +52,12 @@ export interface Intent {
   /** A repeat was refused, or the only attempt where a look has to prove it. */
   refused: boolean;
   createdAt: number;
+  /**
+   * Of a payout whose provider has two steps (`Capabilities.confirmsPayouts`); null: nothing is known of them. `prepared`: the provider has it and has
+   * sent nothing, and no second step of ours began. `confirmed`: one began, so it may have been sent. `sent`: the provider says that it was, and no second step
+   * begins any more.
+   */
+  step: 'prepared' | 'confirmed' | 'sent' | null;
   /** The provider's own name of the payout from its first answer, where its queries need that. */
   providerRef: string | null;
   /**
@@ -82,6 +88,7 @@ export const newIntent = (
   known: false,
   refused: false,
   createdAt: now,
+  step: null,
   providerRef: null,
   identity: null,
 });
@@ -228,6 +235,32 @@ export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
 
 /**
+ * Whether the next thing to do is its second step, which sends it. The first one goes out as soon as the provider says that it has the payout: before it,
+ * no call of ours could have sent anything. Another one goes out as a repeat does: where that is safe, after two queries that found it not sent.
+ */
+export const wantsSecondStep = (
+  { state, step, absences }: Intent,
+  { confirmsPayouts, repeatIsSafe }: Pick<Capabilities, 'confirmsPayouts' | 'repeatIsSafe'>,
+): boolean =>
+  confirmsPayouts === true &&
+  state === 'awaiting' &&
+  (step === 'prepared' || (step === 'confirmed' && absences >= 2 && repeatIsSafe));
+
+/** Its owner begins the second step in the attempt of the first: recorded before the call, under the same fence. */
+export function startSecondStep(
+  intent: Intent,
+  providerRef: string | null,
+  now: number,
+  { sendTimeoutMs }: Pick<Capabilities, 'sendTimeoutMs'>,
+): Intent {
+  const leaseUntil = now + sendTimeoutMs + leaseMarginMs;
+  return {
+    ...{ ...intent, step: 'confirmed', known: true, leaseUntil, dueAt: leaseUntil },
+    providerRef: intent.providerRef ?? providerRef,
+  };
+}
+
+/**
  * Whether its only attempt was answered with a refusal, where the look that proves it failed. It is queried by its id alone: a list that does not show it
  * proves nothing, and a repeat after two such lists would leave nothing that could be proven.
  */
@@ -281,6 +314,7 @@ export function startAttempt(
     attemptEndedAt: null,
     absences: 0,
     absentAt: null,
+    step: intent.step === null ? null : 'confirmed',
     identity: intent.identity ?? identity,
   };
 }
@@ -302,6 +336,8 @@ export type AttemptResult =
   | { type: 'answered' }
   /** A webhook or a query reported something new of the id. */
   | { type: 'news' }
+  /** The provider has it and has not sent it. `startedAt`: when the query began that said so; null: the owner's own call is answered so. */
+  | { type: 'prepared'; startedAt: number | null; repeatIsSafe: boolean }
   /** It reported what was known. */
   | { type: 'unchanged' }
   /** A repeat was refused; or the only attempt was, and whether nothing is there could not be looked at. */
@@ -363,6 +399,8 @@ export function afterEnding(
     case 'answered':
     case 'news':
       return afterNews(intent, ended, ending.type, now, schedule(now));
+    case 'prepared':
+      return afterPrepared(intent, ended, ending, now, schedule(intent.newsAt), jitter);
     case 'unchanged':
       if (intent.state !== 'awaiting') return intent;
       return {
@@ -373,6 +411,7 @@ export function afterEnding(
         absentAt: null,
         undecidedSince: intent.undecidedSince ?? now,
         answeredAt: now,
+        step: intent.step === null ? null : 'sent',
         dueAt: schedule(intent.newsAt),
       };
     case 'refused':
@@ -389,10 +428,13 @@ export function afterEnding(
       return { ...ended, newsAt, dueAt: Math.max(schedule(newsAt), now + patience(ending.retryAfterMs)) };
     }
     case 'notSent': {
-      // No byte went out: the attempt does not count. Only the first can become `ready` again.
-      const attempt = intent.attempt - 1;
       const failures = intent.failures + 1;
       const dueAt = now + Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
+      // The first step is done: what did not go out is the second.
+      if (intent.step !== null)
+        return { ...ended, priority: sendPriority, step: 'prepared', failures, dueAt };
+      // No byte went out: the attempt does not count. Only the first can become `ready` again.
+      const attempt = intent.attempt - 1;
       return attempt === 0
         ? {
             ...ended,
@@ -438,12 +480,68 @@ function afterNews(
     absentAt: null,
     undecidedSince: null,
     answeredAt: null,
+    step: intent.step === null ? null : ('sent' as const),
   };
   // While its owner is still sending, state and lease stay as they are.
   if (type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
   const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
   return { ...ended, ...heard, ...attempted, dueAt: nextAt };
 }
+
+/**
+ * The provider has it and has sent nothing. That is an answer of the provider, and no end.
+ * @param ended the intent with no attempt under way
+ * @param nextAt when it is queried next, unless its second step goes out
+ */
+function afterPrepared(
+  intent: Intent,
+  ended: Intent,
+  { startedAt, repeatIsSafe }: Extract<AttemptResult, { type: 'prepared' }>,
+  now: number,
+  nextAt: number,
+  jitter: number,
+): Intent {
+  // Said of a time in which another owner's attempt is under way.
+  if (startedAt !== null && intent.state === 'sending') return { ...intent, known: true };
+  const waits: Intent = {
+    ...ended,
+    ...(intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {}),
+    known: true,
+    undecidedSince: intent.undecidedSince ?? now,
+    answeredAt: now,
+  };
+  const sends = { priority: sendPriority, step: 'prepared' as const };
+  switch (intent.step) {
+    case null:
+    case 'prepared':
+      return { ...waits, ...sends, failures: 0, absences: 0, absentAt: null, dueAt: now };
+    case 'sent':
+      return { ...waits, failures: 0, dueAt: nextAt };
+    case 'confirmed': {
+      // The second step itself was answered so, for lack of money for example: it is tried again, ever more rarely.
+      if (startedAt === null) {
+        const failures = intent.failures + 1;
+        return { ...waits, ...sends, failures, dueAt: now + waitAfterFailure(failures, jitter, null) };
+      }
+      const counts = countsAsAbsence(intent, startedAt);
+      const absences = intent.absences + (counts ? 1 : 0);
+      const repeats = absences >= 2 && repeatIsSafe;
+      return {
+        ...waits,
+        priority: repeats ? sendPriority : ended.priority,
+        failures: 0,
+        absences,
+        absentAt: counts ? startedAt : intent.absentAt,
+        dueAt: repeats ? now : nextAt,
+      };
+    }
+  }
+}
+
+/** Whether a query that began then says something of the attempts that have ended, and something new. */
+const countsAsAbsence = ({ attemptEndedAt, absentAt }: Intent, startedAt: number): boolean =>
+  startedAt >= (attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
+  (absentAt === null || startedAt >= absentAt + absenceGapMs);
 
 /**
  * @param ended the intent with no attempt under way
@@ -458,9 +556,8 @@ function afterAbsence(
 ): Intent {
   // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
   if (intent.state !== 'awaiting') return intent;
-  const counts =
-    startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
-    (intent.absentAt === null || startedAt >= intent.absentAt + absenceGapMs);
+  // Of a prepared one only that it stands there unsent counts.
+  const counts = intent.step === null && countsAsAbsence(intent, startedAt);
   const absences = intent.absences + (counts ? 1 : 0);
   const repeats = absences >= 2 && !intent.known && repeatIsSafe;
   return {

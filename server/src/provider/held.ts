@@ -23,6 +23,7 @@ export const heldProvider = (provider: Provider): Provider => ({
   ...(provider.cancelCharge && { cancelCharge: sendsNothing }),
   ...(provider.createStaticCode && { createStaticCode: sendsNothing }),
   sendPayout: sendsNothing,
+  ...(provider.confirmPayout && { confirmPayout: sendsNothing }),
   queryPayout: asksNothing,
   listPayouts: asksNothing,
   sendRefund: sendsNothing,

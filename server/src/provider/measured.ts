@@ -66,6 +66,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
       },
     }),
     sendPayout: timed('send_payout', provider.sendPayout),
+    ...(provider.confirmPayout && { confirmPayout: timed('confirm_payout', provider.confirmPayout) }),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),
     sendRefund: timed('send_refund', provider.sendRefund),

@@ -47,6 +47,11 @@ export interface Provider {
    */
   createStaticCode?(instruction: StaticCodeInstruction): Promise<SendOutcome<StaticCodeReport>>;
   sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
+  /**
+   * The second step of a payout that the provider has and has not sent (`PayoutReport.status` is `prepared`): it sends it. Only where
+   * `capabilities.confirmsPayouts`. `accepted` with `prepared` again: the provider did not take the step, and nothing was sent.
+   */
+  confirmPayout?(confirmation: PayoutConfirmation): Promise<SendOutcome<PayoutReport>>;
   /** `providerRef`: what the provider's first answer named it (`PayoutReport.providerRef`), where there was one. */
   queryPayout(providerId: string, providerRef?: string | null): Promise<QueryOutcome<PayoutReport>>;
   listPayouts(window: ListWindow): Promise<ListOutcome<PayoutReport>>;
@@ -110,6 +115,8 @@ export interface Capabilities {
   charges: boolean;
   /** `sendPayout` and `queryPayout`. */
   payouts: boolean;
+  /** `sendPayout` only prepares one, and `confirmPayout` sends it. Absent: one call does both. */
+  confirmsPayouts?: true;
   /** A payout is found under our own id. False: only under what the provider's first answer named it. */
   queryPayoutByOwnId: boolean;
   /** A payout of ours may stand in the statement without an id of ours, although it is found under that. Absent: false. */
@@ -294,6 +301,17 @@ export interface PayoutInstruction {
   traceparent?: string | undefined;
 }
 
+/** Names the payout that is to be sent now. */
+export interface PayoutConfirmation {
+  /** As in its `PayoutInstruction`. */
+  providerId: string;
+  /** The provider's own name of the one that was prepared, where it gave one. */
+  providerRef: string | null;
+  amountCents: number;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
+}
+
 export interface RefundInstruction {
   /** The received Pix; of a card payment the acquirer's name of the approval. */
   endToEnd: string;
@@ -348,7 +366,8 @@ export interface PayoutReport {
   amountCents: number;
   /** Null where an answer does not repeat it. */
   pixKey: string | null;
-  status: 'pending' | 'completed' | 'refused';
+  /** `prepared`: the provider has it, and no money of it was sent: that takes a second step, of ours or of a person in the provider's panel. */
+  status: 'prepared' | 'pending' | 'completed' | 'refused';
   endToEnd: string | null;
   settledAt: number | null;
   reason: ReasonCode | null;

@@ -36,6 +36,7 @@ adapterKit({
   name: 'Woovi',
   path: '/woovi',
   tokens: false,
+  twoSteps: true,
   payouts: true,
   ownId: true,
   refundRefusal: false,

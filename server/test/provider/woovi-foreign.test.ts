@@ -376,9 +376,13 @@ describe('a defence', () => {
 });
 
 describe('a send', () => {
-  test('asks as documented, with the key alone and without a token', async () => {
-    outside.answers = [saying('woovi/payment-answer')];
-    await send();
+  test('asks as documented, with the key alone and without a token, and prepares', async () => {
+    outside.answers = [saying('woovi/payment-answer-created')];
+    const { body } = foreign('woovi/payment-request') as { body: Record<string, unknown> };
+    await create().sendPayout({
+      ...{ providerId: String(body.correlationID), amountCents: 100, pixKeyType: 'CPF' },
+      ...{ pixKey: String(body.destinationAlias), description: 'um comentário' },
+    });
     expect(outside.calls).toMatchObject([
       {
         method: 'POST',
@@ -386,13 +390,17 @@ describe('a send', () => {
         headers: { authorization: 'Q2xpZW50X0lk' },
       },
     ]);
-    const { body } = foreign('woovi/payment-request') as { body: Record<string, unknown> };
     // The text is plain, as bank statements show it.
-    const expected = { ...body, comment: 'pagamento comentario', type: 'PIX_KEY' };
+    const expected = { ...body, comment: 'um comentario', type: 'PIX_KEY' };
     expect(JSON.parse(String(outside.calls[0]?.body))).toEqual(expected);
   });
 
-  test('that was approved is pending', async () => {
+  test('is prepared: Woovi has it, and has sent nothing', async () => {
+    outside.answers = [saying('woovi/payment-answer-created')];
+    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'prepared' } });
+  });
+
+  test('that a panel approved at once is pending', async () => {
     outside.answers = [saying('woovi/payment-answer')];
     expect(await send()).toMatchObject({
       outcome: 'accepted',
@@ -400,30 +408,17 @@ describe('a send', () => {
     });
   });
 
-  test('that waits for a person is open, and operators read so', async () => {
-    outside.answers = [saying('woovi/payment-answer-created')];
-    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
-    expect(warned).toEqual(["a payout waits for a person's approval in the provider's panel"]);
-  });
-
-  test('without balance may stand there as created: then it is open', async () => {
-    outside.answers = [saying('woovi/payment-without-balance'), saying('woovi/payment-answer-created')];
-    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
-    outside.answers = [saying('woovi/payment-without-balance'), notFound];
-    expect(await send('payment1')).toMatchObject({ outcome: 'unclear' });
-  });
-
   test('that was refused counts only when the payout is not there', async () => {
     outside.answers = [saying('woovi/payment-key-not-found'), notFound];
     expect(await send()).toMatchObject({ outcome: 'refused', reason: 'pix_key_not_found' });
     outside.answers = [saying('woovi/payment-key-not-found'), { ...saying('woovi/payment-answer-created') }];
-    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
+    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'prepared' } });
     const failed: NetAnswer = { status: 500, headers: {}, text: '{}' };
     outside.answers = [saying('woovi/payment-key-not-found'), failed];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'server', refused: true });
-    // "No balance" is no refusal: a person may approve it later.
-    outside.answers = [saying('woovi/payment-without-balance'), failed];
-    expect(await send()).not.toHaveProperty('refused');
+    // "No balance" is no refusal of what was made.
+    outside.answers = [saying('woovi/payment-without-balance')];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
   });
 
   test('under a used id is a duplicate', async () => {
@@ -449,6 +444,55 @@ describe('a send', () => {
   ])('%o is unclear', async (answer, cause) => {
     outside.answers = [answer];
     expect(await send()).toMatchObject({ outcome: 'unclear', cause });
+  });
+});
+
+describe('the second step of a payout', () => {
+  const confirm = (providerId = 'payment1', amountCents = 100) =>
+    create().confirmPayout?.({ providerId, providerRef: null, amountCents });
+  const created = saying('woovi/payment-answer-created');
+
+  test('approves it under its own id, and it is on its way', async () => {
+    outside.answers = [saying('woovi/payment-approve-answer')];
+    expect(await confirm()).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
+    const { body } = foreign('woovi/payment-approve-request') as { body: Record<string, unknown> };
+    outside.answers = [saying('woovi/payment-approve-answer')];
+    await confirm(String(body.correlationID));
+    expect(outside.calls.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      Array(2).fill('POST https://api.woovi.com/api/v1/payment/approve'),
+    );
+    expect(JSON.parse(String(outside.calls[1]?.body))).toEqual(body);
+  });
+
+  test('without money leaves it prepared, and operators read so', async () => {
+    outside.answers = [saying('woovi/payment-approve-without-balance'), created];
+    expect(await confirm()).toMatchObject({ outcome: 'accepted', report: { status: 'prepared' } });
+    expect(warned).toEqual(['a payout waits for money: the balance at the provider is too small']);
+    for (const look of [notFound, { status: 500, headers: {}, text: '{}' }]) {
+      outside.answers = [saying('woovi/payment-approve-without-balance'), look];
+      expect(await confirm()).toMatchObject({
+        ...{ outcome: 'unclear', cause: 'unknownRefusal', words: expect.anything() },
+      });
+    }
+  });
+
+  test.each([
+    [saying('woovi/scope-missing'), { outcome: 'notSent' }],
+    [{ status: 400, headers: {}, text: '{"error":"Payment cannot be approved"}' }, { outcome: 'unclear' }],
+    [
+      { status: 503, headers: {}, text: '<html>' },
+      { outcome: 'unclear', cause: 'server' },
+    ],
+    // It is another one's.
+    [saying('woovi/payment-answer'), { outcome: 'unclear' }],
+  ])('%o decides nothing', async (answer, expected) => {
+    outside.answers = [answer];
+    expect(await confirm()).toMatchObject(expected);
+  });
+
+  test('for another amount is not believed', async () => {
+    outside.answers = [saying('woovi/payment-approve-answer')];
+    expect(await confirm('payment1', 200)).toMatchObject({ outcome: 'unclear' });
   });
 });
 

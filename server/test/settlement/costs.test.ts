@@ -1,4 +1,5 @@
 import { balanceAt, clearingOf, closeDay, closesOf, costsOf, inDays } from '@vintem/testkit/closing-days.ts';
+import { payOut } from '@vintem/testkit/pay-out.ts';
 import {
   type Dialect,
   type Merchant,
@@ -262,7 +263,7 @@ async function ownPayout(
   if (dialect !== 'inter') {
     const receiver = { pixKey: 'dona@loja.example', pixKeyType: 'EMAIL', description: '' } as const;
     const provider = service.runtime.providers.get('simulator') as Provider;
-    await provider.sendPayout({ providerId, amountCents, ...receiver });
+    await payOut(provider, { providerId, amountCents, ...receiver });
     return;
   }
   const { url } = service.simulator;
@@ -531,8 +532,8 @@ describe('money that is missing at the provider', () => {
     // A person takes the same amount out of the provider's account, which no list shows: 500.00 less the fee of the transfer.
     const unlisted = { webhook: 'drop', listLagMs: 3_600_000 };
     await service.simulator.behave({ payout: 'complete', settleAfterMs: 0, ...unlisted });
-    const provider = service.runtime.providers.get('simulator');
-    await provider?.sendPayout({
+    const provider = service.runtime.providers.get('simulator') as Provider;
+    await payOut(provider, {
       ...{ providerId: 'taken1', amountCents: 49_975, pixKey: 'x@y.example', pixKeyType: 'EMAIL' },
       description: '',
     });
@@ -581,7 +582,7 @@ describe("the company's own Pix", () => {
     await service.simulator.behave({ webhook: 'drop' });
     for (let at = 0; at < 300; at++) await ownPix(1_250);
     const provider = service.runtime.providers.get('simulator') as Provider;
-    await provider.sendPayout({
+    await payOut(provider, {
       ...{ providerId: 'lucro1', amountCents: 5_000, pixKey: 'x@y.example', pixKeyType: 'EMAIL' },
       description: '',
     });

@@ -90,7 +90,7 @@ function followed(row: Payment, connection: string, fence: string, now: number):
     ...{ priority: priorityOf('checkout', status), state: 'awaiting', attempt: 1, leaseUntil: null },
     ...{ dueAt: nextQueryAt(held, now, now, 0), newsAt: now, attemptEndedAt: now, failures: 0 },
     ...{ absences: 0, absentAt: null, undecidedSince: null, answeredAt: null, known: true, refused: false },
-    ...{ providerRef: ref, identity: account ?? unknownIdentity },
+    ...{ step: null, providerRef: ref, identity: account ?? unknownIdentity },
   };
 }
 

@@ -57,6 +57,7 @@ const intent = (more: Partial<Intent> = {}): Intent => ({
   known: false,
   refused: false,
   createdAt: now,
+  step: null,
   providerRef: null,
   ...more,
 });

@@ -185,6 +185,7 @@ export const settledReturns = ({ returns }: { returns: readonly PixReturn[] }): 
 function eventsOfPayout(report: PayoutReport, returns: readonly KnownReturn[]): PaymentEvent[] {
   const { amountCents, pixKey, endToEnd, settledAt } = report;
   switch (report.status) {
+    case 'prepared':
     case 'pending':
       return [{ type: 'payoutPending', amountCents, pixKey, endToEnd }];
     case 'refused':

@@ -1,4 +1,5 @@
 import { isHolding } from '../../money/dispute.ts';
+import type { AttemptResult, Intent } from '../../money/intent.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Cause, Payment } from '../../money/payment.ts';
 import type { KnownReturn } from '../../money/returns.ts';
@@ -138,7 +139,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const taken = movesHeld ? withHolds(view, held, now) : { postings, writes: [] };
   return {
     row: last,
-    ending: reading.ending,
+    ending: asPrepared(heard, steps) ?? reading.ending,
     undecided: reading.undecided,
     providerRef: payoutsIn(observation).find((report) => report.providerRef)?.providerRef ?? null,
     incidents: [
@@ -148,6 +149,31 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
     postings: taken.postings,
     writes: [...writes, ...taken.writes],
   };
+}
+
+/**
+ * The payout that was asked for stands there unsent; null: the observation does not say that. A provider that has called it sent does not know better by an
+ * older word, and what has another amount or key is not ours.
+ */
+function asPrepared(
+  { observed: { observation }, stored: { row, intent, capabilities }, reading }: Case,
+  steps: readonly Step[],
+): AttemptResult | null {
+  if (!capabilities.confirmsPayouts || !intent || reading.ending === null) return null;
+  if (!payoutsIn(observation).some(({ status }) => status === 'prepared')) return null;
+  const wasSent = intent.step === null && row.status === 'pending';
+  if (wasSent || steps.some(({ incidents }) => incidents.length > 0)) return null;
+  return {
+    type: 'prepared',
+    startedAt: saidAt(observation, intent),
+    repeatIsSafe: capabilities.repeatIsSafe,
+  };
+}
+
+/** When the query began that says it; null: the answer to the owner's own call. A delivery, and an owner that was overtaken, may speak of any time. */
+function saidAt(observation: Observation, { state, fence }: Intent): number | null {
+  if (observation.from === 'query') return observation.startedAt;
+  return observation.from === 'send' && state === 'sending' && fence === observation.fence ? null : 0;
 }
 
 /** The account's own chain: what a deleted operation would have got stands there in suspense. The till locks it when it is asked for. */

@@ -9,7 +9,13 @@ test('A transfer that was accepted before the connection stopped paying out is n
   } as Payment;
   const prepared = (payouts: boolean) =>
     transfer.prepare({ secrets: { open: (sealed: Buffer) => sealed } } as never, row, {
-      ...{ connection: 'bank', can: { payouts } as never, repeat: false, traceparent: undefined },
+      ...{
+        connection: 'bank',
+        can: { payouts } as never,
+        repeat: false,
+        second: null,
+        traceparent: undefined,
+      },
     });
   expect(await prepared(false)).toMatchObject({ outcome: 'notSent' });
   expect(await prepared(true)).toBeTypeOf('function');

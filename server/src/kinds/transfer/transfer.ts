@@ -3,10 +3,17 @@ import { feeOf } from '../../ground/money.ts';
 import { eventKinds } from '../../money/journal.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
-import type { ChargeReport, PayoutReport, PixKeyType } from '../../provider/provider.ts';
+import { isSamePixKey } from '../../money/same-pix-key.ts';
+import type {
+  ChargeReport,
+  PayoutInstruction,
+  PayoutReport,
+  PixKeyType,
+  Provider,
+} from '../../provider/provider.ts';
 import type { Conditions } from '../../store/rows/conditions.sql.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
-import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
+import type { Admission, Admitted, Kind, PrepareDeps, Prepared, SecondStep, Sending } from '../kind.ts';
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
 import { existsInDict } from './pix-key.ts';
@@ -120,7 +127,7 @@ export function requireWithinLimits(account: Conditions, amountCents: number): v
 async function prepareTransfer(
   deps: PrepareDeps,
   payment: Payment,
-  { can, repeat, traceparent }: Sending,
+  { can, repeat, second, traceparent }: Sending,
 ): Promise<Prepared<PayoutReport>> {
   const { id, amountCents, feeCents, description, createdAt, pixKey: sealed, pixKeyType } = payment;
   // It was accepted before that, and waits: the connection may pay out again.
@@ -138,5 +145,29 @@ async function prepareTransfer(
     ...(repeat ? { repeatOf: createdAt } : {}),
     traceparent,
   };
-  return (provider) => provider.sendPayout(instruction);
+  const confirm =
+    ({ providerRef }: SecondStep) =>
+    (provider: Provider) => {
+      const { providerId, amountCents } = instruction;
+      return (provider.confirmPayout ?? noSecondStep)({ providerId, providerRef, amountCents, traceparent });
+    };
+  if (second) return confirm(second);
+  const first = (provider: Provider) => provider.sendPayout(instruction);
+  if (!can.confirmsPayouts) return first;
+  return {
+    first,
+    second: (answered) => {
+      if (answered.status !== 'prepared' || !isAsAsked(answered, instruction)) return null;
+      const step = { providerRef: answered.providerRef ?? null };
+      return { ...step, call: confirm(step) };
+    },
+  };
 }
+
+const noSecondStep = async () =>
+  ({ outcome: 'notSent', detail: 'the connection has no second step' }) as const;
+
+const isAsAsked = (report: PayoutReport, asked: PayoutInstruction): boolean =>
+  report.providerId === asked.providerId &&
+  report.amountCents === asked.amountCents &&
+  (report.pixKey === null || isSamePixKey(asked.pixKeyType, asked.pixKey, report.pixKey));

@@ -206,7 +206,7 @@ export function staticCodeIn(value: unknown, identifier: string): string | null 
 /**
  * `{payment, transaction?}` of a query, a list or a delivery; null when it cannot be read.
  *
- * FAILED is final (docs/payment/payment-state-machine.md) and so is REJECTED (payment-idempotency.md). CREATED waits for a person. DENIED
+ * FAILED is final (docs/payment/payment-state-machine.md) and so is REJECTED (payment-idempotency.md). CREATED waits for its approval. DENIED
  * stands in the OpenAPI document without a word about it, so it ends nothing.
  */
 export function readPayout(value: unknown): PayoutReport | null {
@@ -243,12 +243,10 @@ export function readOwner(value: unknown): Receiver | null {
 }
 
 function payoutStatusOf(status: string): PayoutReport['status'] {
+  if (status === 'CREATED') return 'prepared';
   if (status === 'CONFIRMED') return 'completed';
   return status === 'FAILED' || status === 'REJECTED' ? 'refused' : 'pending';
 }
-
-export const waitsForApproval = (value: unknown): boolean =>
-  recordOf(recordOf(value)?.payment)?.status === 'CREATED';
 
 /** `error.code`, or the payment system's code in `providerErrorCode` or at the head of `providerRejectedReason`. */
 function failureOf(

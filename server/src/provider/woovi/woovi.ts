@@ -42,6 +42,7 @@ import type {
   Finding,
   ListOutcome,
   ListWindow,
+  PayoutConfirmation,
   PayoutInstruction,
   PayoutReport,
   PixOwner,
@@ -49,6 +50,7 @@ import type {
   ProviderBalance,
   ProviderCost,
   QueryOutcome,
+  ReasonCode,
   ReceivedPix,
   ReceiverOutcome,
   RefundInstruction,
@@ -85,7 +87,6 @@ import {
   saysNotFound,
   staticCodeIn,
   type Withdrawal,
-  waitsForApproval,
 } from './woovi-bodies.ts';
 import {
   bodyOf,
@@ -225,6 +226,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     payouts: true,
     // A transaction names no payment: see `nameWithdrawals`.
     statementLacksOwnIds: true,
+    confirmsPayouts: true,
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
@@ -278,6 +280,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     sendRefund: (instruction) => sendRefund(deps, instruction),
     queryRefund: (_endToEnd, providerId) => queryRefund(deps, providerId),
     sendPayout: (instruction) => sendPayout(deps, instruction),
+    confirmPayout: (confirmation) => confirmPayout(deps, confirmation),
     queryPayout: (providerId) => queryPayout(deps, providerId),
     listPayouts: (window) => listPayouts(deps, window),
     async parseWebhook(delivery) {
@@ -548,6 +551,10 @@ const listReceived = (deps: Deps, window: ListWindow): Promise<ListOutcome<Recei
 
 // --------------------------------------------------------------------------------------------- payouts
 
+/**
+ * The first of two steps (docs/payment/payment-flow.md): without `autoApprove` Woovi takes the payout as CREATED and sends nothing. So a lost answer, or a death of
+ * this process, leaves no doubt whether money left. Rejected: both steps in one call by `autoApprove`, which leaves CREATED behind when the second is refused.
+ */
 async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>> {
   const { exchange, clock, limits } = deps;
   const until = clock.monotonicMs() + limits.sendTimeoutMs;
@@ -560,57 +567,80 @@ async function sendPayout(deps: Deps, instruction: PayoutInstruction): Promise<S
   });
   const unread = notRead(reply);
   if (unread) return unread;
-  if (reply.kind === 'answer' && isSuccess(reply.status)) {
-    const report = readPayout(reply.body);
-    if (report?.providerId !== instruction.providerId || report.amountCents !== instruction.amountCents)
-      return unclear(reply, clock);
-    hintApproval(deps, reply.body, report);
-    return { outcome: 'accepted', report };
-  }
+  if (reply.kind === 'answer' && isSuccess(reply.status)) return acceptedIn(deps, reply, instruction);
   const error = errorOf(reply);
   if (error === null) return unclear(reply, clock);
   if (isDuplicate(error)) return { outcome: 'duplicate' };
   const refusal = refusalOf(error);
-  if (refusal === null && !isWithoutBalance(error)) return unclear(reply, clock);
+  if (refusal === null) return unclear(reply, clock);
   const ended = await afterRefusal(deps, instruction, refusal, until - clock.monotonicMs());
   return ended.outcome === 'refused' || ended.outcome === 'unclear' ? { ...ended, ...wordsIn(reply) } : ended;
 }
 
-/**
- * Creation and approval are two steps of one call. When the second is refused, the payout may stand there as CREATED, and a person can
- * approve it later in Woovi's panel. So a refusal counts only when the payout is not there, or has failed; where the look fails, the next query is it.
- */
+/** A refusal counts only when the payout is not there, or has failed; where the look fails, the next query is it. */
 async function afterRefusal(
   deps: Deps,
-  { providerId, amountCents }: PayoutInstruction,
-  refusal: PayoutReport['reason'],
+  instruction: PayoutInstruction,
+  refusal: ReasonCode,
   leftMs: number,
 ): Promise<SendOutcome<PayoutReport>> {
-  const found = await queryPayout(deps, providerId, Math.max(1, Math.min(leftMs, deps.limits.callTimeoutMs)));
-  if (found.outcome === 'unclear') return refusal === null ? found : { ...found, refused: true };
-  if (found.outcome === 'notFound') {
-    if (refusal !== null) return { outcome: 'refused', reason: refusal, detail: 'refused, and not there' };
-    return {
-      outcome: 'unclear',
-      cause: 'unknownRefusal',
-      detail: 'no balance, and not there',
-      retryAfterMs: null,
-    };
-  }
-  const { report } = found;
-  if (report.amountCents !== amountCents)
-    return {
-      outcome: 'unclear',
-      cause: 'unreadable',
-      detail: 'there with another amount',
-      retryAfterMs: null,
-    };
-  return { outcome: 'accepted', report };
+  const found = await lookAt(deps, instruction, leftMs);
+  if (found.outcome === 'notFound')
+    return { outcome: 'refused', reason: refusal, detail: 'refused, and not there' };
+  return found.outcome === 'unclear' && found.cause !== 'unreadable' ? { ...found, refused: true } : found;
 }
 
-function hintApproval({ log }: Deps, body: unknown, { providerId }: PayoutReport): void {
-  if (waitsForApproval(body))
-    log.warn({ paymentId: providerId }, "a payout waits for a person's approval in the provider's panel");
+/**
+ * The second step. Only a payout that is CREATED can be approved ("em processamento ou confirmados não podem ser aprovados", docs/payment/payment-how-to-approve-batch.md), so a
+ * repeat sends nothing twice. Without money it stays CREATED (payment-how-to-use-api-to-approve-a-payment.md), and can be approved later.
+ */
+async function confirmPayout(
+  deps: Deps,
+  confirmation: PayoutConfirmation,
+): Promise<SendOutcome<PayoutReport>> {
+  const { exchange, clock, limits, log } = deps;
+  const until = clock.monotonicMs() + limits.sendTimeoutMs;
+  const { providerId } = confirmation;
+  const reply = await exchange({
+    method: 'POST',
+    path: '/api/v1/payment/approve',
+    body: { correlationID: providerId },
+    timeoutMs: limits.sendTimeoutMs / 2,
+    ...traceOf(confirmation),
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) return acceptedIn(deps, reply, confirmation);
+  const error = errorOf(reply);
+  if (error === null || !isWithoutBalance(error)) return unclear(reply, clock);
+  log.warn({ paymentId: providerId }, 'a payout waits for money: the balance at the provider is too small');
+  const found = await lookAt(deps, confirmation, until - clock.monotonicMs());
+  return found.outcome === 'accepted' ? found : unclear(reply, clock);
+}
+
+function acceptedIn(
+  { clock }: Deps,
+  reply: Extract<Reply, { kind: 'answer' }>,
+  { providerId, amountCents }: PayoutConfirmation | PayoutInstruction,
+): SendOutcome<PayoutReport> {
+  const report = readPayout(reply.body);
+  return report?.providerId === providerId && report.amountCents === amountCents
+    ? { outcome: 'accepted', report }
+    : unclear(reply, clock);
+}
+
+/** Asks for a payout whose call was refused. */
+async function lookAt(
+  deps: Deps,
+  { providerId, amountCents }: PayoutConfirmation | PayoutInstruction,
+  leftMs: number,
+): Promise<Exclude<SendOutcome<PayoutReport>, { outcome: 'refused' }> | { outcome: 'notFound' }> {
+  const found = await queryPayout(deps, providerId, Math.max(1, Math.min(leftMs, deps.limits.callTimeoutMs)));
+  if (found.outcome !== 'found') return found;
+  const { report } = found;
+  return report.amountCents === amountCents
+    ? { outcome: 'accepted', report }
+    : { outcome: 'unclear', cause: 'unreadable', detail: 'there with another amount', retryAfterMs: null };
 }
 
 function payoutBody({
@@ -628,7 +658,6 @@ function payoutBody({
     destinationAliasType: pixKeyType,
     correlationID: providerId,
     ...(comment === '' ? {} : { comment }),
-    autoApprove: true,
   };
 }
 
@@ -643,7 +672,6 @@ async function queryPayout(
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
     const report = readPayout(reply.body);
     if (report?.providerId !== providerId) return unreadAnswer(reply, clock, 'payout', providerId);
-    hintApproval(deps, reply.body, report);
     return { outcome: 'found', report };
   }
   const error = errorOf(reply);

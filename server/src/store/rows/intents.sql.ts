@@ -41,6 +41,7 @@ export const intents = defineTable<Intent>({
     refused: boolean.changes,
     createdAt: timestamptz,
     answeredAt: timestamptz.orNull.changes,
+    step: text.orNull.changes,
     providerRef: text.orNull.changes,
     identity: text.orNull.changes,
   },
