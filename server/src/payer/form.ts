@@ -1,8 +1,11 @@
 import { type FieldProblem, refuseFields } from '../ground/errors.ts';
 import { isPrintable } from '../ground/printable.ts';
+import { type LinkMethod, linkMethods } from '../kinds/link/methods.ts';
 
 /** The fields that a payer sends to a link: by the form of its page, or as JSON with `amountCents`. */
 export interface SentForm {
+  /** Null: the page's form has none, which is Pix. */
+  method: LinkMethod | null;
   formKey: string | null;
   amountCents: number | null;
   payerName: string | null;
@@ -18,7 +21,7 @@ const documentMost = 18;
 const members = ['method', 'amountCents', 'payerName', 'payerDocument', 'formKey', 'replaces'];
 
 /**
- * The members of a JSON body: `{method: 'pix', amountCents?, payerName?, payerDocument?, formKey?, replaces?}`. Pure.
+ * The members of a JSON body: `{method: 'pix' | 'card', amountCents?, payerName?, payerDocument?, formKey?, replaces?}`. Pure.
  * @throws ApiError `validation_failed`
  */
 export function formOfJson(body: unknown): SentForm {
@@ -26,8 +29,9 @@ export function formOfJson(body: unknown): SentForm {
   const problems: FieldProblem[] = [];
   for (const field of Object.keys(given))
     if (!members.includes(field)) problems.push({ field, code: 'unknown_property' });
+  const method = methodIn(given.method);
   if (given.method === undefined) problems.push({ field: 'method', code: 'required' });
-  else if (given.method !== 'pix') problems.push({ field: 'method', code: 'not_one_of', allowed: ['pix'] });
+  else if (method === null) problems.push(otherMethod);
   const { amountCents, payerName, payerDocument } = given;
   if (amountCents !== undefined && !Number.isSafeInteger(amountCents))
     problems.push({ field: 'amountCents', code: 'not_an_integer' });
@@ -41,6 +45,7 @@ export function formOfJson(body: unknown): SentForm {
   }
   if (problems.length > 0) throw refuseFields(problems);
   return {
+    method,
     formKey: (given.formKey as string | undefined) ?? null,
     amountCents: (amountCents as number | undefined) ?? null,
     payerName: (payerName as string | undefined) ?? null,
@@ -63,10 +68,25 @@ export function formOfPage(fields: URLSearchParams): SentForm {
   const [payerName, payerDocument] = [text('payerName'), text('payerDocument')];
   const amountCents = typed === null ? null : typedCents(typed);
   const problems = [...problemsOfName(payerName), ...problemsOfDocument(payerDocument)];
+  const [named, method] = [text('method'), methodIn(text('method'))];
+  if (named !== null && method === null) problems.push(otherMethod);
   if (typed !== null && amountCents === null) problems.push({ field: 'amount', code: 'not_an_integer' });
   if (problems.length > 0) throw refuseFields(problems);
-  return { formKey: key('formKey'), amountCents, payerName, payerDocument, replaces: key('replaces') };
+  return {
+    method,
+    formKey: key('formKey'),
+    amountCents,
+    payerName,
+    payerDocument,
+    replaces: key('replaces'),
+  };
 }
+
+/** Whether the link takes it is seen with the link. */
+const methodIn = (value: unknown): LinkMethod | null =>
+  linkMethods.find((method) => method === value) ?? null;
+
+const otherMethod: FieldProblem = { field: 'method', code: 'not_one_of', allowed: [...linkMethods] };
 
 /** Whether it is a CPF or CNPJ is seen with the link, which may ask for none. */
 const problemsOfDocument = (document: unknown): FieldProblem[] => {

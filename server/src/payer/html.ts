@@ -3,13 +3,16 @@ import type { Language } from '../ground/errors.ts';
 import { priceOf } from '../ground/money.ts';
 import { withoutDirection } from '../ground/printable.ts';
 import type { LinkPage } from '../kinds/link/link-page.ts';
+import type { AmountRange, LinkMethod, OfferedMethod } from '../kinds/link/methods.ts';
 import { qrSvg } from '../provider/qr.ts';
 import type { PublicPayment, PublicRefund, ShownSeller } from './pages.sql.ts';
 import {
+  cardStepOf,
   chargeStateOf,
   closedLinkOf,
+  insteadOf,
   isAtRest,
-  mayRenew,
+  isOver,
   type ProofState,
   proofStateOf,
   refundProofStateOf,
@@ -153,10 +156,12 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
   const say = words[language];
   const state = chargeStateOf(payment);
   const price = priceOf(payment.status === 'paid' ? payment.receivedCents : payment.amountCents);
-  const [title, text] = payment.byCard && state === 'pending' ? say.byCard : say.states[state];
-  const renews = to.link !== null && mayRenew(payment, frame.now);
-  const showsCode = state === 'pending' && payment.copyPaste !== null && !renews;
-  const takesCard = state === 'pending' && payment.cardUrl !== null;
+  const step = state === 'pending' ? cardStepOf(payment) : null;
+  const ofCard = step === null ? (payment.byCard && say.cardStates[state]) || null : say.cardSteps[step];
+  const [title, text] = ofCard ?? say.states[state];
+  const waits = state === 'pending' && !(to.link !== null && isOver(payment, frame.now));
+  const showsCode = waits && payment.copyPaste !== null;
+  const takesCard = (step === 'open' || step === 'refused') && payment.cardUrl !== null;
   const settled = payment.status === 'paid';
   const facts = rowsOf([
     [say.amount, price],
@@ -173,9 +178,14 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
   const acts = settled
     ? backTo(payment.successUrl, ' class="button"') + receipt
     : toCard + backTo(payment.cancelUrl);
-  const newCode = renews
-    ? `<form method="post" action="${to.link}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey: to.formKey, replaces: payment.id })}<button class="button">${say.newCode}</button></form>`
-    : '';
+  const instead = to.link === null ? [] : insteadOf(payment, frame.now);
+  const others =
+    instead.length === 0
+      ? ''
+      : `<form method="post" action="${to.link}/charge?lang=${language}">${hiddenOf({ formKey: to.formKey, replaces: payment.id })}${buttonsOf(
+          instead.map((method) => [method, insteadWord(payment, method, waits, say)]),
+          waits,
+        )}</form>`;
   return documentOf(frame, {
     title: `${price} · ${payment.name}`,
     summary: `${state === 'pending' && !payment.byCard ? say.pay : title}: ${price}, ${payment.name}`,
@@ -183,16 +193,31 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
     version: versionOf(payment),
     say: showsCode ? '' : `${title}. ${text}`,
     main: showsCode
-      ? codePart(payment, payment.copyPaste as string, frame)
+      ? codePart(payment, payment.copyPaste as string, frame) + others
       : bannerOf(markOf(state), title, text) +
         (payment.description === ''
           ? ''
           : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
         facts +
         (acts === '' ? '' : `<p class="acts">${acts}</p>`) +
-        newCode,
+        others,
   });
 }
+
+type Word = (typeof words)[Language];
+
+/** The other method while the first one waits; after it, the same again or the other. */
+const insteadWord = ({ byCard }: PublicPayment, method: LinkMethod, waits: boolean, say: Word): string =>
+  waits ? say.instead[method] : byCard === (method === 'card') ? say.again[method] : say.choose[method];
+
+/** One press chooses the method and sends the form; the first is the one of the Enter key. */
+const buttonsOf = (choices: readonly (readonly [LinkMethod, string])[], quiet = false): string =>
+  choices
+    .map(
+      ([method, word], at) =>
+        `<button class="button${quiet || at > 0 ? ' second' : ''}" name="method" value="${method}">${word}</button>`,
+    )
+    .join('');
 
 const hiddenOf = (fields: Readonly<Record<string, string>>): string =>
   Object.entries(fields)
@@ -222,7 +247,7 @@ export function linkPage(
   const about = link.description === '' ? '' : `<p class="about"><bdi>${escaped(link.description)}</bdi></p>`;
   return documentOf(frame, {
     title: `${link.title} · ${seller.name}`,
-    summary: `${say.pay}: ${price === null ? '' : `${price}, `}${link.title}, ${seller.name}`,
+    summary: `${say.payBy(link.methods.map(({ method }) => method))}: ${price === null ? '' : `${price}, `}${link.title}, ${seller.name}`,
     seller,
     version: null,
     say: '',
@@ -255,11 +280,31 @@ function formOf(
     ofDocument === 'none'
       ? ''
       : `<label for="document">${say.document}${ofDocument === 'optional' ? ` (${say.optional})` : ''}</label><input id="document" name="payerDocument" autocomplete="off" spellcheck="false" maxlength="18"${ofDocument === 'required' ? ' required' : ''} value="${escaped(refused?.payerDocument ?? '')}" aria-describedby="why"><p id="why" class="hint">${say.documentHint}</p>`;
+  const ways = link.methods.filter(({ range }) => range !== null);
   const notes = [
     left === null || left > 20 ? null : say.stock(left),
     expiresAt === null ? null : `${say.until} ${momentOf(expiresAt, language)}`,
   ].filter((note) => note !== null);
-  return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ method: 'pix', formKey })}${amount}${name}${document}<button class="button">${say.make}</button></form>${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
+  return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ formKey })}${amount}${name}${document}${buttonsOf(ways.map(({ method }) => [method, say.choose[method]]))}</form>${methodNotes(link, say)}${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
+}
+
+/** What a payer needs to know before the choice: what each method takes, that the amount is the same, and that one is not there now. */
+function methodNotes({ methods, amountCents }: LinkPage, say: Word): string {
+  const isThere = (one: OfferedMethod): one is OfferedMethod & { range: AmountRange } => one.range !== null;
+  const there = methods.filter(isThere);
+  const bounds =
+    amountCents === null && there.length > 1
+      ? there.map(({ method, range: { minimumCents, maximumCents } }) =>
+          say.boundsOf[method](priceOf(minimumCents), priceOf(maximumCents)),
+        )
+      : [];
+  const notes = [
+    ...bounds,
+    ...(there.some(({ method }) => method === 'card') ? [say.cardHint] : []),
+    ...(there.length > 1 ? [say.sameAmount] : []),
+    ...methods.filter((one) => !isThere(one)).map(({ method }) => say.notNow[method]),
+  ];
+  return notes.length === 0 ? '' : `<p class="hint">${notes.join(' ')}</p>`;
 }
 
 function markOf(state: ReturnType<typeof chargeStateOf>): Mark {

@@ -1,3 +1,4 @@
+import type { CardPayment } from '../money/card.ts';
 import type { PaymentKind, PaymentStatus } from '../money/payment.ts';
 import type { Refund } from '../money/refund.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
@@ -42,11 +43,17 @@ export interface PublicPayment extends ShownSeller {
   byCard: boolean;
   /** The acquirer's page; null: there is none, or it is no payment by card. */
   cardUrl: string | null;
+  /** Of the last attempt by card; null: there was none, or it is no payment by card. */
+  cardStatus: CardPayment['status'];
   /** The link that it was made by. */
   paymentLinkId: string | null;
-  /** Where the merchant wants a payer who has paid. */
+  /** Whether this link takes the same amount by each method now; false: there is none. */
+  linkTakesPix: boolean;
+  linkTakesCard: boolean;
+  /** Where the merchant wants a payer who has paid: a button of the page leads there. */
   successUrl: string | null;
-  /** Of a payment by card: where the merchant wants one who has not. */
+  /** Of a payment by card: where a payer who comes back from the acquirer is led who has paid, and who has not; of a host that the account allows. */
+  returnUrl: string | null;
   cancelUrl: string | null;
 }
 
@@ -60,12 +67,15 @@ const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_am
       p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
       p.refunded_cents AS "refundedCents", p.returned_cents AS "returnedCents", p.payment_link_id AS "paymentLinkId",
       coalesce(p.net_amount_cents + p.provider_fee_cents, p.amount_cents) AS "receivedCents", p.due ->> 'dueDate' AS "dueDate",
-      (p.due ->> 'validAfterDue')::int AS "validAfterDue", p.card IS NOT NULL AS "byCard", p.card ->> 'url' AS "cardUrl"`;
+      (p.due ->> 'validAfterDue')::int AS "validAfterDue", p.card IS NOT NULL AS "byCard", p.card ->> 'url' AS "cardUrl",
+      p.card ->> 'status' AS "cardStatus"`;
 
 const ofPayment: Statement = {
   name: 'page_payment',
   text: `SELECT ${seller}, ${shown}, ${contested}, coalesce(l.success_url, p.card ->> 'successUrl') AS "successUrl",
-      p.card ->> 'cancelUrl' AS "cancelUrl"
+      p.card ->> 'successUrl' AS "returnUrl", p.card ->> 'cancelUrl' AS "cancelUrl", coalesce(l.takes_pix, false) AS "linkTakesPix",
+      coalesce(l.takes_card AND a.card_connection IS NOT NULL AND p.amount_cents BETWEEN a.minimum_card_cents AND a.maximum_card_cents, false)
+        AS "linkTakesCard"
     FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
       LEFT JOIN payment_link l ON l.account_id = p.account_id AND l.id = p.payment_link_id
       LEFT JOIN merchant_profile m ON m.account_id = a.id

@@ -209,10 +209,12 @@ export function payerRoutes(
 
   /** The charge of a link, as the answer to a program: nothing of the account's books. */
   const chargeView = async (
-    { id, status, amountCents, copyPaste, expiresAt }: Payment,
+    { id, status, amountCents, copyPaste, expiresAt, card }: Payment,
     accountNumber: number,
   ) => ({
     ...{ id, status, amountCents, copyPaste },
+    method: card === null ? 'pix' : 'card',
+    ...(card?.url && status === 'pending' && { checkoutUrl: deps.pages.of('checkout', accountNumber, id) }),
     qrCodeBase64: copyPaste === null ? null : await qrPngDataUrl(copyPaste),
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     payerUrl: deps.pages.of('charge', accountNumber, id),

@@ -1,4 +1,5 @@
 import type { LinkPage } from '../kinds/link/link-page.ts';
+import { type LinkMethod, linkMethods } from '../kinds/link/methods.ts';
 import type { PublicPayment, PublicRefund } from './pages.sql.ts';
 
 /** Where a charge stands, for its payer. Pure: what the provider has said, and never a clock of ours. */
@@ -36,11 +37,11 @@ function paidStateOf({ contested, notice, receivedCents, refundedCents }: Public
 }
 
 /**
- * Where a payer goes who comes back from the acquirer's page; null: to the page of the charge. The way is what the browser says, which never makes it
- * paid.
+ * Where a payer goes who comes back from the acquirer's page; null: to the page of the charge, which has the address of a link's own shop as a button. The way is
+ * what the browser says, which never makes it paid.
  */
-export function returnOf({ status, successUrl, cancelUrl }: PublicPayment, how: string): string | null {
-  if (status === 'paid') return successUrl;
+export function returnOf({ status, returnUrl, cancelUrl }: PublicPayment, how: string): string | null {
+  if (status === 'paid') return returnUrl;
   return how === 'cancel' || how === 'expired' ? cancelUrl : null;
 }
 
@@ -67,27 +68,51 @@ export const refundProofStateOf = ({ status }: PublicRefund): ProofState =>
   status === 'completed' ? 'settled' : 'none';
 
 /** The reasons why a link makes no charge. */
-export type ClosedLink = 'sold' | 'full' | 'expired' | 'disabled';
+export type ClosedLink = 'sold' | 'full' | 'expired' | 'disabled' | 'off';
 
 /** @returns null: it makes charges */
-export function closedLinkOf({ status, left }: Pick<LinkPage, 'status' | 'left'>): ClosedLink | null {
+export function closedLinkOf({
+  status,
+  left,
+  methods,
+}: Pick<LinkPage, 'status' | 'left' | 'methods'>): ClosedLink | null {
   if (status === 'completed') return 'sold';
   if (status !== 'active') return status;
   // Codes of other payers hold what is left of the stock.
-  return left === 0 ? 'full' : null;
+  if (left === 0) return 'full';
+  return methods.every(({ range }) => range === null) ? 'off' : null;
 }
 
 /**
- * Whether the payer of a link may ask for another code in the place of this one: it took no payment, by the provider's word or since its deadline there
- * has passed. A merchant who cancelled it wants no payment.
+ * How the payer of a link may pay in the place of this charge, which took no payment: by each method of the link once it ended by its provider's word, or a code whose
+ * deadline there has passed. While it waits, by the other one, which takes it back first; never while an acquirer looks at an attempt. A merchant who cancelled it
+ * wants no payment.
  */
-export function mayRenew(payment: PublicPayment, now: number): boolean {
+export function insteadOf(payment: PublicPayment, now: number): LinkMethod[] {
+  const { linkTakesPix, linkTakesCard, byCard, cardStatus, notice } = payment;
+  const offered = linkMethods.filter((method) => (method === 'pix' ? linkTakesPix : linkTakesCard));
   const state = chargeStateOf(payment);
-  const isOver = payment.expiresAt !== null && payment.expiresAt <= now;
-  return (
-    payment.paymentLinkId !== null &&
-    (state === 'expired' || state === 'failed' || (state === 'pending' && isOver))
-  );
+  if (state === 'expired' || state === 'failed') return offered;
+  if (state !== 'pending') return [];
+  if (isOver(payment, now)) return offered;
+  if (notice === 'cancel_requested' || cardStatus === 'processing') return [];
+  return offered.filter((method) => (method === 'card') !== byCard);
+}
+
+/** A code whose deadline at its provider has passed. */
+export const isOver = ({ byCard, expiresAt }: PublicPayment, now: number): boolean =>
+  !byCard && expiresAt !== null && expiresAt <= now;
+
+/** A payment by card between its page and its end: whether the acquirer looks at an attempt, closes the page, or refused the last attempt. */
+export function cardStepOf({
+  byCard,
+  cardStatus,
+  notice,
+}: PublicPayment): 'open' | 'processing' | 'closing' | 'refused' | null {
+  if (!byCard) return null;
+  if (cardStatus === 'processing') return 'processing';
+  if (notice === 'cancel_requested') return 'closing';
+  return cardStatus === 'refused' ? 'refused' : 'open';
 }
 
 /** Changes with everything that a page shows of the payment. */

@@ -1,5 +1,6 @@
 import type { Language } from '../ground/errors.ts';
 import { proofScans } from '../ground/paper/proof-text.ts';
+import type { LinkMethod } from '../kinds/link/methods.ts';
 import type { ChargeState, ClosedLink, ProofState } from './state.ts';
 
 interface Words {
@@ -44,9 +45,12 @@ interface Words {
   sent: string;
   received: string;
   refund: string;
-  newCode: string;
   payByCard: string;
-  byCard: readonly [title: string, text: string];
+  /** Of a payment by card: what differs from a code. */
+  cardSteps: Readonly<
+    Record<'open' | 'processing' | 'closing' | 'refused', readonly [title: string, text: string]>
+  >;
+  cardStates: Readonly<Partial<Record<ChargeState, readonly [title: string, text: string]>>>;
   backToShop: string;
   name: string;
   document: string;
@@ -55,7 +59,16 @@ interface Words {
   amountField: string;
   amountHint(least: string, most: string): string;
   badForm: string;
-  make: string;
+  /** Of a link: its methods in words. */
+  payBy(methods: readonly LinkMethod[]): string;
+  choose: Readonly<Record<LinkMethod, string>>;
+  /** While another charge of the payer waits, and in its place after its end. */
+  instead: Readonly<Record<LinkMethod, string>>;
+  again: Readonly<Record<LinkMethod, string>>;
+  boundsOf: Readonly<Record<LinkMethod, (least: string, most: string) => string>>;
+  cardHint: string;
+  sameAmount: string;
+  notNow: Readonly<Record<LinkMethod, string>>;
   stock(count: number): string;
   links: Readonly<Record<ClosedLink, readonly [title: string, text: string]>>;
   states: Readonly<Record<ChargeState, readonly [title: string, text: string]>>;
@@ -117,11 +130,36 @@ export const words: Readonly<Record<Language, Words>> = {
     received: 'Pix recebido',
     refund: 'Reembolso de Pix',
     payByCard: 'Pagar com cartão',
-    byCard: [
-      'Pague com cartão',
-      'Você digita os dados do cartão na página da adquirente. Esta página avisa quando ela confirmar o pagamento.',
-    ],
-    newCode: 'Gerar novo código',
+    cardSteps: {
+      open: [
+        'Pague com cartão',
+        'Você digita os dados do cartão na página da adquirente. Esta página avisa quando ela confirmar o pagamento.',
+      ],
+      processing: [
+        'Pagamento em análise',
+        'A adquirente está analisando o pagamento. Não pague de novo: esta página avisa quando ela decidir.',
+      ],
+      closing: [
+        'Encerrando o pagamento com cartão',
+        'A página do cartão está sendo encerrada. Esta página avisa quando terminar.',
+      ],
+      refused: [
+        'Cartão recusado',
+        'O último pagamento foi recusado e nada foi cobrado. Tente de novo ou use outro cartão.',
+      ],
+    },
+    cardStates: {
+      creating: ['Preparando o pagamento', 'O caminho para a página do cartão aparece aqui em instantes.'],
+      refundedPartly: ['Pago e reembolsado em parte', 'Uma parte do valor volta na fatura do cartão.'],
+      refunded: ['Pagamento reembolsado', 'O valor volta na fatura do cartão.'],
+      contested: ['Pagamento contestado', 'Quem pagou contestou esta compra no banco do cartão.'],
+      takenBack: ['Pagamento desfeito', 'A adquirente retirou este pagamento do recebedor.'],
+      expired: [
+        'Página do cartão encerrada',
+        'Ela não aceita mais pagamentos. Se você acabou de pagar, espere um instante: esta página avisa.',
+      ],
+      failed: ['Cartão indisponível', 'Este pagamento com cartão não pôde ser aberto. Nada foi cobrado.'],
+    },
     backToShop: 'Voltar ao site',
     name: 'Seu nome',
     document: 'Seu CPF ou CNPJ',
@@ -130,7 +168,25 @@ export const words: Readonly<Record<Language, Words>> = {
     amountField: 'Valor (R$)',
     amountHint: (least, most) => `De ${least} a ${most}, por exemplo 25,00`,
     badForm: 'Confira o nome e o valor, em reais como 25,00.',
-    make: 'Pagar com Pix',
+    payBy: (methods) =>
+      methods.length > 1
+        ? 'Pague com Pix ou cartão'
+        : methods[0] === 'card'
+          ? 'Pague com cartão'
+          : 'Pague com Pix',
+    choose: { pix: 'Pagar com Pix', card: 'Pagar com cartão' },
+    instead: { pix: 'Pagar com Pix em vez do cartão', card: 'Pagar com cartão em vez do Pix' },
+    again: { pix: 'Gerar novo código', card: 'Tentar de novo com cartão' },
+    boundsOf: {
+      pix: (least, most) => `Com Pix, de ${least} a ${most}.`,
+      card: (least, most) => `Com cartão, de ${least} a ${most}.`,
+    },
+    cardHint: 'No cartão, à vista, na página da adquirente.',
+    sameAmount: 'O valor é o mesmo com Pix e com cartão.',
+    notNow: {
+      pix: 'O Pix não está disponível para este valor.',
+      card: 'O cartão não está disponível agora.',
+    },
     stock: (count) => (count === 1 ? 'Resta 1' : `Restam ${count}`),
     links: {
       sold: [
@@ -143,6 +199,10 @@ export const words: Readonly<Record<Language, Words>> = {
       ],
       expired: ['Link vencido', 'O prazo deste link acabou. Peça outro ao recebedor.'],
       disabled: ['Link desativado', 'O recebedor desativou este link. Peça outro a ele.'],
+      off: [
+        'Pagamento indisponível',
+        'Este link não pode ser pago agora: a conta do recebedor não aceita mais este meio de pagamento ou este valor. Fale com ele.',
+      ],
     },
     states: {
       creating: ['Preparando o código', 'O código Pix aparece aqui em instantes.'],
@@ -238,11 +298,36 @@ export const words: Readonly<Record<Language, Words>> = {
     received: 'Pix received',
     refund: 'Pix refund',
     payByCard: 'Pay by card',
-    byCard: [
-      'Pay by card',
-      'You type the card on the page of the acquirer. This page shows when the acquirer has confirmed the payment.',
-    ],
-    newCode: 'Get a new code',
+    cardSteps: {
+      open: [
+        'Pay by card',
+        'You type the card on the page of the acquirer. This page shows when the acquirer has confirmed the payment.',
+      ],
+      processing: [
+        'Payment under review',
+        'The acquirer is looking at the payment. Do not pay again: this page shows the decision.',
+      ],
+      closing: [
+        'Closing the payment by card',
+        'The page for the card is being closed. This page shows when that is done.',
+      ],
+      refused: [
+        'Card refused',
+        'The last payment was refused and nothing was charged. Try again or use another card.',
+      ],
+    },
+    cardStates: {
+      creating: ['Preparing the payment', 'The way to the page for the card appears here in a moment.'],
+      refundedPartly: ['Paid and refunded in part', 'A part of the amount goes back to the card.'],
+      refunded: ['Payment refunded', 'The amount goes back to the card.'],
+      contested: ['Payment contested', 'The payer contested this purchase at the bank of the card.'],
+      takenBack: ['Payment undone', 'The acquirer took this payment back from the receiver.'],
+      expired: [
+        'The page for the card is closed',
+        'It takes no payment any more. If you have just paid, wait a moment: this page shows it.',
+      ],
+      failed: ['Card not available', 'This payment by card could not be opened. Nothing was charged.'],
+    },
     backToShop: 'Back to the site',
     name: 'Your name',
     document: 'Your CPF or CNPJ',
@@ -251,7 +336,21 @@ export const words: Readonly<Record<Language, Words>> = {
     amountField: 'Amount (R$)',
     amountHint: (least, most) => `From ${least} to ${most}, for example 25,00`,
     badForm: 'Check the name and the amount, in reais as 25,00.',
-    make: 'Pay with Pix',
+    payBy: (methods) =>
+      methods.length > 1 ? 'Pay with Pix or by card' : methods[0] === 'card' ? 'Pay by card' : 'Pay with Pix',
+    choose: { pix: 'Pay with Pix', card: 'Pay by card' },
+    instead: { pix: 'Pay with Pix instead of the card', card: 'Pay by card instead of Pix' },
+    again: { pix: 'Get a new code', card: 'Try again by card' },
+    boundsOf: {
+      pix: (least, most) => `With Pix, from ${least} to ${most}.`,
+      card: (least, most) => `By card, from ${least} to ${most}.`,
+    },
+    cardHint: 'By card in one instalment, on the page of the acquirer.',
+    sameAmount: 'The amount is the same with Pix and by card.',
+    notNow: {
+      pix: 'Pix is not available for this amount.',
+      card: 'The card is not available now.',
+    },
     stock: (count) => `${count} left`,
     links: {
       sold: [
@@ -261,6 +360,10 @@ export const words: Readonly<Record<Language, Words>> = {
       full: ['Wait a little', 'Other people hold the last codes of this link. Try again in some minutes.'],
       expired: ['Link expired', 'The time of this link is over. Ask the receiver for another one.'],
       disabled: ['Link disabled', 'The receiver disabled this link. Ask them for another one.'],
+      off: [
+        'Payment not available',
+        'This link cannot be paid now: the receiver’s account takes this method or this amount no more. Talk to the receiver.',
+      ],
     },
     states: {
       creating: ['Preparing the code', 'The Pix code appears here in a moment.'],

@@ -3,8 +3,11 @@ import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { ApiError, refuse, refuseFields } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
+import { chargeFeeOf } from '../../kinds/charge/charge.ts';
+import { cardFeeOf } from '../../kinds/checkout/checkout.ts';
 import { documentOf } from '../../kinds/due/terms.ts';
 import { linkEvent, statusAt } from '../../kinds/link/link.ts';
+import { type LinkMethod, limitsOf, linkMethods, sharedRange } from '../../kinds/link/methods.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -43,6 +46,8 @@ export interface LinkOrder {
   minimumCents?: number;
   maximumCents?: number;
   maxPayments?: number | null;
+  /** Default: Pix alone. */
+  methods?: readonly LinkMethod[];
   payerFields?: { name?: FieldRule; document?: FieldRule };
   /** A CPF or CNPJ. */
   onlyDocument?: string;
@@ -55,7 +60,7 @@ export interface LinkOrder {
 
 /**
  * Makes a payment link, or answers a repeat with it as it is now.
- * @throws ApiError `validation_failed`, `not_offered_by_provider`, `amount_out_of_limits`, `idempotency_conflict`, `operation_not_found`
+ * @throws ApiError `validation_failed`, `not_offered_by_provider`, `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`, `idempotency_conflict`, `operation_not_found`
  */
 export async function createLink(
   deps: LinkDeps,
@@ -76,6 +81,7 @@ export async function createLink(
   if (isFixed && maximumCents !== null)
     throw refuseFields([{ field: 'maximumCents', code: 'unknown_property' }]);
   const metadata = metadataOf(order.metadata);
+  const methods = linkMethods.filter((method) => (order.methods ?? ['pix']).includes(method));
   const { name: nameField = 'optional', document: documentField = 'none' } = order.payerFields ?? {};
   const fingerprint = fingerprintOf(deps.identity, {
     ...{
@@ -89,6 +95,8 @@ export async function createLink(
     },
     ...{ maxPayments, nameField, expiresAt, successUrl },
     ...(documentField !== 'none' && { documentField }),
+    // A link of Pix alone has the fingerprint that it had before there was a choice.
+    ...(methods.includes('card') && { methods: methods.join() }),
     ...askedMetadata(metadata),
   });
   const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
@@ -103,10 +111,11 @@ export async function createLink(
     }
     if (!account?.balances.some((one) => one.operationId === operationId))
       throw refuse('operation_not_found');
-    const bounds = await boundsOf(tx, accountId, { amountCents, minimumCents, maximumCents });
+    const bounds = await boundsOf(tx, accountId, methods, { amountCents, minimumCents, maximumCents });
     const link: PaymentLink = {
       ...{ accountId, id: deps.ids.uuid(), operationId, title, description, amountCents, ...bounds },
       ...{ maxPayments, nameField, documentField, expiresAt, successUrl, metadata, requestKey },
+      ...{ takesPix: methods.includes('pix'), takesCard: methods.includes('card') },
       status: 'active',
       ...{ openCount: 0, paidCount: 0, paidCents: 0 },
       ...{ createdAt: now, updatedAt: now },
@@ -128,10 +137,15 @@ function requireNoOnlyPayer(document: string | undefined): void {
   throw refuse('not_offered_by_provider');
 }
 
-/** Inside of the limits of the account: a link that could make no charge is refused when it is made, and not when a payer comes. */
+/**
+ * Inside of the limits of the account: a link that could make no charge is refused when it is made, and not when a payer comes. With two methods its amount fits
+ * both; one that the payer types fits one of them, and each has amounts that fit it.
+ * @throws ApiError `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`
+ */
 async function boundsOf(
   tx: Queries,
   accountId: string,
+  methods: readonly LinkMethod[],
   {
     amountCents,
     minimumCents,
@@ -140,14 +154,25 @@ async function boundsOf(
 ): Promise<Pick<PaymentLink, 'minimumCents' | 'maximumCents'>> {
   const [account] = await conditions.read(tx, [accountId]);
   if (!account) throw refuse('account_disabled');
-  const [least, most] = [account.minimumDepositCents, account.maximumDepositCents];
-  const from = amountCents ?? minimumCents ?? least;
-  const to = amountCents ?? maximumCents ?? most;
-  if (from < least || to > most || from > to) throw refuse('amount_out_of_limits');
-  return amountCents === null
-    ? { minimumCents: from, maximumCents: to }
-    : { minimumCents: null, maximumCents: null };
+  const limits = methods.map((method) => {
+    const range = limitsOf(method, account);
+    if (range === null) throw refuse('card_not_enabled');
+    return range;
+  });
+  if (amountCents !== null) {
+    for (const method of methods) feeOf[method](account, amountCents);
+    return { minimumCents: null, maximumCents: null };
+  }
+  const least = Math.min(...limits.map((one) => one.minimumCents));
+  const most = Math.max(...limits.map((one) => one.maximumCents));
+  const asked = { minimumCents: minimumCents ?? least, maximumCents: maximumCents ?? most };
+  const isInside = asked.minimumCents >= least && asked.maximumCents <= most;
+  if (!isInside || limits.some((one) => sharedRange(one, asked) === null))
+    throw refuse('amount_out_of_limits');
+  return asked;
 }
+
+const feeOf = { pix: chargeFeeOf, card: cardFeeOf };
 
 function timeAhead(text: string | null, now: number): number | null {
   if (text === null) return null;

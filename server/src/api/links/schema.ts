@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { printableLines } from '../../ground/printable.ts';
 import { Body, Cents, OneOf, OpenAmount, Text, Uuid } from '../../ground/schema.ts';
 import { PaymentLinkSchema } from '../../kinds/link/link.ts';
+import { linkMethods } from '../../kinds/link/methods.ts';
 import { MetadataBody } from '../../money/metadata.ts';
 import { fieldRules } from '../../store/rows/payment-links.sql.ts';
 
@@ -42,7 +43,13 @@ export const LinkBody = Body(
       }),
     ),
     methods: Type.Optional(
-      Type.Array(OneOf(['pix'], 'Method'), { minItems: 1, maxItems: 1, description: 'How it can be paid' }),
+      Type.Array(OneOf(linkMethods, 'Method'), {
+        minItems: 1,
+        maxItems: linkMethods.length,
+        default: ['pix'],
+        description:
+          'How it can be paid. `card` needs an account that takes cards; the payer chooses where there are both',
+      }),
     ),
     maxPayments: Type.Optional(MaxPayments),
     payerFields: Type.Optional(

@@ -265,6 +265,7 @@ function ofLink(
     ...{ title: 'Curso de cerâmica', description: 'Turma de sábado', amountCents: 25_000 },
     ...{ minimumCents: null, maximumCents: null, maxPayments: 12, nameField: 'required' as const },
     documentField: 'none' as const,
+    ...{ takesPix: true, takesCard: true },
     ...{ expiresAt: at + 86_400_000, successUrl: null, metadata: null, status },
     ...{ openCount: 0, paidCount, paidCents: paidCount * 25_000 },
     ...{ createdAt: at - 86_400_000, updatedAt: at },

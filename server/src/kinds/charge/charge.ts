@@ -97,7 +97,8 @@ function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: num
   return { row, refusedAs: null, postings: [], writes: [] };
 }
 
-const chargeFeeOf = (account: Conditions, amountCents: number): number =>
+/** @throws ApiError `amount_out_of_limits`, `amount_below_fee` */
+export const chargeFeeOf = (account: Conditions, amountCents: number): number =>
   receivedFee(
     amountCents,
     { minimumCents: account.minimumDepositCents, maximumCents: account.maximumDepositCents },

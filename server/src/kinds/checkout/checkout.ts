@@ -15,6 +15,7 @@ import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
+import { nameless } from '../link/takes-charge.ts';
 import { isLookedAt, undecidedPayment } from '../payment/outcome.ts';
 import { sentPayment } from '../payment/sent-payment.ts';
 import { receivedFee } from '../received-fee.ts';
@@ -141,7 +142,8 @@ function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now:
   return { row, refusedAs: null, postings: [], writes: [] };
 }
 
-const cardFeeOf = (account: Conditions, amountCents: number): number =>
+/** @throws ApiError `amount_out_of_limits`, `amount_below_fee` */
+export const cardFeeOf = (account: Conditions, amountCents: number): number =>
   receivedFee(
     amountCents,
     { minimumCents: account.minimumCardCents, maximumCents: account.maximumCardCents },
@@ -180,8 +182,10 @@ async function prepareCheckout(
 
 /** @returns null: nothing was given; undefined: it cannot be opened */
 async function payerOf(deps: PrepareDeps, payment: Payment): Promise<NamedCardPayer | null | undefined> {
-  const { payer, payerName } = payment;
+  const { payer, payerName, paymentLinkId } = payment;
   if (payer === null || payerName === null) return null;
+  // A payer of a link who gave no name has none: the acquirer's page asks for it.
+  if (paymentLinkId !== null && payerName === nameless) return null;
   const opened = await openOrReport(deps, payer, payment.id, unreadableKeyOf(payment, 'send'));
   return opened === null ? undefined : { name: payerName, ...(JSON.parse(opened.toString()) as CardPayer) };
 }

@@ -11,6 +11,7 @@ import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
 import { put, read, type View } from '../../store/till.ts';
 import { cancelEndedWith } from '../cancel/end.ts';
 import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
+import { linkWrites } from '../link/link.ts';
 import { announce } from '../payment/payment-events.ts';
 import { observedRefund } from '../payment/refund-lines.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
@@ -60,6 +61,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
       writes.push(...cancelEndedWith(view, payment, row));
+      writes.push(...linkWrites(view, payment, row, options));
       const heard: Heard<Payment> = {
         row,
         ending: reading.ending,

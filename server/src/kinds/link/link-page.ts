@@ -1,6 +1,7 @@
 import type { Queries } from '../../ports/sql.ts';
 import { type FieldRule, findPublicLink, type LinkStatus } from '../../store/rows/payment-links.sql.ts';
 import { leftOf, statusAt } from './link.ts';
+import { type OfferedMethod, offeredBy } from './methods.ts';
 
 /** The part of a link that its public page shows. */
 export interface LinkPage {
@@ -12,6 +13,8 @@ export interface LinkPage {
   minimumCents: number | null;
   maximumCents: number | null;
   payerFields: { name: FieldRule; document: FieldRule };
+  /** How it can be paid, in the order in which the page offers it. */
+  methods: readonly OfferedMethod[];
   status: LinkStatus;
   /** How many more charges it makes; null: no stock limits it. */
   left: number | null;
@@ -44,6 +47,7 @@ export async function findLinkPage(
       test,
     },
     payerFields: { name: link.nameField, document: link.documentField },
+    methods: offeredBy(link),
     status: statusAt(link, now),
     left: leftOf(link),
   };

@@ -13,6 +13,7 @@ import {
   paymentLinks,
 } from '../../store/rows/payment-links.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
+import { linkMethods, methodsOf } from './methods.ts';
 
 /** Charges of one link that wait for their payers at a time. */
 export const openChargesMost = 20;
@@ -101,7 +102,7 @@ const example = {
   title: 'Curso de cerâmica',
   description: 'Turma de sábado',
   amountCents: 25000,
-  methods: ['pix'],
+  methods: ['pix', 'card'],
   maxPayments: 12,
   payerFields: { name: 'required', document: 'none' },
   expiresAt: '2026-12-05T02:59:59.000Z',
@@ -130,7 +131,7 @@ export const LinkSnapshotSchema = Type.Object(
     }),
     minimumCents: OptionalCents('Least amount that a payer may type'),
     maximumCents: OptionalCents('Greatest amount that a payer may type'),
-    methods: Type.Array(OneOf(['pix'], 'Method'), { description: 'How it can be paid' }),
+    methods: Type.Array(OneOf(linkMethods, 'Method'), { description: 'How it can be paid' }),
     maxPayments: Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       minimum: 1,
@@ -180,7 +181,7 @@ export function viewOfLink(link: PaymentLink, now: number): Static<typeof LinkSn
     ...{ id, operationId, title, description, amountCents, maxPayments, successUrl },
     ...(minimumCents === null ? {} : { minimumCents }),
     ...(maximumCents === null ? {} : { maximumCents }),
-    methods: ['pix'],
+    methods: methodsOf(link),
     payerFields: { name: link.nameField, document: link.documentField },
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     status: statusAt(link, now),

@@ -183,7 +183,7 @@ export interface StoredPayment {
   staticCodeId: string | null;
   /** The code is one of its account, operation and connection. */
   codeIsOurs: boolean;
-  /** It has no payment link, or one of its account and operation. */
+  /** It has no payment link, or one of its account and operation that takes its method. */
   linkIsOurs: boolean;
   /** Of a card payment; null: it is none. */
   card: StoredCard | null;
@@ -1242,7 +1242,9 @@ export const invariants: readonly Invariant[] = [
     account: ({ miscountedLinks }) =>
       miscountedLinks === 0 ? null : `${miscountedLinks} payment links count other charges than they have`,
     payment: ({ linkIsOurs }) =>
-      linkIsOurs ? null : 'its payment link is none of its account and operation',
+      linkIsOurs
+        ? null
+        : 'its payment link is none of its account and operation, or does not take its method',
   },
   {
     number: 69,

@@ -313,7 +313,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     EXISTS (SELECT FROM static_code s WHERE s.account_id = p.account_id AND s.id = p.static_code_id
       AND s.operation_id = p.operation_id AND s.connection = p.connection) AS "codeIsOurs",
     p.payment_link_id IS NULL OR EXISTS (SELECT FROM payment_link l WHERE l.account_id = p.account_id AND l.id = p.payment_link_id
-      AND l.operation_id = p.operation_id) AS "linkIsOurs",
+      AND l.operation_id = p.operation_id AND CASE WHEN p.card IS NULL THEN l.takes_pix ELSE l.takes_card END) AS "linkIsOurs",
     o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.identity AS "intentIdentity", n.lease_until IS NOT NULL AS leased,
     p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
     CASE WHEN n.payment_id IS NULL THEN 0

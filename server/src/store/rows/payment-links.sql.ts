@@ -2,6 +2,7 @@ import type { Metadata } from '../../money/metadata.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import {
   bigint,
+  boolean,
   cents,
   defineTable,
   integer,
@@ -11,6 +12,7 @@ import {
   uuid,
 } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
+import type { Conditions } from './conditions.sql.ts';
 
 export const linkStatuses = ['active', 'completed', 'expired', 'disabled'] as const;
 export type LinkStatus = (typeof linkStatuses)[number];
@@ -35,6 +37,9 @@ export interface PaymentLink {
   nameField: FieldRule;
   /** Whether the payer gives a CPF or CNPJ. */
   documentField: FieldRule;
+  /** How its payers may pay: one of the two at least. */
+  takesPix: boolean;
+  takesCard: boolean;
   expiresAt: number | null;
   successUrl: string | null;
   metadata: Metadata | null;
@@ -69,6 +74,8 @@ export const paymentLinks = defineTable<PaymentLink>({
     maxPayments: integer.orNull.changes,
     nameField: text,
     documentField: text,
+    takesPix: boolean,
+    takesCard: boolean,
     expiresAt: timestamptz.orNull.changes,
     successUrl: text.orNull,
     metadata: jsonb.orNull,
@@ -123,8 +130,14 @@ export const findLinks = (
     limit,
   ]);
 
+/** The conditions of an account that say which of its links' methods it offers, and for which amounts. */
+export type MethodConditions = Pick<
+  Conditions,
+  'cardConnection' | 'minimumDepositCents' | 'maximumDepositCents' | 'minimumCardCents' | 'maximumCardCents'
+>;
+
 /** A link as its public page needs it, with the conditions under which its account takes charges. */
-export interface PublicLink extends PaymentLink {
+export interface PublicLink extends PaymentLink, MethodConditions {
   test: boolean;
   enabled: boolean;
   connection: string;
@@ -133,7 +146,9 @@ export interface PublicLink extends PaymentLink {
 
 const selectPublic: Statement = {
   name: 'payment_link_public',
-  text: `SELECT ${columns}, a.test, a.enabled, a.connection, a.charge_fallback AS "chargeFallback"
+  text: `SELECT ${columns}, a.test, a.enabled, a.connection, a.charge_fallback AS "chargeFallback",
+      a.card_connection AS "cardConnection", a.minimum_deposit_cents AS "minimumDepositCents", a.maximum_deposit_cents AS "maximumDepositCents",
+      a.minimum_card_cents AS "minimumCardCents", a.maximum_card_cents AS "maximumCardCents"
     FROM account a JOIN payment_link l ON l.account_id = a.id
       JOIN operation o ON o.account_id = l.account_id AND o.id = l.operation_id AND o.deleted_at IS NULL
     WHERE a.number = $1 AND l.id = $2`,

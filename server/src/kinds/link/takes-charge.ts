@@ -1,0 +1,43 @@
+import { refuse } from '../../ground/errors.ts';
+import { linkKey, type PaymentLink, paymentLinks } from '../../store/rows/payment-links.sql.ts';
+import { put, type Read, read, type View, type Write } from '../../store/till.ts';
+import type { Admission } from '../kind.ts';
+import { leftOf, openChargesMost, statusAt } from './link.ts';
+
+/** What a charge by a link has besides what its kind asks for. Amount, merchant and texts of a fixed link come from its row. */
+export interface ByLink {
+  linkId: string;
+  /** The payer's CPF or CNPJ, as `documentOf` gives it. */
+  document?: string;
+}
+
+/** Where the page asks for no name, or the payer gives none: a charge has one. */
+export const nameless = 'Pagador';
+
+export const linkReads = (accountId: string, { linkId }: ByLink): Read[] => [
+  read(paymentLinks, linkKey(accountId, linkId)),
+];
+
+/**
+ * The link, read under the lock of its operation, so that its limits hold whatever comes at the same moment; and the write that counts the charge.
+ * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `amount_out_of_limits`
+ */
+export function takenBy(
+  view: View,
+  { caller, order }: Pick<Admission<ByLink & { amountCents: number }>, 'caller' | 'order'>,
+  now: number,
+): { link: PaymentLink; counted: Write } {
+  const link = view.get(paymentLinks, linkKey(caller.accountId, order.linkId));
+  if (!link || link.operationId !== caller.operationId) throw refuse('payment_link_not_found');
+  if (statusAt(link, now) !== 'active' || leftOf(link) === 0) throw refuse('payment_link_closed');
+  if (link.openCount >= openChargesMost) throw refuse('payment_link_busy', { retryAfterSeconds: 60 });
+  if (!isOfLink(link, order.amountCents)) throw refuse('amount_out_of_limits');
+  return { link, counted: put(paymentLinks, { ...link, openCount: link.openCount + 1 }) };
+}
+
+/** Whether a charge of this amount can be one of the link's. */
+export function isOfLink(link: PaymentLink, amountCents: number): boolean {
+  if (link.amountCents !== null) return amountCents === link.amountCents;
+  const { minimumCents, maximumCents } = link;
+  return amountCents >= (minimumCents ?? 0) && amountCents <= (maximumCents ?? Number.POSITIVE_INFINITY);
+}
