@@ -9,6 +9,7 @@ const shownLink = (link: PaymentLink & { requestKey?: string }): string =>
     title: link.title,
     status: link.status,
     amount: reais(link.amountCents) ?? 'typed by the payer',
+    methods: link.methods.join(', '),
     paid: `${link.paidCount} (${reais(link.paidCents)})`,
     of: link.maxPayments === null ? undefined : String(link.maxPayments),
     expires: link.expiresAt ?? undefined,
@@ -33,6 +34,8 @@ const created = {
   'request-key': { type: 'string' },
 } as const;
 
+const methods = ['pix', 'card'] as const;
+
 const fieldRules = ['none', 'optional', 'required'] as const;
 
 /** The first `--limit` rows of a list; 50 by default. */
@@ -49,11 +52,12 @@ export const linkCommands: Command[] = [
   {
     name: 'link create',
     usage:
-      '--title T [--amount-cents N] [--max-payments N] [--expires TIME] [--payer-document optional|required] [--request-key UUID]',
+      '--title T [--amount-cents N] [--methods pix|card|pix,card] [--max-payments N] [--expires TIME] [--payer-document optional|required] [--request-key UUID]',
     about: 'a page on which payers make charges of their own; without an amount they type one',
     options: {
       ...created,
       title: { type: 'string' },
+      methods: { type: 'string' },
       'max-payments': { type: 'string' },
       expires: { type: 'string' },
       'payer-document': { type: 'string' },
@@ -62,6 +66,13 @@ export const linkCommands: Command[] = [
       const link = {
         title: required(values, 'title'),
         ...(values['amount-cents'] === undefined ? {} : { amountCents: integer(values, 'amount-cents') }),
+        ...(values.methods === undefined
+          ? {}
+          : {
+              methods: required(values, 'methods')
+                .split(',')
+                .map((one) => oneOf(one.trim(), '--methods', methods)),
+            }),
         ...(values['max-payments'] === undefined ? {} : { maxPayments: integer(values, 'max-payments') }),
         ...(values.expires === undefined ? {} : { expiresAt: required(values, 'expires') }),
         ...(values['payer-document'] === undefined

@@ -9,7 +9,7 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { LinkStatus, linkAmount, paidOf } from '../ui/link-facts.tsx';
+import { LinkStatus, linkAmount, paidOf, wayOf } from '../ui/link-facts.tsx';
 import { ChargesOf, useSourceAddress } from '../ui/of-source.tsx';
 import { Copy, FormError, PageHead, Rows, TechnicalIds, Trouble, When } from '../ui/parts.tsx';
 import { Poster } from '../ui/poster.tsx';
@@ -105,6 +105,8 @@ function LinkCard({ link }: { link: PaymentLink }) {
             <dd>{link.description}</dd>
           </>
         )}
+        <dt>{words.links.methods}</dt>
+        <dd>{words.links.ways[wayOf(link)]}</dd>
         <dt>{words.links.payments}</dt>
         <dd className="num" data-testid="paid-of">
           {paidOf(link, words)}
@@ -197,7 +199,7 @@ export function LinkPoster() {
       amountCents={data.amountCents}
       code={data.url}
       codeAlt={words.links.qrAlt}
-      steps={words.links.posterSteps}
+      steps={wayOf(data) === 'pix' ? words.links.posterSteps : words.links.posterStepsByCard}
       foot={data.url.replace(/^https?:\/\//, '')}
       back={{ to: `/links/${id}`, label: data.title, search: { operacao: data.operationId } }}
     />

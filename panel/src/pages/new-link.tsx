@@ -6,11 +6,18 @@ import { momentOf } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import { useTakesCard } from '../ui/amount-range.ts';
 import { Choice } from '../ui/choice.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
 
+const ways = ['pix', 'both', 'card'] as const;
+const methodsOf: Record<(typeof ways)[number], ('pix' | 'card')[]> = {
+  pix: ['pix'],
+  both: ['pix', 'card'],
+  card: ['card'],
+};
 const nameRules = ['optional', 'required', 'none'] as const;
 
 /** The content of the form; an amount of zero is one that was not typed. */
@@ -21,6 +28,7 @@ const empty = {
   cents: 0,
   minimum: 0,
   maximum: 0,
+  way: 'pix' as (typeof ways)[number],
   times: 'once' as 'once' | 'many' | 'some',
   stock: 10,
   ends: '',
@@ -31,7 +39,7 @@ const empty = {
 type Fields = typeof empty;
 
 function bodyOf(fields: Fields, requestKey: string) {
-  const { title, description, amount, cents, minimum, maximum, times, stock, ends, successUrl } = fields;
+  const { title, description, amount, cents, minimum, maximum, way, times, stock, ends, successUrl } = fields;
   // An empty field is a time to one browser's reader of times.
   const endsAt = ends === '' ? null : momentOf(ends);
   return {
@@ -40,6 +48,7 @@ function bodyOf(fields: Fields, requestKey: string) {
     ...(amount === 'fixed'
       ? { amountCents: cents }
       : { ...(minimum > 0 && { minimumCents: minimum }), ...(maximum > 0 && { maximumCents: maximum }) }),
+    methods: methodsOf[way],
     maxPayments: times === 'once' ? 1 : times === 'many' ? null : stock,
     ...(endsAt !== null && { expiresAt: new Date(endsAt).toISOString() }),
     payerFields: { name: fields.payerName, document: fields.payerDocument },
@@ -60,6 +69,7 @@ export function NewLink() {
   // One for this form, whatever happens on the way: a repeat finds the link that was made.
   const [requestKey] = useState(() => crypto.randomUUID());
   const [sent, setSent] = useState(false);
+  const takesCard = useTakesCard();
   const amount = useRef<HTMLInputElement>(null);
   const missing = fields.amount === 'fixed' && fields.cents === 0;
 
@@ -139,6 +149,18 @@ export function NewLink() {
             </div>
           )}
         </div>
+        {takesCard && (
+          <div className="field">
+            <span className="fieldname">{words.links.methods}</span>
+            <Segments
+              label={words.links.methods}
+              data={ways.map((value) => ({ value, label: words.links.ways[value] }))}
+              value={fields.way}
+              onChoice={(way) => set({ way })}
+            />
+            {fields.way !== 'pix' && <p className="soft">{words.links.cardHint}</p>}
+          </div>
+        )}
         <div className="field">
           <span className="fieldname">{words.links.times}</span>
           <Segments

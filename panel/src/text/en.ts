@@ -374,6 +374,10 @@ export const en: Words = {
     open: 'The payer chooses',
     minimum: 'Least amount',
     maximum: 'Greatest amount',
+    methods: 'How it can be paid',
+    ways: { pix: 'Pix', both: 'Pix or card', card: 'Card' },
+    cardHint:
+      'By card the limits and the card fee of your account apply. The payer pays the same amount, in one instalment, on the page of the acquirer.',
     times: 'How often it can be paid',
     once: 'Once',
     many: 'Without a limit',
@@ -410,6 +414,11 @@ export const en: Words = {
       'Open the camera of your phone',
       'Point it at the QR code',
       'Pay with Pix on the page that opens',
+    ],
+    posterStepsByCard: [
+      'Open the camera of your phone',
+      'Point it at the QR code',
+      'Pay on the page that opens',
     ],
     stop: 'Stop receiving',
     stopTitle: 'Stop this link?',

@@ -375,6 +375,10 @@ export const pt = {
     open: 'O pagador escolhe',
     minimum: 'Valor mínimo',
     maximum: 'Valor máximo',
+    methods: 'Como pode ser pago',
+    ways: { pix: 'Pix', both: 'Pix ou cartão', card: 'Cartão' },
+    cardHint:
+      'No cartão valem os limites e a tarifa de cartão da sua conta. O pagador paga o mesmo valor, à vista, na página da adquirente.',
     times: 'Quantas vezes pode ser pago',
     once: 'Uma vez',
     many: 'Sem limite',
@@ -408,6 +412,7 @@ export const pt = {
     poster: 'Imprimir cartaz',
     posterScan: 'Aponte a câmera do celular para o QR code',
     posterSteps: ['Abra a câmera do celular', 'Aponte para o QR code', 'Pague com Pix na página que abrir'],
+    posterStepsByCard: ['Abra a câmera do celular', 'Aponte para o QR code', 'Pague na página que abrir'],
     stop: 'Parar de receber',
     stopTitle: 'Parar este link?',
     stopLead:

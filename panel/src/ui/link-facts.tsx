@@ -17,6 +17,10 @@ export function linkAmount({ amountCents, minimumCents, maximumCents }: PaymentL
   return words.links.range(money(minimumCents), money(maximumCents));
 }
 
+/** How it can be paid, as the words name it. */
+export const wayOf = ({ methods }: PaymentLink): 'pix' | 'card' | 'both' =>
+  methods.length > 1 ? 'both' : methods[0] === 'card' ? 'card' : 'pix';
+
 /** How often it was paid: `3`, or `3 de 12` where it ends after so many. */
 export const paidOf = ({ paidCount, maxPayments }: PaymentLink, words: Words): string =>
   maxPayments === null ? String(paidCount) : words.links.paidOf(paidCount, maxPayments);

@@ -32,18 +32,18 @@ const refusalOf = (make: () => unknown): unknown => {
 test('A JSON body is read by its names alone, and each fault of it is named', () => {
   const replaces = '00000001-7f0e-8a31-9c1d-2b8f7d1a5e42';
   expect(formOfJson({ method: 'pix', amountCents: 100, payerName: 'Ana', replaces })).toEqual({
-    ...{ formKey: null, amountCents: 100, payerName: 'Ana', payerDocument: null, replaces },
+    ...{ method: 'pix', formKey: null, amountCents: 100, payerName: 'Ana', payerDocument: null, replaces },
   });
   expect(
     refusalOf(() =>
       formOfJson({
-        ...{ method: 'card', amountCents: 1.5, payerName: 7, payerDocument: '1'.repeat(19) },
+        ...{ method: 'boleto', amountCents: 1.5, payerName: 7, payerDocument: '1'.repeat(19) },
         ...{ formKey: 'x', fee: 0 },
       }),
     ),
   ).toEqual([
     { field: 'fee', code: 'unknown_property' },
-    { field: 'method', code: 'not_one_of', allowed: ['pix'] },
+    { field: 'method', code: 'not_one_of', allowed: ['pix', 'card'] },
     { field: 'amountCents', code: 'not_an_integer' },
     { field: 'payerName', code: 'not_a_string' },
     { field: 'payerDocument', code: 'out_of_length', min: 0, max: 18 },
@@ -57,8 +57,19 @@ test('The form of a page takes no cents, and no key that is none', () => {
     new URLSearchParams('amount=10,00&amountCents=1&payerName=Ana&payerDocument=111&formKey=x&replaces=1'),
   );
   expect(sent).toEqual({
-    ...{ formKey: null, amountCents: 1000, payerName: 'Ana', payerDocument: '111', replaces: null },
+    ...{
+      method: null,
+      formKey: null,
+      amountCents: 1000,
+      payerName: 'Ana',
+      payerDocument: '111',
+      replaces: null,
+    },
   });
+  expect(formOfPage(new URLSearchParams('method=card')).method).toBe('card');
+  expect(refusalOf(() => formOfPage(new URLSearchParams('method=Card')))).toEqual([
+    { field: 'method', code: 'not_one_of', allowed: ['pix', 'card'] },
+  ]);
   expect(refusalOf(() => formOfPage(new URLSearchParams('amount=dez')))).toEqual([
     { field: 'amount', code: 'not_an_integer' },
   ]);

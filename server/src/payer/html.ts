@@ -288,7 +288,7 @@ function formOf(
   return `${refused === null ? '' : `<p class="fault" role="alert">${escaped(refused.message)}</p>`}<form method="post" action="${path}/charge?lang=${language}">${hiddenOf({ formKey })}${amount}${name}${document}${buttonsOf(ways.map(({ method }) => [method, say.choose[method]]))}</form>${methodNotes(link, say)}${notes.map((note) => `<p class="until">${note}</p>`).join('')}`;
 }
 
-/** What a payer needs to know before the choice: what each method takes, that the amount is the same, and that one is not there now. */
+/** For a payer before the choice: the amounts that each method takes, that the amount is the same, and which one is not there now. */
 function methodNotes({ methods, amountCents }: LinkPage, say: Word): string {
   const isThere = (one: OfferedMethod): one is OfferedMethod & { range: AmountRange } => one.range !== null;
   const there = methods.filter(isThere);

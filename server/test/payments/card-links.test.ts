@@ -144,7 +144,7 @@ describe('The methods of a link', () => {
     ],
     [
       'bounds that leave no amount by card',
-      { amountCents: null, minimumCents: 100, maximumCents: 499 },
+      { amountCents: null, minimumCents: 200, maximumCents: 499 },
       400,
       'amount_out_of_limits',
     ],
@@ -349,7 +349,7 @@ describe('The choice of a payer', () => {
 });
 
 describe('Two ways of one payment', () => {
-  test('that are both paid in the same second are both booked, and the merchant is told that the link is overpaid', async () => {
+  test('that are both paid in the same second are both booked, and the link is reported as overpaid', async () => {
     const merchant = await shop();
     const link = await newLink(merchant, { maxPayments: 1 });
     await acquirer().behave({ cancel: 'error-500' });
@@ -439,7 +439,7 @@ describe('Two ways of one payment', () => {
     expect(await shown(merchant, link)).toMatchObject({ paidCount: 2, openCount: 1 });
   });
 
-  test('where a page expires while its acquirer approves: a code in its place is a second payment, told as overpaid', async () => {
+  test('where a page expires while its acquirer approves: a code in its place is a second payment, reported as overpaid', async () => {
     const merchant = await shop();
     const link = await newLink(merchant, { maxPayments: 1 });
     const page = await made(link, 'card');

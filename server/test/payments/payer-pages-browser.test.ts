@@ -1,7 +1,9 @@
-import { inspect, openBrowser, openWindow } from '@vintem/testkit/browser.ts';
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { inspect, openBrowser, openWindow, screenshots } from '@vintem/testkit/browser.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { createConnection } from '../../src/operate/connections/connections.ts';
 
 /** The payer's pages in a real browser: looked at by axe at both widths, light and dark, with and without script. */
 
@@ -96,5 +98,74 @@ describe('a payer’s page in a browser', () => {
     await inspect(seen.page, 'payer-link-disabled');
     expect(seen.complaints).toEqual([]);
     await seen.context.close();
+  });
+
+  test('A link that takes a card lets its payer choose without script, and each step of the card says what it is', async () => {
+    const config = { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null };
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
+    await createConnection(
+      { ...service.runtime, actor: 'tester', config },
+      {
+        ...{ name: 'cartoes', adapter: 'stripe-checkout', mode: 'shared', url: null },
+        ...{ credentials: null, simulated: true },
+      },
+    );
+    await until(async () => service.runtime.providers.has('cartoes'));
+    await setConditions(operator, merchant.ownerId, { cardConnection: 'cartoes', minimumCardCents: 500 });
+    const newLink = async (fields: object) => {
+      const order = { title: 'Oficina de pão, sábado', methods: ['pix', 'card'], ...fields };
+      const requestKey = crypto.randomUUID();
+      return (await merchant.call('POST', '/payment-links', { ...order, requestKey })).body;
+    };
+    const { page, context, complaints } = await openWindow(browser);
+    const look = async (name: string) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await inspect(page, `${name}-${colorScheme}`);
+        await page.setViewportSize({ width: 390, height: 740 });
+        await page.screenshot({ path: `${screenshots}${name}-${colorScheme}-390.png`, fullPage: true });
+      }
+    };
+    const fixed = await newLink({ amountCents: 18_000, description: 'Material incluído.' });
+    await page.goto(here(fixed.url));
+    await look('payer-choice-fixed');
+    const typed = await newLink({ maximumCents: 150_000, payerFields: { document: 'optional' } });
+    await page.goto(here(typed.url));
+    await look('payer-choice-typed');
+    await page.goto(`${here(typed.url)}?lang=en`);
+    await look('payer-choice-typed-en');
+
+    const plain = await browser.newContext({ javaScriptEnabled: false, locale: 'pt-BR' });
+    const still = await plain.newPage();
+    await still.goto(here(fixed.url));
+    await still.getByRole('button', { name: 'Pagar com cartão' }).click();
+    const card = still.getByRole('link', { name: 'Pagar com cartão' });
+    await card.waitFor();
+    const path = new URL(still.url()).pathname;
+    await still.getByRole('button', { name: 'Pagar com Pix em vez do cartão' }).waitFor();
+    await page.goto(service.url + path);
+    await look('payer-card-open');
+    const { payments } = (await merchant.call('GET', `/payment-links/${fixed.id}/payments`)).body;
+    const act = (action: string) =>
+      service.simulator.control('POST', `/control/cards/${payments[0].id.replaceAll('-', '')}/${action}`, {});
+    await act('refuse');
+    await page.getByRole('heading', { name: 'Cartão recusado' }).waitFor();
+    await look('payer-card-refused');
+    await still.getByRole('button', { name: 'Pagar com Pix em vez do cartão' }).click();
+    expect(await still.getByRole('textbox', { name: 'Pix Copia e Cola' }).inputValue()).toMatch(/^000201/);
+    await page.getByRole('heading', { name: 'Página do cartão encerrada' }).waitFor();
+    await look('payer-card-closed');
+    await page.goto(service.url + new URL(still.url()).pathname);
+    await look('payer-code-or-card');
+    await still.getByRole('button', { name: 'Pagar com cartão em vez do Pix' }).click();
+    await card.waitFor();
+    await plain.close();
+
+    await setConditions(operator, merchant.ownerId, { cardConnection: null });
+    await page.goto(here(fixed.url));
+    await page.getByText('O cartão não está disponível agora.').waitFor();
+    await look('payer-choice-no-card');
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 });

@@ -4,7 +4,7 @@ import { put, type Read, read, type View, type Write } from '../../store/till.ts
 import type { Admission } from '../kind.ts';
 import { leftOf, openChargesMost, statusAt } from './link.ts';
 
-/** What a charge by a link has besides what its kind asks for. Amount, merchant and texts of a fixed link come from its row. */
+/** Beside the order of its kind, that of a charge by a link. Amount, merchant and texts of a fixed link come from its row. */
 export interface ByLink {
   linkId: string;
   /** The payer's CPF or CNPJ, as `documentOf` gives it. */
