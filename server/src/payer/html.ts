@@ -194,7 +194,7 @@ export function chargePage(payment: PublicPayment, to: ChargeLinks, frame: PageF
     say: showsCode ? '' : `${title}. ${text}`,
     main: showsCode
       ? codePart(payment, payment.copyPaste as string, frame) + others
-      : bannerOf(markOf(state), title, text) +
+      : bannerOf(step === 'refused' ? 'bad' : markOf(state), title, text) +
         (payment.description === ''
           ? ''
           : `<p class="about"><bdi>${escaped(payment.description)}</bdi></p>`) +
@@ -266,6 +266,7 @@ function formOf(
 ): string {
   const say = words[language];
   const { minimumCents, maximumCents, left, expiresAt } = link;
+  const ways = link.methods.filter(({ range }) => range !== null);
   const amount =
     link.amountCents !== null || minimumCents === null || maximumCents === null
       ? ''
@@ -279,8 +280,7 @@ function formOf(
   const document =
     ofDocument === 'none'
       ? ''
-      : `<label for="document">${say.document}${ofDocument === 'optional' ? ` (${say.optional})` : ''}</label><input id="document" name="payerDocument" autocomplete="off" spellcheck="false" maxlength="18"${ofDocument === 'required' ? ' required' : ''} value="${escaped(refused?.payerDocument ?? '')}" aria-describedby="why"><p id="why" class="hint">${say.documentHint}</p>`;
-  const ways = link.methods.filter(({ range }) => range !== null);
+      : `<label for="document">${say.document}${ofDocument === 'optional' ? ` (${say.optional})` : ''}</label><input id="document" name="payerDocument" autocomplete="off" spellcheck="false" maxlength="18"${ofDocument === 'required' ? ' required' : ''} value="${escaped(refused?.payerDocument ?? '')}" aria-describedby="why"><p id="why" class="hint">${ways.some(({ method }) => method === 'card') ? say.documentHintByCard : say.documentHint}</p>`;
   const notes = [
     left === null || left > 20 ? null : say.stock(left),
     expiresAt === null ? null : `${say.until} ${momentOf(expiresAt, language)}`,
@@ -304,7 +304,7 @@ function methodNotes({ methods, amountCents }: LinkPage, say: Word): string {
     ...(there.length > 1 ? [say.sameAmount] : []),
     ...methods.filter((one) => !isThere(one)).map(({ method }) => say.notNow[method]),
   ];
-  return notes.length === 0 ? '' : `<p class="hint">${notes.join(' ')}</p>`;
+  return notes.length === 0 ? '' : `<p class="hint">${notes.join('<br>')}</p>`;
 }
 
 function markOf(state: ReturnType<typeof chargeStateOf>): Mark {

@@ -55,6 +55,7 @@ interface Words {
   name: string;
   document: string;
   documentHint: string;
+  documentHintByCard: string;
   optional: string;
   amountField: string;
   amountHint(least: string, most: string): string;
@@ -164,6 +165,8 @@ export const words: Readonly<Record<Language, Words>> = {
     name: 'Seu nome',
     document: 'Seu CPF ou CNPJ',
     documentHint: 'Vai com a cobrança para o banco do vendedor. Ele vê só uma parte.',
+    documentHintByCard:
+      'Vai com a cobrança para o banco do vendedor ou a adquirente do cartão. O vendedor vê só uma parte.',
     optional: 'opcional',
     amountField: 'Valor (R$)',
     amountHint: (least, most) => `De ${least} a ${most}, por exemplo 25,00`,
@@ -175,7 +178,7 @@ export const words: Readonly<Record<Language, Words>> = {
           ? 'Pague com cartão'
           : 'Pague com Pix',
     choose: { pix: 'Pagar com Pix', card: 'Pagar com cartão' },
-    instead: { pix: 'Pagar com Pix em vez do cartão', card: 'Pagar com cartão em vez do Pix' },
+    instead: { pix: 'Trocar para Pix', card: 'Trocar para cartão' },
     again: { pix: 'Gerar novo código', card: 'Tentar de novo com cartão' },
     boundsOf: {
       pix: (least, most) => `Com Pix, de ${least} a ${most}.`,
@@ -332,6 +335,8 @@ export const words: Readonly<Record<Language, Words>> = {
     name: 'Your name',
     document: 'Your CPF or CNPJ',
     documentHint: 'It goes to the seller’s bank with the charge. The seller sees a part of it.',
+    documentHintByCard:
+      'It goes with the charge to the seller’s bank or the acquirer of the card. The seller sees a part of it.',
     optional: 'optional',
     amountField: 'Amount (R$)',
     amountHint: (least, most) => `From ${least} to ${most}, for example 25,00`,
@@ -339,7 +344,7 @@ export const words: Readonly<Record<Language, Words>> = {
     payBy: (methods) =>
       methods.length > 1 ? 'Pay with Pix or by card' : methods[0] === 'card' ? 'Pay by card' : 'Pay with Pix',
     choose: { pix: 'Pay with Pix', card: 'Pay by card' },
-    instead: { pix: 'Pay with Pix instead of the card', card: 'Pay by card instead of Pix' },
+    instead: { pix: 'Switch to Pix', card: 'Switch to card' },
     again: { pix: 'Get a new code', card: 'Try again by card' },
     boundsOf: {
       pix: (least, most) => `With Pix, from ${least} to ${most}.`,

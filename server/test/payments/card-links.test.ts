@@ -279,7 +279,7 @@ describe('The choice of a payer', () => {
     for (const text of [
       '<button class="button" name="method" value="pix">Pagar com Pix</button>',
       '<button class="button second" name="method" value="card">Pagar com cartão</button>',
-      'Com Pix, de R$ 2,00 a R$ 1.500,00. Com cartão, de R$ 5,00 a R$ 900,00.',
+      'Com Pix, de R$ 2,00 a R$ 1.500,00.<br>Com cartão, de R$ 5,00 a R$ 900,00.',
       'No cartão, à vista, na página da adquirente.',
       'O valor é o mesmo com Pix e com cartão.',
     ])
@@ -391,7 +391,7 @@ describe('Two ways of one payment', () => {
     const merchant = await shop();
     const link = await newLink(merchant);
     const page = await made(link, 'card');
-    expect(await open(pathOfCharge(merchant, link, page))).toContain('Pagar com Pix em vez do cartão');
+    expect(await open(pathOfCharge(merchant, link, page))).toContain('Trocar para Pix');
     const codes = [await made(link, 'pix', { replaces: page }), await made(link, 'pix', { replaces: page })];
     expect(new Set(codes).size).toBe(1);
     expect(codes[0]).not.toBe(page);

@@ -142,7 +142,7 @@ describe('a payer’s page in a browser', () => {
     const card = still.getByRole('link', { name: 'Pagar com cartão' });
     await card.waitFor();
     const path = new URL(still.url()).pathname;
-    await still.getByRole('button', { name: 'Pagar com Pix em vez do cartão' }).waitFor();
+    await still.getByRole('button', { name: 'Trocar para Pix' }).waitFor();
     await page.goto(service.url + path);
     await look('payer-card-open');
     const { payments } = (await merchant.call('GET', `/payment-links/${fixed.id}/payments`)).body;
@@ -151,13 +151,13 @@ describe('a payer’s page in a browser', () => {
     await act('refuse');
     await page.getByRole('heading', { name: 'Cartão recusado' }).waitFor();
     await look('payer-card-refused');
-    await still.getByRole('button', { name: 'Pagar com Pix em vez do cartão' }).click();
+    await still.getByRole('button', { name: 'Trocar para Pix' }).click();
     expect(await still.getByRole('textbox', { name: 'Pix Copia e Cola' }).inputValue()).toMatch(/^000201/);
     await page.getByRole('heading', { name: 'Página do cartão encerrada' }).waitFor();
     await look('payer-card-closed');
     await page.goto(service.url + new URL(still.url()).pathname);
     await look('payer-code-or-card');
-    await still.getByRole('button', { name: 'Pagar com cartão em vez do Pix' }).click();
+    await still.getByRole('button', { name: 'Trocar para cartão' }).click();
     await card.waitFor();
     await plain.close();
 
