@@ -578,6 +578,7 @@ function eventsOf(
     dateCreated: `${dayText(createdAt)} 12:00:00`,
   };
   const account = { id: pixIdOf('account'), ownerId: null };
+  if (kind === 'key') return [{ ...head, event: id, account, accessToken: keyView(createdAt) }];
   if (kind === 'card') {
     const event = cardEventOf(bank, id, returns, createdAt);
     return event === undefined ? [] : [{ ...head, account, ...event }];
@@ -608,6 +609,12 @@ function eventsOf(
         : 'TRANSFER_DONE';
   return [{ ...head, event, account, transfer: transferView(payout) }];
 }
+
+/** docs.asaas.com/docs/api-key-events. */
+const keyView = (at: number) => ({
+  ...{ id: pixIdOf('key'), name: 'Chave da loja', enabled: true, dateCreated: `${dayText(at)} 12:00:00` },
+  ...{ disableReason: null, expirationDate: null, projectedExpirationDateByLackOfUse: null },
+});
 
 function questionOf(
   desk: Pick<Desk, 'bank' | 'commit' | 'world'>,

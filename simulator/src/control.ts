@@ -23,6 +23,7 @@ import {
   setBehaviour,
   setBlocked,
   setQuestion,
+  report,
   settlePayout,
   settleRefund,
   sweep,
@@ -57,6 +58,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (area === 'blocked' && id === undefined) return blocked(desk, request);
   if (call === 'POST sweep' && id === undefined) return withdrawAll(desk, request.body);
+  if (call === 'POST keys' && id !== undefined) return newsOfKey(desk, id);
   if (call === 'PUT questions' && id !== undefined) return question(desk, id, request.body);
   if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
   if (call === 'POST charges' && id !== undefined)
@@ -423,6 +425,15 @@ function blocked(desk: Desk, request: Request): Reply {
   const set = { account, judicialCents, medCents, cautionCents } as Blocked;
   desk.commit(setBlocked(desk.bank, set));
   return json(200, set);
+}
+
+/** Asaas tells every registered address what happens to an API key: `ACCESS_TOKEN_EXPIRING_SOON` and others. */
+function newsOfKey(desk: Desk, event: string): Reply {
+  if (!/^ACCESS_TOKEN_[A-Z_]{1,20}$/.test(event)) return failure(400, 'there is no such event of a key');
+  const { bank, world, commit } = desk;
+  for (const key of bank.webhooks.keys())
+    commit(report(bank, world.now(), { key, kind: 'key', id: event, returns: 0 }));
+  return json(200, { event });
 }
 
 /** The evening's withdrawal of a provider that empties the account by itself. */

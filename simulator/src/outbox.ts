@@ -13,8 +13,8 @@ export type Notification = {
   n: number;
   /** The Pix key whose registered address it goes to. */
   key: string;
-  kind: 'payment' | 'payout' | 'card' | 'question';
-  /** endToEndId of a received payment, idEnvio of a payout, the acquirer's name of a page. */
+  kind: 'payment' | 'payout' | 'card' | 'question' | 'key';
+  /** endToEndId of a received payment, idEnvio of a payout, the acquirer's name of a page, of an API key what happened to it. */
   id: string;
   /** Of a page, which of its events it is, from 1. */
   returns: number;

@@ -46,7 +46,10 @@ export async function keepUnread(
   const fresh = await keepRows(deps.sql, connection, [...rows.values()], now, now + retryAfterMs(0));
   if (fresh === 0) return;
   const kinds = [...new Set(items.map(({ kind }) => kind))];
-  deps.log.error({ connection, kinds, items: fresh }, 'items of the provider cannot be read');
+  const text = kinds.every((kind) => kind === 'key')
+    ? 'something happened to an API key at the provider: a person has to look'
+    : 'items of the provider cannot be read';
+  deps.log.error({ connection, kinds, items: fresh }, text);
 }
 
 const keyOf = ({ kind, reference }: Pick<UnreadRow, 'kind' | 'reference'>): string => `${kind} ${reference}`;

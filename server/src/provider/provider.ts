@@ -496,7 +496,10 @@ export type ListOutcome<Report> =
   | { outcome: 'listed'; reports: Report[]; unread: UnreadItem[]; complete: false; parts: number }
   | Unclear;
 
-/** The kind that an unread item would have had. `span`: a second of the statement that holds more than can be read. */
+/**
+ * The kind that an unread item would have had. `span`: a second of the statement that holds more than can be read. `key`: it can be read, and only a person
+ * can act on it: something happened to an API key of the account.
+ */
 export type UnreadKind =
   | 'charge'
   | 'payout'
@@ -508,6 +511,7 @@ export type UnreadKind =
   | 'dispute'
   | 'report'
   | 'delivery'
+  | 'key'
   | 'span';
 
 /** Something that a provider sent and that cannot be read, with what it can be known by. */

@@ -225,8 +225,16 @@ test('a refund is known by the id at the end of its description', async () => {
   });
   outside.answers = [empty()];
   expect(await create().queryRefund('E00000000202611271730abcdefghijk', id)).toMatchObject({
-    outcome: 'unclear',
+    // An answer that can be read, so it counts as no failure of the connection (`flow/breaker.ts`).
+    ...{ outcome: 'unclear', cause: 'unknownRefusal' },
     detail: 'its Pix is not in the list',
+  });
+});
+
+test('A delivery about an API key of the account is for a person', () => {
+  const rawBody = Buffer.from(JSON.stringify(foreign('asaas/delivery-key').body));
+  expect(create().readWebhook(rawBody, now)).toMatchObject({
+    unread: [{ kind: 'key', name: 'ACCESS_TOKEN_CREATED 175027c1-029c-41e5-8b9a-e289b9788c33' }],
   });
 });
 

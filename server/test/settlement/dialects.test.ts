@@ -14,6 +14,7 @@ import { stepStatement } from '../../src/jobs/statement.ts';
 import { dismissLine, listOpenLines, stepStatementLines } from '../../src/jobs/statement-lines.ts';
 import { storyOf } from '../../src/operate/look.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
+import { listUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
 /** A merchant's day in every protocol: the whole service, and only the adapter differs. */
@@ -58,6 +59,7 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       expect(await merchant.balanceCents()).toBe(20_000);
       expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
     });
+  aboutUnknownRefusals();
   if (dialect === 'efi' || dialect === 'woovi') aboutNewAccounts();
   if (tellsReturns) aboutReturns();
   if (dialect === 'asaas') aboutQuestions();
@@ -75,6 +77,27 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
     });
   // Behind the invariants: money that nothing books is a difference.
   if (dialect === 'asaas') aboutReturnsOfTheStatement();
+
+  /** Log, metric and the story of the payment name an answer of the provider that is in no table. */
+  function aboutUnknownRefusals() {
+    test('A refusal of a charge that is in no table is named by log, metric and the story of the payment', async () => {
+      const merchant = await service.newMerchant();
+      const warned = vi.spyOn(service.cellOf(merchant).log, 'warn');
+      await service.simulator.behave({ charge: 'refuse-unknown' });
+      const { body } = await merchant.charge({ amountCents: 2000 });
+      await service.simulator.behave({});
+      const id = body.id ?? body.paymentId;
+      const error = (await storyOf(service.runtime, id)).words.at(-1)?.name ?? '';
+      expect(error).toMatch(/^4\d\d \S/);
+      expect(warned.mock.calls).toContainEqual([
+        { connection: 'simulator', paymentId: id, error },
+        expect.stringContaining('vintem payment show'),
+      ]);
+      const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
+      expect(counted).toContainEqual(['simulator', 'create_charge', error]);
+      warned.mockRestore();
+    });
+  }
 
   function aboutNewAccounts() {
     test('An address is registered when this service answers at it, and one where nothing listens is refused', async () => {
@@ -211,6 +234,19 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       ...{ id: providerRef, value, status: 'PENDING', externalReference: providerIdOf(id) },
       ...{ type: 'BANK_ACCOUNT', operationType: 'PIX' },
       bankAccount: { pixAddressKey: key },
+    });
+
+    test('What happens to an API key at the provider is kept for a person, once', async () => {
+      await funded();
+      const logged = vi.spyOn(service.runtime.log, 'error');
+      for (const event of ['ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRED'])
+        await service.simulator.control('POST', `/control/keys/${event}`);
+      const kept = async () => (await listUnread(service.runtime)).filter(({ kind }) => kind === 'key');
+      await until(async () => (await kept()).length === 2);
+      const said = logged.mock.calls.filter(([, text]) => String(text).includes('API key'));
+      expect(said).toHaveLength(2);
+      logged.mockRestore();
+      await service.database.admin(`DELETE FROM unread_item WHERE kind = 'key'`);
     });
 
     test('One transfer of a payment under way is approved, of its amount and to its key alone', async () => {

@@ -8,6 +8,7 @@ import type {
   ListOutcome,
   ListWindow,
   ProviderCost,
+  UnreadItem,
   WebhookContent,
   WebhookDelivery,
   WebhookNews,
@@ -51,6 +52,22 @@ export function contentOf(
     return { authentic: false, reason: 'the token is not ours' };
   const news = read(rawBody);
   return news === null ? { authentic: false, reason: 'the body is no JSON' } : { authentic: true, ...news };
+}
+
+/**
+ * docs.asaas.com/docs/api-key-events: Asaas disables a key that nobody uses, and later lets it expire. A new key that nobody knows of is a stranger's.
+ */
+export const keyEvents = [
+  ...['ACCESS_TOKEN_CREATED', 'ACCESS_TOKEN_ENABLED', 'ACCESS_TOKEN_DISABLED', 'ACCESS_TOKEN_DELETED'],
+  ...['ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRED'],
+] as const;
+
+/** What happened to an API key, for a person; null: the delivery is about something else. */
+export function keyNewsIn(body: Record<string, unknown>): UnreadItem | null {
+  const event = textOf(body.event);
+  if (event === null || !(keyEvents as readonly string[]).includes(event)) return null;
+  const id = textOf(recordOf(body.accessToken)?.id) ?? textOf(body.id);
+  return { kind: 'key', name: `${event} ${id}`, providerId: null, endToEnd: null, body };
 }
 
 const webhooksPath = '/v3/webhooks?limit=100';

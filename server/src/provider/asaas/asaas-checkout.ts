@@ -23,6 +23,8 @@ import {
   balanceCall,
   balanceIn,
   contentOf,
+  keyEvents,
+  keyNewsIn,
   jsonOf,
   listCosts,
   notRead,
@@ -70,6 +72,7 @@ const sendTimeoutMs = 2 * postTimeoutMs;
 
 /** Each only wakes a query. */
 export const asaasCheckoutEvents = [
+  ...keyEvents,
   ...['CHECKOUT_PAID', 'CHECKOUT_CANCELED', 'CHECKOUT_EXPIRED'],
   ...['PAYMENT_AWAITING_RISK_ANALYSIS', 'PAYMENT_APPROVED_BY_RISK_ANALYSIS'],
   ...['PAYMENT_REPROVED_BY_RISK_ANALYSIS', 'PAYMENT_CREDIT_CARD_CAPTURE_REFUSED'],
@@ -281,6 +284,8 @@ const ownId = /^[0-9a-f]{32}$/;
 function readDelivery(rawBody: Buffer): WebhookNews | null {
   const body = recordOf(jsonOf(deliveryWithoutTokens(rawBody)));
   if (body === null) return null;
+  const key = keyNewsIn(body);
+  if (key) return { addressed: true, received: [], payouts: [], unread: [key] };
   const subject = recordOf(body.checkout) ?? recordOf(body.payment);
   const reference = textOf(subject?.externalReference);
   const page = textOf(recordOf(body.checkout)?.id) ?? textOf(recordOf(body.payment)?.checkoutSession);

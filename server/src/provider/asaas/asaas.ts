@@ -54,6 +54,8 @@ import {
   contentOf,
   isToken,
   jsonOf,
+  keyEvents,
+  keyNewsIn,
   listCosts,
   notRead,
   registerWebhook,
@@ -122,6 +124,7 @@ const sendTimeoutMs = 20_000;
 const repeatsWithinMs = 10 * 60_000;
 
 export const asaasEvents = [
+  ...keyEvents,
   ...['PAYMENT_RECEIVED', 'PAYMENT_DELETED', 'PAYMENT_REFUNDED', 'PAYMENT_PARTIALLY_REFUNDED'],
   ...['PAYMENT_REFUND_IN_PROGRESS', 'PAYMENT_REFUND_DENIED', 'PAYMENT_RECEIVED_IN_CASH_UNDONE'],
   ...['TRANSFER_PENDING', 'TRANSFER_IN_BANK_PROCESSING', 'TRANSFER_BLOCKED', 'TRANSFER_DONE'],
@@ -623,9 +626,9 @@ async function queryRefund(
 ): Promise<QueryOutcome<RefundReport>> {
   const there = await refundsOf(deps, endToEnd);
   if ('outcome' in there)
-    // It was there when the refund was sent, so this list says nothing of its refunds.
+    // It was there when the refund was sent, so this list says nothing of its refunds. It lags: an answer that can be read is no failure of the connection.
     return there.outcome === 'notFound'
-      ? { outcome: 'unclear', cause: 'unreadable', detail: 'its Pix is not in the list', retryAfterMs: null }
+      ? { outcome: 'unclear', cause: 'unknownRefusal', detail: 'its Pix is not in the list', retryAfterMs: null }
       : there;
   const report = ownRefundIn(there.items, providerId);
   return report === null ? { outcome: 'notFound' } : { outcome: 'found', report };
@@ -640,6 +643,8 @@ async function queryRefund(
 function readDelivery(rawBody: Buffer): WebhookNews | null {
   const body = recordOf(jsonOf(rawBody));
   if (body === null) return null;
+  const key = keyNewsIn(body);
+  if (key) return { addressed: true, received: [], payouts: [], unread: [key] };
   const { payment, transfer } = body;
   const reference = textOf(recordOf(payment ?? transfer)?.externalReference);
   return { addressed: true, received: [], payouts: [], named: reference === null ? [] : [reference] };
