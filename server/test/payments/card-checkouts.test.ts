@@ -16,6 +16,7 @@ import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { bookMovement } from '../../src/operate/book-movement.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
 import { routePayouts, takePayoutAsOwn } from '../../src/operate/connections/payouts.ts';
+import { storyOf } from '../../src/operate/look.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
@@ -182,7 +183,13 @@ describe('A card checkout', () => {
   test('that the acquirer refuses to make has failed', async () => {
     const merchant = await shop();
     await acquirer.behave({ checkout: 'refuse' });
-    expect((await pay(merchant)).body).toMatchObject({ status: 'failed', reasonCode: 'provider_refused' });
+    const { body } = await pay(merchant);
+    expect(body).toMatchObject({ status: 'failed', reasonCode: 'provider_refused' });
+    // Its words are in the story of the payment, and counted.
+    const error = (await storyOf(service.runtime, body.id)).words.at(-1)?.name ?? '';
+    expect(error).toMatch(/^400 \S/);
+    const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
+    expect(counted).toContainEqual([expect.any(String), 'create_checkout', error]);
   });
 
   test('says why an attempt was refused in words of ours, how many are left, and is paid by a later one [8b]', async () => {
