@@ -31,6 +31,7 @@ beforeAll(async () => {
   types = (await read('AsaasTypes')) + (await read('TransferTypes')) + (await read('WebhookTypes'));
 });
 afterAll(async () => {
+  console.log(`Asaas: ${bodies} bodies compared with the types of its client`);
   await net.close();
   await simulator?.stop();
   await rm(stateDir, { recursive: true, force: true });
@@ -42,6 +43,9 @@ const provider = () =>
     ...{ customer: 'cus_000005219613', email: 'a@b.example', net, clock: systemClock },
     ...{ webhookToken: 'w'.repeat(32), withdrawalToken: 'q'.repeat(32) },
   });
+
+/** Each is compared with its type, and one that lacks a member fails. */
+let bodies = 0;
 
 /** The members that a type of the client names, its parents' left out. */
 function membersOf(name: string): string[] {
@@ -60,8 +64,10 @@ const gone = [
   'changeValue',
   'payment',
 ];
-const lacking = (name: string, value: object): string[] =>
-  membersOf(name).filter((member) => !(member in value) && !gone.includes(member));
+function lacking(name: string, value: object): string[] {
+  bodies++;
+  return membersOf(name).filter((member) => !(member in value) && !gone.includes(member));
+}
 
 const id = (n: number): string => String(n).padStart(32, 'a');
 

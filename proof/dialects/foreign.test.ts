@@ -95,10 +95,11 @@ interface Schema {
 }
 
 /** The misfits, a line for each, and the kinds of calls that were judged. */
-async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }> {
+async function judgedByEfi(): Promise<{ bodies: number; misfits: string[]; judged: Set<string> }> {
   const schemas: Record<string, Schema> = await import(clientFile('sdk-node-apis-efi/dist/esm/types/pix.js'));
   const misfits = new Set<string>();
   const judged = new Set<string>();
+  let bodies = 0;
   for (const { method, path, body, status, answer } of recorder.calls()) {
     if (path === '/oauth/token' || status >= 300) continue;
     const known = efiSchemas.find(({ call }) => call.test(`${method} ${path}`));
@@ -112,6 +113,7 @@ async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }
       ['answer', known.answer, withoutReceiver(answer)],
     ] as const) {
       if (name === undefined) continue;
+      bodies++;
       const { error } = (schemas[`${name}Schema`] as Schema).safeParse(value);
       for (const issue of error?.issues ?? [])
         misfits.add(
@@ -119,7 +121,7 @@ async function judgedByEfi(): Promise<{ misfits: string[]; judged: Set<string> }
         );
     }
   }
-  return { misfits: [...misfits].sort(), judged };
+  return { bodies, misfits: [...misfits].sort(), judged };
 }
 
 /** A day of a merchant: received, given back, paid out, come back, contested. */
@@ -203,7 +205,8 @@ describe('Efí', () => {
       ...{ net, clock: systemClock, log: createLog('silent') },
     });
     await dayAtEfi(provider);
-    const { misfits, judged } = await judgedByEfi();
+    const { bodies, misfits, judged } = await judgedByEfi();
+    console.log(`Efí: ${bodies} bodies compared, misfits ${misfits.length}`);
     expect(misfits).toEqual([]);
     expect(efiSchemas.filter(({ call }) => !judged.has(call.source))).toEqual([]);
   });

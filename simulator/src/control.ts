@@ -16,6 +16,7 @@ import {
   payCharge,
   payStatic,
   removeCharge,
+  report,
   resend,
   returnedCents,
   returnPayment,
@@ -23,7 +24,6 @@ import {
   setBehaviour,
   setBlocked,
   setQuestion,
-  report,
   settlePayout,
   settleRefund,
   sweep,
@@ -427,7 +427,7 @@ function blocked(desk: Desk, request: Request): Reply {
   return json(200, set);
 }
 
-/** Asaas tells every registered address what happens to an API key: `ACCESS_TOKEN_EXPIRING_SOON` and others. */
+/** Asaas reports to every registered address what happens to an API key: `ACCESS_TOKEN_EXPIRING_SOON` and others. */
 function newsOfKey(desk: Desk, event: string): Reply {
   if (!/^ACCESS_TOKEN_[A-Z_]{1,20}$/.test(event)) return failure(400, 'there is no such event of a key');
   const { bank, world, commit } = desk;

@@ -239,7 +239,11 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
     test('What happens to an API key at the provider is kept for a person, once', async () => {
       await funded();
       const logged = vi.spyOn(service.runtime.log, 'error');
-      for (const event of ['ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRED'])
+      for (const event of [
+        'ACCESS_TOKEN_EXPIRING_SOON',
+        'ACCESS_TOKEN_EXPIRING_SOON',
+        'ACCESS_TOKEN_EXPIRED',
+      ])
         await service.simulator.control('POST', `/control/keys/${event}`);
       const kept = async () => (await listUnread(service.runtime)).filter(({ kind }) => kind === 'key');
       await until(async () => (await kept()).length === 2);

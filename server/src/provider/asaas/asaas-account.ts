@@ -55,14 +55,14 @@ export function contentOf(
 }
 
 /**
- * docs.asaas.com/docs/api-key-events: Asaas disables a key that nobody uses, and later lets it expire. A new key that nobody knows of is a stranger's.
+ * docs.asaas.com/docs/api-key-events: Asaas disables a key that is not used, and later lets it expire. A new key that no person of the company has made is a stranger's.
  */
 export const keyEvents = [
   ...['ACCESS_TOKEN_CREATED', 'ACCESS_TOKEN_ENABLED', 'ACCESS_TOKEN_DISABLED', 'ACCESS_TOKEN_DELETED'],
   ...['ACCESS_TOKEN_EXPIRING_SOON', 'ACCESS_TOKEN_EXPIRED'],
 ] as const;
 
-/** What happened to an API key, for a person; null: the delivery is about something else. */
+/** The news of an API key, for a person; null: the delivery is about something else. */
 export function keyNewsIn(body: Record<string, unknown>): UnreadItem | null {
   const event = textOf(body.event);
   if (event === null || !(keyEvents as readonly string[]).includes(event)) return null;

@@ -628,7 +628,12 @@ async function queryRefund(
   if ('outcome' in there)
     // It was there when the refund was sent, so this list says nothing of its refunds. It lags: an answer that can be read is no failure of the connection.
     return there.outcome === 'notFound'
-      ? { outcome: 'unclear', cause: 'unknownRefusal', detail: 'its Pix is not in the list', retryAfterMs: null }
+      ? {
+          outcome: 'unclear',
+          cause: 'unknownRefusal',
+          detail: 'its Pix is not in the list',
+          retryAfterMs: null,
+        }
       : there;
   const report = ownRefundIn(there.items, providerId);
   return report === null ? { outcome: 'notFound' } : { outcome: 'found', report };
