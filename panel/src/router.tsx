@@ -116,7 +116,8 @@ const deskPage = (
     | 'RequestsPage'
     | 'AuditPage'
     | 'OperatorsPage'
-    | 'FactorsPage',
+    | 'FactorsPage'
+    | 'OperatorOidc',
 ) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
 /** Pages about the installation itself, which fewer roles have. */
 const machinePage = (
@@ -382,6 +383,7 @@ const routes = root.addChildren([
     }),
   ]),
   open('/operator/entrar', deskPage('OperatorSignIn')),
+  open('/operator/entrar/oidc', deskPage('OperatorOidc')),
   open('/operator/convite', deskPage('OperatorInvitation')),
   open(
     '/entrar',

@@ -6,7 +6,7 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, PageHead } from '../ui/parts.tsx';
 import { desk, deskKey, type Factors } from './api.ts';
-import { At, Shown } from './parts.tsx';
+import { At, Fact, Shown } from './parts.tsx';
 import { useConsoleWords } from './words.ts';
 
 const factorsKey = [deskKey, 'factors'];
@@ -22,6 +22,9 @@ export function FactorsPage() {
         {(factors) => (
           <div className="stack">
             <Passkeys passkeys={factors.passkeys} />
+            {(factors.oidc !== null || factors.identity !== null) && (
+              <Identity oidc={factors.oidc} identity={factors.identity} />
+            )}
           </div>
         )}
       </Shown>
@@ -86,6 +89,50 @@ function Passkeys({ passkeys }: Pick<Factors, 'passkeys'>) {
       )}
       <FormError error={remove.error} />
       <NewPasskey />
+    </section>
+  );
+}
+
+/** The account at the OpenID provider, bound once. */
+function Identity({ oidc, identity }: Pick<Factors, 'oidc' | 'identity'>) {
+  const { factors: words } = useConsoleWords();
+  const bind = useAction(async () => {
+    const { url } = await ask(() => desk.POST('/factors/oidc', { body: {} }));
+    window.location.assign(url);
+  });
+  const remove = useAction(() => ask(() => desk.POST('/factors/oidc/removal', { body: {} })), {
+    rereads: [factorsKey],
+  });
+  return (
+    <section className="card" aria-labelledby="identity">
+      <h2 id="identity">{words.identity}</h2>
+      <p className="soft">{words.identityLead}</p>
+      {identity === null ? (
+        <>
+          <FormError error={bind.error} />
+          <Button variant="default" loading={bind.busy} onClick={() => bind.run()}>
+            {words.bind(oidc ?? '')}
+          </Button>
+        </>
+      ) : (
+        <>
+          <dl className="facts">
+            <Fact name={words.issuer}>
+              <span className="breaks">{identity.issuer}</span>
+            </Fact>
+            <Fact name={words.subject}>
+              <span className="mono breaks">{identity.subject}</span>
+            </Fact>
+            <Fact name={words.bound}>
+              <At at={identity.boundAt} />
+            </Fact>
+          </dl>
+          <FormError error={remove.error} />
+          <Button variant="default" mt="md" loading={remove.busy} onClick={() => remove.run()}>
+            {words.unbind}
+          </Button>
+        </>
+      )}
     </section>
   );
 }

@@ -12,7 +12,7 @@ import { desk, deskKey } from './api.ts';
 import { signedBy } from './proof.tsx';
 import { useConsoleWords } from './words.ts';
 
-function useEnter() {
+export function useEnter() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return async () => {
@@ -23,7 +23,7 @@ function useEnter() {
 
 const digits = (text: string): string => text.replace(/\D/g, '');
 
-function CodeField({
+export function CodeField({
   label,
   value,
   onValue,
@@ -67,6 +67,14 @@ export function OperatorSignIn() {
     },
     { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
   );
+  const { data: ways } = useQuery({
+    queryKey: [deskKey, 'sign-in'],
+    queryFn: () => ask(() => desk.GET('/sign-in')),
+  });
+  const byOidc = useAction(async () => {
+    const { url } = await ask(() => desk.POST('/sign-in/oidc', { body: {} }));
+    window.location.assign(url);
+  });
   return (
     <Gate title={words.signIn.title} lead={words.signIn.lead} home="/operator">
       <form className="stack" onSubmit={signIn.submit}>
@@ -90,7 +98,7 @@ export function OperatorSignIn() {
           visibilityToggleButtonProps={{ 'aria-hidden': true }}
         />
         <CodeField label={words.signIn.code} value={code} onValue={setCode} />
-        <FormError error={signIn.error ?? byPasskey.error} />
+        <FormError error={signIn.error ?? byPasskey.error ?? byOidc.error} />
         <Button type="submit" size="md" loading={signIn.busy}>
           {words.signIn.submit}
         </Button>
@@ -103,6 +111,11 @@ export function OperatorSignIn() {
         >
           {words.signIn.passkey}
         </Button>
+        {ways && ways.oidc !== null && (
+          <Button variant="default" size="md" loading={byOidc.busy} onClick={() => byOidc.run()}>
+            {words.signIn.oidc(ways.oidc)}
+          </Button>
+        )}
       </form>
     </Gate>
   );

@@ -13,6 +13,7 @@ const pt = {
     code: 'Código do aplicativo',
     submit: 'Entrar',
     passkey: 'Entrar com passkey',
+    oidc: (host: string) => `Entrar com ${host}`,
   },
   enrol: {
     title: 'Aceitar o convite',
@@ -307,6 +308,7 @@ const pt = {
         grant: 'Dar um papel',
         suspend: 'Suspender',
         reset_factor: 'Refazer senha, aplicativo e passkeys',
+        bind_oidc: 'Vincular conta do provedor de identidade',
       },
       leads: {
         create: 'A pessoa recebe um link que vale por 24 horas.',
@@ -325,6 +327,11 @@ const pt = {
     active: 'ativo',
     invited: 'convidado',
     suspended: 'suspenso',
+  },
+  oidc: {
+    again: 'Voltar à entrada',
+    factor: 'Segundo fator',
+    factorLead: 'O provedor de identidade disse quem você é. Falta o código do aplicativo ou uma passkey.',
   },
   proof: {
     title: 'Confirme que é você',
@@ -351,6 +358,14 @@ const pt = {
     newNameHint: 'Para reconhecê-la depois, como “chave do escritório”.',
     failed: 'O navegador não usou a passkey. Tente de novo.',
     notMade: 'O navegador não criou a passkey. Tente de novo.',
+    identity: 'Provedor de identidade',
+    identityLead:
+      'A conta com que você entra pelo provedor de identidade. É vinculada uma vez; um endereço de e-mail igual não basta.',
+    bind: (host: string) => `Vincular minha conta em ${host}`,
+    issuer: 'Provedor',
+    subject: 'Id da conta',
+    bound: 'Vinculada',
+    unbind: 'Desvincular',
     needsName: (address: string) => `Passkeys só funcionam no endereço do console: abra-o em ${address}.`,
   },
 };
@@ -368,6 +383,7 @@ const en: ConsoleWords = {
     code: 'Code of the app',
     submit: 'Sign in',
     passkey: 'Sign in with a passkey',
+    oidc: (host) => `Sign in with ${host}`,
   },
   enrol: {
     title: 'Accept the invitation',
@@ -661,6 +677,7 @@ const en: ConsoleWords = {
         grant: 'Give a role',
         suspend: 'Suspend',
         reset_factor: 'Reset password, app and passkeys',
+        bind_oidc: 'Bind an account at the identity provider',
       },
       leads: {
         create: 'The person gets a link that is good for 24 hours.',
@@ -680,6 +697,11 @@ const en: ConsoleWords = {
     active: 'active',
     invited: 'invited',
     suspended: 'suspended',
+  },
+  oidc: {
+    again: 'Back to the sign-in',
+    factor: 'Second factor',
+    factorLead: 'The identity provider said who you are. The code of the app or a passkey is missing.',
   },
   proof: {
     title: 'Confirm that it is you',
@@ -706,6 +728,14 @@ const en: ConsoleWords = {
     newNameHint: 'To know it later, such as “key at the office”.',
     failed: 'The browser did not use the passkey. Try again.',
     notMade: 'The browser did not make the passkey. Try again.',
+    identity: 'Identity provider',
+    identityLead:
+      'The account under which you enter through the identity provider. It is bound once; the same e-mail address is not enough.',
+    bind: (host) => `Bind my account at ${host}`,
+    issuer: 'Provider',
+    subject: 'Id of the account',
+    bound: 'Bound',
+    unbind: 'Unbind',
     needsName: (address) => `Passkeys work only at the console’s own address: open it at ${address}.`,
   },
 };

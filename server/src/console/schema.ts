@@ -4,7 +4,7 @@ import { type ActName, acts, type OperatorRole, operatorRoles } from '../operate
 import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
-import { changeNames, standings } from './people/changes.ts';
+import { askedChanges, changeNames, standings } from './people/changes.ts';
 
 /** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
 
@@ -377,7 +377,7 @@ export const AgreedSchema = Type.Object({
   }),
 });
 export const ChangeBody = Body({
-  change: OneOf(changeNames, 'Change'),
+  change: OneOf(askedChanges, 'Change'),
   email: Text('E-mail address of the operator', { minLength: 3, maxLength: emailMost, 'x-trim': true }),
   name: Type.Optional(Text('Name of a new one', { minLength: 2, maxLength: 80, 'x-trim': true })),
   role: Type.Optional(OneOf(operatorRoles, 'Role of a new one, or the new role')),

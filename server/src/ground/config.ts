@@ -61,6 +61,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Where the operators' console is, without a slash at its end; `publicUrl` where it has no host of its own. */
   readonly operatorUrl: string;
+  /** The OpenID provider of the console; null: none. */
+  readonly operatorOidc: OidcSettings | null;
   /** Addresses and networks from which the operators' console opens; empty: from everywhere. */
   readonly operatorAddresses: readonly string[];
   /** The most that one operator moves alone in the console, in cents: above it a second one has to agree. */
@@ -84,6 +86,18 @@ export interface Config {
   readonly provider: LiveProvider | null;
   /** Null: no traces. */
   readonly tracing: Tracing | null;
+}
+
+export interface OidcSettings {
+  /** To the letter, as its documents and tokens name it. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string;
+  /** Claims of a token that stand for a second factor; empty: the console always asks for one. */
+  readonly secondFactor: readonly { claim: 'acr' | 'amr'; value: string }[];
+  /** The role that a group of the claim `groups` may have; null: groups are not looked at. */
+  readonly groups: ReadonlyMap<string, string> | null;
 }
 
 export interface Tracing {
@@ -204,6 +218,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     metricsPort: portOrOff(from, 'METRICS_PORT', null),
     provider: liveProvider(from, env),
     tracing: tracing(from),
+    operatorOidc: operatorOidc(from),
   };
   checkPorts(from, config);
   checkTls(from, config, withoutTls);
@@ -350,6 +365,71 @@ function tracing(from: SettingReader): Tracing | null {
     /^(?:0(?:\.\d{1,6})?|1(?:\.0)?)$/.test(value) ? Number(value) : undefined,
   );
   return endpoint === null ? null : { endpoint, share };
+}
+
+// ------------------------------------------------------------------------------------------------------ the OpenID provider
+
+function operatorOidc(from: SettingReader): OidcSettings | null {
+  const issuer = from.setting(
+    'OPERATOR_OIDC_ISSUER',
+    null,
+    'the https address of an OpenID provider without query, as its documents name it (http only on this machine)',
+    (value) => (isSafeProvider(value) && !/[?#]/.test(value) ? value : undefined),
+  );
+  const clientId = from.text('OPERATOR_OIDC_CLIENT_ID');
+  const clientSecret = from.text('OPERATOR_OIDC_CLIENT_SECRET');
+  const scope = from.setting(
+    'OPERATOR_OIDC_SCOPE',
+    'openid',
+    'scopes with spaces between, openid among them',
+    (value) =>
+      /^[\x21-\x7e ]{1,200}$/.test(value) && value.split(' ').includes('openid') ? value : undefined,
+  );
+  const secondFactor = from.setting(
+    'OPERATOR_OIDC_SECOND_FACTOR',
+    [],
+    'claims like amr:mfa or acr:urn:example:2fa, with blanks between',
+    claimsOf,
+  );
+  const groups = from.setting(
+    'OPERATOR_OIDC_GROUPS',
+    null,
+    'a list like vintem-risk=risk, with blanks between, of the roles support, risk, treasury, administrator, auditor',
+    groupsOf,
+  );
+  if (issuer === null) {
+    if (clientId !== null || clientSecret !== null)
+      from.fault('OPERATOR_OIDC_ISSUER', 'is missing, but OPERATOR_OIDC_CLIENT_ID or _SECRET stands alone');
+    return null;
+  }
+  if (clientId === null)
+    from.fault('OPERATOR_OIDC_CLIENT_ID', 'is missing, and OPERATOR_OIDC_ISSUER needs it');
+  if (clientSecret === null)
+    from.fault('OPERATOR_OIDC_CLIENT_SECRET', 'is missing, and OPERATOR_OIDC_ISSUER needs it');
+  return {
+    ...{ issuer, clientId: clientId ?? '', clientSecret: clientSecret ?? '', scope, secondFactor, groups },
+  };
+}
+
+/** `amr:mfa acr:phr` */
+function claimsOf(text: string): OidcSettings['secondFactor'] | undefined {
+  const claims = text.split(' ').map((one) => {
+    const [, claim, value] = /^(acr|amr):([\x21-\x7e]{1,200})$/.exec(one) ?? [];
+    return claim === undefined || value === undefined ? undefined : { claim: claim as 'acr' | 'amr', value };
+  });
+  return claims.every((one) => one !== undefined) ? claims : undefined;
+}
+
+/** `vintem-risk=risk vintem-ops=support` */
+function groupsOf(text: string): ReadonlyMap<string, string> | undefined {
+  const groups = new Map<string, string>();
+  for (const one of text.split(' ')) {
+    const [, group, role] =
+      /^([\x21-\x3c\x3e-\x7e]{1,200})=(support|risk|treasury|administrator|auditor)$/.exec(one) ?? [];
+    if (group === undefined || role === undefined) return undefined;
+    groups.set(group, role);
+  }
+  return groups;
 }
 
 // ----------------------------------------------------------------------------------------------------- the live provider

@@ -3,6 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { allowList } from '../api/keys/address.ts';
 import { type DescribedRoute, openApiOf } from '../api/openapi.ts';
 import { factorRoutes } from '../console/auth/factor-routes.ts';
+import { openIdProvider } from '../console/auth/oidc.ts';
+import { type Flows, flows } from '../console/auth/oidc-flow.ts';
+import { oidcBindingRoutes, oidcSignInRoutes } from '../console/auth/oidc-routes.ts';
 import { passkeys } from '../console/auth/passkeys.ts';
 import { ownSessionRoutes, signInRoutes } from '../console/auth/routes.ts';
 import { consoleSessions } from '../console/auth/sessions.ts';
@@ -37,7 +40,17 @@ export const consolePath = '/operator/api';
 
 export type ConsoleParts = Pick<
   Runtime,
-  'sql' | 'clock' | 'ids' | 'log' | 'secrets' | 'cells' | 'identity' | 'draining' | 'providers' | 'mail'
+  | 'sql'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'secrets'
+  | 'cells'
+  | 'identity'
+  | 'draining'
+  | 'providers'
+  | 'mail'
+  | 'net'
 > & {
   config: Config;
   /** The same as the panel's, so that a change shows there at once. */
@@ -62,7 +75,8 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
   const sessions = consoleSessions({ ...parts, site });
   const party = { id: passkeyNameOf(config.operatorUrl), origins: site.origins };
   const ofPasskeys = passkeys({ ...parts, party });
-  const deps = { ...parts, sessions, attempts: attempts(parts), passkeys: ofPasskeys };
+  const common = { ...parts, sessions, attempts: attempts(parts), passkeys: ofPasskeys };
+  const deps = { ...common, proof: common, oidc: oidcOf(parts, site.overTls) };
   const described: DescribedRoute[] = [];
 
   app.register(
@@ -84,6 +98,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
       describe(api, described);
       signInRoutes(api, deps);
+      oidcSignInRoutes(api, deps);
       api.register(async (inner) => {
         const inside = inner.withTypeProvider<TypeBoxTypeProvider>();
         inside.addHook('onRequest', async (request) => {
@@ -92,7 +107,8 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
           await sessions.admit(request, actOfRoute.get(route));
         });
         ownSessionRoutes(inside, deps);
-        factorRoutes(inside, { ...deps, proof: deps });
+        factorRoutes(inside, deps);
+        oidcBindingRoutes(inside, deps);
         savedViewRoutes(inside, deps);
         noticeRoutes(inside, deps);
         const views = { mails: panelMails(parts), supportViews: config.supportViews };
@@ -127,6 +143,15 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
     { prefix: consolePath },
   );
   return described;
+}
+
+/** The OpenID provider of the installation; null: none is set. */
+function oidcOf(parts: ConsoleParts, overTls: boolean): { issuer: string; flows: Flows } | null {
+  const { operatorOidc, operatorUrl } = parts.config;
+  if (!operatorOidc) return null;
+  const provider = openIdProvider(parts.net, operatorOidc, `${operatorUrl}/operator/entrar/oidc`);
+  const site = { overTls, key: parts.secrets.derive('console openid') };
+  return { issuer: operatorOidc.issuer, flows: flows({ ...parts, provider, site }) };
 }
 
 /** Notes each route that is registered from here on. */

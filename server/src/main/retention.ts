@@ -1,5 +1,9 @@
 import { stepUrlChangePruning } from '../api/webhooks/endpoints.ts';
-import { stepOperatorChallenges, stepOperatorSessions } from '../console/people/operators.ts';
+import {
+  stepOperatorChallenges,
+  stepOperatorFlows,
+  stepOperatorSessions,
+} from '../console/people/operators.ts';
 import { stepBucketPruning } from '../edge/rate-limit.ts';
 import { stepRequestPruning } from '../edge/request-log/request-log.ts';
 import { stepDisputeFiles } from '../flow/files.ts';
@@ -194,6 +198,13 @@ export const retention: Readonly<
     step: stepOperatorSessions,
   },
   operator_passkey: bounded('ten for each operator'),
+  operator_identity: bounded('one for each operator'),
+  operator_oidc_flow: {
+    after: 'its end',
+    statement: 'operator_oidc_flow_prune',
+    index: 'operator_oidc_flow_expires_at',
+    step: stepOperatorFlows,
+  },
   operator_challenge: {
     after: 'its end',
     statement: 'operator_challenge_prune',

@@ -56,6 +56,9 @@ export const acts = {
       'POST /factors/passkeys/options',
       'POST /factors/passkeys',
       'POST /factors/passkeys/:id/removal',
+      'POST /factors/oidc',
+      'POST /factors/oidc/answer',
+      'POST /factors/oidc/removal',
     ],
   ),
   ownViews: changing(
@@ -238,7 +241,7 @@ export const acts = {
     ['administrator'],
     'always',
     ['subject', 'detail'],
-    ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant'],
+    ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant', 'operator bind-oidc'],
     ['POST /operators/changes'],
   ),
   audit: reading(

@@ -48,6 +48,16 @@ const catalogue = {
     en: 'Show a second factor again: a code of the app or a passkey.',
     pt: 'Mostre de novo um segundo fator: um código do aplicativo ou uma passkey.',
   },
+  oidc_refused: {
+    status: 401,
+    en: 'The sign-in at the identity provider opens no session here. Begin again, or enter in another way; an administrator sees in the log of the service why.',
+    pt: 'A entrada pelo provedor de identidade não abre uma sessão aqui. Comece de novo, ou entre de outro jeito; a administração vê o motivo no log do serviço.',
+  },
+  oidc_unreachable: {
+    status: 503,
+    en: 'The identity provider does not answer. Enter with password and code, or with a passkey.',
+    pt: 'O provedor de identidade não responde. Entre com senha e código, ou com uma passkey.',
+  },
   operator_role_denied: {
     status: 403,
     en: 'Your role does not allow this.',

@@ -36,7 +36,11 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 const withoutSession = [
+  'GET /sign-in',
   'POST /sign-in',
+  'POST /sign-in/oidc',
+  'POST /sign-in/oidc/answer',
+  'POST /sign-in/oidc/factor',
   'POST /sign-in/passkey/options',
   'POST /sign-in/passkey',
   'POST /enrolment/look',

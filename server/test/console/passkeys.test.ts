@@ -128,7 +128,7 @@ describe('a passkey of an operator', () => {
   });
 
   test('signs once for each challenge: an answer that is sent again, also at once, opens nothing', async () => {
-    const { made } = await withPasskey();
+    const { desk: own, made } = await withPasskey();
     const desk = openDesk(service);
     const response = made.authenticate(await challenge(desk), true);
     const answers = await Promise.all(
@@ -136,6 +136,8 @@ describe('a passkey of an operator', () => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
     expect((await desk.call('POST', '/sign-in/passkey', { response })).body.code).toBe('passkey_refused');
+    // The challenge was gone: no count of the authenticator was looked at.
+    expect(await audited('operator.passkey_copied', own.email)).toEqual([]);
   });
 
   test('answers a challenge that was asked for here, for this, in this network, within five minutes', async () => {

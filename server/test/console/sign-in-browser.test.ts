@@ -1,5 +1,7 @@
 import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
 import { newOperator, operatorPassword, passOperatorCodes } from '@vintem/testkit/console.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import { oidcClient, openRealProvider } from '@vintem/testkit/openid.ts';
 import { totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
@@ -25,8 +27,19 @@ async function inspectBoth(name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
 }
 
+/** Whom the OpenID provider takes its visitor for. */
+const who = { subject: 'rita-at-the-company' };
+let provider: Awaited<ReturnType<typeof openRealProvider>>;
+
 beforeAll(async () => {
-  service = await openService({ worker: false });
+  const port = await freePort();
+  const home = `http://localhost:${port}`;
+  provider = await openRealProvider(`${home}/operator/entrar/oidc`, who);
+  const env = {
+    ...{ PORT: String(port), PUBLIC_URL: home, OPERATOR_OIDC_ISSUER: provider.url },
+    ...{ OPERATOR_OIDC_CLIENT_ID: oidcClient.id, OPERATOR_OIDC_CLIENT_SECRET: oidcClient.secret },
+  };
+  service = await openService({ worker: false, env });
   at = service.url.replace('127.0.0.1', 'localhost');
   browser = await openBrowser();
   window = await openWindow(browser);
@@ -47,6 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await service?.close();
+  await provider?.close();
 });
 
 test('A passkey is added after a code of the app, enters without a password, confirms, and is removed', async () => {
@@ -89,10 +103,38 @@ test('A passkey is added after a code of the app, enters without a password, con
   expect(window.complaints).toEqual([]);
 });
 
-test('At an address the page says where passkeys work', async () => {
-  const { cookie } = await newOperator(service, 'support');
-  const [name = '', value = ''] = cookie.split('=');
-  await window.context.addCookies([{ name, value, url: service.url }]);
-  await page.goto(`${service.url}/operator/acesso`);
-  await page.getByText(`abra-o em ${at}`).waitFor();
+test('The account at the OpenID provider is bound in the console, and enters with a code of the app', async () => {
+  const desk = await newOperator(service, 'support');
+  const [name = '', value = ''] = desk.cookie.split('=');
+  await window.context.clearCookies();
+  await window.context.addCookies([{ name, value, url: at }]);
+  await page.goto(`${at}/operator/acesso`);
+  await page.getByRole('button', { name: /^Bind my account at/ }).press('Enter');
+  await passOperatorCodes(service);
+  await page.getByRole('dialog').getByLabel('Code of the app').fill(totpOf(desk.appSecret, Date.now()));
+  await page.keyboard.press('Enter');
+  await page.getByText(who.subject).waitFor();
+  expect(page.url()).toBe(`${at}/operator/acesso`);
+  await inspectBoth('identity');
+  await page.getByRole('button', { name: 'Sign out' }).press('Enter');
+  await heading('Sign in to the console').waitFor();
+  await inspectBoth('sign-in-oidc');
+  await page.getByRole('button', { name: `Sign in with ${new URL(provider.url).host}` }).press('Enter');
+  await heading('Second factor').waitFor();
+  // The code of the provider left the address.
+  expect(page.url()).toBe(`${at}/operator/entrar/oidc`);
+  await inspectBoth('oidc-factor');
+  await page.getByRole('button', { name: 'PT Português' }).press('Enter');
+  await heading('Segundo fator').waitFor();
+  await inspectBoth('oidc-factor-pt');
+  await passOperatorCodes(service);
+  await page.getByLabel('Código do aplicativo').fill(totpOf(desk.appSecret, Date.now()));
+  await page.keyboard.press('Enter');
+  await heading('Pendências').waitFor();
+  // The page of the answer, opened again without one.
+  await page.goto(`${at}/operator/entrar/oidc`);
+  await page.getByText('não abre uma sessão aqui').waitFor();
+  await inspectBoth('oidc-refused');
+  await page.getByRole('link', { name: 'Voltar à entrada' }).waitFor();
+  expect(window.complaints).toEqual([]);
 });

@@ -18,7 +18,11 @@ const rows: [ActName, Act][] = Object.entries(acts) as [ActName, Act][];
 const base = '/operator/api';
 /** Before the sign-in. */
 const withoutSession = [
+  'GET /sign-in',
   'POST /sign-in',
+  'POST /sign-in/oidc',
+  'POST /sign-in/oidc/answer',
+  'POST /sign-in/oidc/factor',
   'POST /sign-in/passkey/options',
   'POST /sign-in/passkey',
   'POST /enrolment/look',

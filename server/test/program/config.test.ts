@@ -57,6 +57,7 @@ describe('settings', () => {
       secretPrevious: null,
       trustedProxies: [],
       operatorUrl: 'http://127.0.0.1:3000',
+      operatorOidc: null,
       operatorAddresses: [],
       operatorAloneCents: 0,
       supportViews: 'granted',

@@ -5,13 +5,13 @@ import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Attempts } from '../../panel/auth/attempts.ts';
 import { PanelError } from '../../panel/errors.ts';
-import type { Queries } from '../../ports/sql.ts';
-import { type FactorChange, letterOfFactor } from '../people/factor-letter.ts';
+import { findIdentityOf } from '../people/identities.sql.ts';
 import { endOtherSessionsOf, holdOperator, proveSession } from '../people/operators.sql.ts';
 import { noteOperator } from '../people/operators.ts';
 import { type Asked, insertPasskey, listPasskeys, removePasskey } from '../people/passkeys.sql.ts';
 import { consoleConfig } from '../route.ts';
 import { Done, Nothing } from '../schema.ts';
+import { noteFactor, tellPerson } from './factor-change.ts';
 import { AskedToMake, AskedToSign, FactorBody, FactorsSchema, PasskeyBody } from './factor-schema.ts';
 import { type ProofDeps, requireProved, withFactor } from './proof.ts';
 import type { SignedIn } from './sessions.ts';
@@ -23,6 +23,8 @@ export interface FactorRouteDeps {
   attempts: Attempts;
   mail: Mail;
   log: Log;
+  /** Null: no OpenID provider is set. */
+  oidc: { issuer: string } | null;
 }
 
 const askedBy = ({ id, network }: SignedIn, purpose: 'proof' | 'passkey'): Asked => ({
@@ -41,14 +43,20 @@ export function factorRoutes(api: ApiScope, deps: FactorRouteDeps): void {
       schema: { tags, summary: 'How the caller signs in', response: { 200: FactorsSchema } },
       config: consoleConfig,
     },
-    async ({ operator }) => ({
-      passkeys: (await listPasskeys(sql, operator.operatorId)).map(
-        ({ id, name, synced, addedAt, usedAt }) => ({
+    async ({ operator }) => {
+      const passkeys = await listPasskeys(sql, operator.operatorId);
+      const identity = await findIdentityOf(sql, operator.operatorId);
+      return {
+        passkeys: passkeys.map(({ id, name, synced, addedAt, usedAt }) => ({
           ...{ id, name, synced, addedAt: isoOf(addedAt) },
           usedAt: usedAt === null ? null : isoOf(usedAt),
-        }),
-      ),
-    }),
+        })),
+        oidc: deps.oidc === null ? null : new URL(deps.oidc.issuer).host,
+        identity: identity
+          ? { issuer: identity.issuer, subject: identity.subject, boundAt: isoOf(identity.boundAt) }
+          : null,
+      };
+    },
   );
 
   proofRoutes(api, deps);
@@ -143,9 +151,9 @@ function newPasskeyRoutes(api: ApiScope, deps: FactorRouteDeps): void {
         if ((await holdOperator(tx, operatorId)) === undefined) throw new PanelError('not_signed_in');
         if (!(await insertPasskey(tx, passkey))) throw new PanelError('act_refused');
         const { id, name, synced } = passkey;
-        await noteFactor(tx, deps, operator, 'passkey_add', { passkeyId: id, name, synced });
+        await noteFactor(tx, deps.proof, operator, 'passkey_add', { passkeyId: id, name, synced });
       });
-      tell(deps, operator, 'passkey_add');
+      tellPerson(deps, operator, 'passkey_add', clock.now());
       return { ok: true as const };
     },
   );
@@ -173,32 +181,10 @@ function removalRoute(api: ApiScope, deps: FactorRouteDeps): void {
         const name = await removePasskey(tx, operator.operatorId, params.id);
         if (name === undefined) throw new PanelError('not_found');
         await endOtherSessionsOf(tx, operator.operatorId, operator.id);
-        await noteFactor(tx, deps, operator, 'passkey_remove', { passkeyId: params.id, name });
+        await noteFactor(tx, deps.proof, operator, 'passkey_remove', { passkeyId: params.id, name });
       });
-      tell(deps, operator, 'passkey_remove');
+      tellPerson(deps, operator, 'passkey_remove', clock.now());
       return { ok: true as const };
     },
   );
-}
-
-const noteFactor = (
-  tx: Queries,
-  { proof }: FactorRouteDeps,
-  { operatorId, email, network }: SignedIn,
-  change: FactorChange,
-  detail: object,
-): Promise<unknown> =>
-  noteOperator(tx, proof, {
-    ...{ actor: email, action: `operator.${change}`, subject: operatorId, detail: { ...detail, network } },
-  });
-
-/** Not waited for: the change is made, and stands in the audit log. */
-function tell(
-  { proof, mail, log }: FactorRouteDeps,
-  { email, network }: SignedIn,
-  change: FactorChange,
-): void {
-  mail
-    .send(letterOfFactor(email, { change, at: proof.clock.now(), network }))
-    .catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
 }

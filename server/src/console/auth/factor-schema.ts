@@ -6,7 +6,7 @@ import type {
 } from '@simplewebauthn/server';
 import { Type } from 'typebox';
 import { Body, NullableTime, Text, Time, Uuid } from '../../ground/schema.ts';
-import { Code, Word } from '../schema.ts';
+import { Code, Nullable, Word } from '../schema.ts';
 
 /** Schemas of passkeys, as browsers read and write them (WebAuthn 3, 5.1: the JSON forms). What is not named here is not looked at. */
 
@@ -81,4 +81,16 @@ export const FactorsSchema = Type.Object({
       usedAt: NullableTime('Used last'),
     }),
   ),
+  oidc: Nullable('Host of the OpenID provider; null: there is none'),
+  identity: Type.Unsafe<{ issuer: string; subject: string; boundAt: string } | null>({
+    anyOf: [
+      Type.Object({
+        issuer: Word('OpenID provider'),
+        subject: Word('Its id of the person'),
+        boundAt: Time('Bound'),
+      }),
+      { type: 'null' },
+    ],
+    description: 'The account of the caller there; null: none is bound',
+  }),
 });

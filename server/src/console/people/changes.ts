@@ -7,6 +7,7 @@ import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { rehearseAct } from '../../store/rehearsal.ts';
 import { areAble, findOperator, lockOperators } from './operators.sql.ts';
 import {
+  bindOperator,
   createOperator,
   grantOperator,
   type Invited,
@@ -17,18 +18,23 @@ import {
 
 /** Changes of the console's people. In the console one administrator asks for a change and another one agrees to it. */
 
-export const changeNames = ['create', 'suspend', 'reset_factor', 'grant'] as const;
+/** Those that are asked for in the console. */
+export const askedChanges = ['create', 'suspend', 'reset_factor', 'grant'] as const;
+export const changeNames = [...askedChanges, 'bind_oidc'] as const;
 export type ChangeName = (typeof changeNames)[number];
 
 export type OperatorChange =
   | { change: 'create'; email: string; name: string; role: OperatorRole }
   | { change: 'grant'; email: string; role: OperatorRole }
-  | { change: 'suspend' | 'reset_factor'; email: string };
+  | { change: 'suspend' | 'reset_factor'; email: string }
+  | { change: 'bind_oidc'; email: string; issuer: string; subject: string };
 
 /** @throws OperatorRefused fields are missing, or are of another change */
 export function changeOf(fields: Readonly<Record<string, string | undefined>>): OperatorChange {
   const { change, email = '', name, role } = fields;
   if (change === 'suspend' || change === 'reset_factor') return { change, email: emailOf(email) };
+  if (change === 'bind_oidc' && fields.issuer !== undefined && fields.subject !== undefined)
+    return { change, email: emailOf(email), issuer: fields.issuer, subject: fields.subject };
   if (role === undefined || !isOperatorRole(role))
     throw new OperatorRefused('a change of an operator names a role');
   if (change === 'grant') return { change, email: emailOf(email), role };
@@ -41,6 +47,11 @@ async function carryOut(operator: OperatorAct, wanted: OperatorChange): Promise<
   if (wanted.change === 'create') return createOperator(operator, wanted);
   if (wanted.change === 'grant') {
     await grantOperator(operator, wanted.email, wanted.role);
+    return null;
+  }
+  if (wanted.change === 'bind_oidc') {
+    const { issuer, subject } = wanted;
+    await bindOperator(operator, wanted.email, { issuer, subject });
     return null;
   }
   if (wanted.change === 'reset_factor') return resetOperator(operator, wanted.email);

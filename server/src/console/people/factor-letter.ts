@@ -1,13 +1,17 @@
 import { brasiliaTime, type Letter } from '../../ground/mail.ts';
 
-export type FactorChange = 'passkey_add' | 'passkey_remove' | 'passkey_copied';
+export type FactorChange = 'passkey_add' | 'passkey_remove' | 'oidc_bind' | 'oidc_remove';
 
 const words: Record<FactorChange, { pt: string; en: string }> = {
   passkey_add: { pt: 'Uma passkey foi adicionada', en: 'A passkey was added' },
   passkey_remove: { pt: 'Uma passkey foi removida', en: 'A passkey was removed' },
-  passkey_copied: {
-    pt: 'Uma passkey foi recusada: uma cópia dela assinou antes',
-    en: 'A passkey was refused: a copy of it signed before',
+  oidc_bind: {
+    pt: 'Uma conta do provedor de identidade foi vinculada',
+    en: 'An account at the identity provider was bound',
+  },
+  oidc_remove: {
+    pt: 'A conta do provedor de identidade foi desvinculada',
+    en: 'The account at the identity provider was unbound',
   },
 };
 

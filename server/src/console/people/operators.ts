@@ -13,6 +13,7 @@ import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
+import { type Identity, insertIdentity, pruneFlows, removeIdentity } from './identities.sql.ts';
 import {
   endSessionsOf,
   enrolOperator,
@@ -173,21 +174,35 @@ export const grantOperator = (
     return { ...person, role, suspendedAt: null };
   });
 
-/** Takes password, app and passkeys away, ends the sessions, and invites again. @throws OperatorRefused unknown or suspended */
+/** Takes password, app, passkeys and the identity at the OpenID provider away, ends the sessions, and invites again. @throws OperatorRefused unknown or suspended */
 export const resetOperator = (operator: OperatorAct, email: string): Promise<Invited> =>
   changing(operator, email, async (tx, person) => {
     if (person.suspendedAt !== null)
       throw new OperatorRefused('that operator is suspended: grant a role first');
     const invited = await invitation(tx, operator, person);
     const passkeys = await removePasskeysOf(tx, person.id);
+    const identity = await removeIdentity(tx, person.id);
     await endSessionsOf(tx, person.id);
     await noteOperator(tx, operator, {
       actor: operator.actor,
       action: 'operator.reset_factor',
       subject: person.id,
-      detail: { email: person.email, passkeys },
+      detail: { email: person.email, passkeys, ...(identity && { identity }) },
     });
     return invited;
+  });
+
+/** Binds an identity at the OpenID provider. @throws OperatorRefused unknown, bound already, or the identity belongs to another operator */
+export const bindOperator = (operator: OperatorAct, email: string, identity: Identity): Promise<void> =>
+  changing(operator, email, async (tx, person) => {
+    if (!(await insertIdentity(tx, person.id, identity, operator.clock.now())))
+      throw new OperatorRefused('that operator has an identity, or this one belongs to another operator');
+    await noteOperator(tx, operator, {
+      actor: operator.actor,
+      action: 'operator.oidc_bind',
+      subject: person.id,
+      detail: { email: person.email, ...identity },
+    });
   });
 
 export interface EnrolDeps {
@@ -260,3 +275,7 @@ export const stepOperatorSessions = async ({ sql, clock }: { sql: Sql; clock: Cl
 /** The same of challenges. */
 export const stepOperatorChallenges = async ({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> =>
   (await pruneChallenges(sql, clock.now(), rowsPerStep)) === rowsPerStep;
+
+/** The same of sign-ins at the OpenID provider. */
+export const stepOperatorFlows = async ({ sql, clock }: { sql: Sql; clock: Clock }): Promise<boolean> =>
+  (await pruneFlows(sql, clock.now(), rowsPerStep)) === rowsPerStep;

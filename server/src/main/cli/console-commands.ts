@@ -81,6 +81,24 @@ export const consoleCommands: Command[] = [
     },
   },
   {
+    name: 'operator bind-oidc',
+    usage: `--email E --subject S ${aloneUsage}`,
+    about:
+      'binds an operator to an account at OPERATOR_OIDC_ISSUER by its subject (`sub`), once; the operator can do so too, in the console',
+    options: { email: { type: 'string' }, subject: { type: 'string' }, ...alone },
+    run: async (edge, { values }) => {
+      const { operatorOidc } = edge.config;
+      if (operatorOidc === null) throw new UsageFault('OPERATOR_OIDC_ISSUER is not set');
+      const subject = required(values, 'subject');
+      if (!/^[\x21-\x7e]{1,255}$/.test(subject))
+        throw new UsageFault('--subject takes what the tokens have as sub');
+      const fields = { email: required(values, 'email'), issuer: operatorOidc.issuer, subject };
+      const wanted = changeOf({ change: 'bind_oidc', ...fields });
+      await changeAtShell(edge, 'operator bind-oidc', values, wanted);
+      return operatorAnswer(edge, wanted.email);
+    },
+  },
+  {
     name: 'operator grant',
     usage: `--email E --role ${operatorRoles.join('|')} ${aloneUsage}`,
     about: 'gives an operator another role, from the next call on; ends a suspension',

@@ -54,6 +54,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   operator_session:
     'who was signed in then may have signed out or been suspended since: operators sign in again',
   operator_challenge: 'what authenticators were asked to sign in minutes that are over',
+  operator_oidc_flow: 'sign-ins that were under way in minutes that are over',
   panel_verification: 'codes and links of minutes, which may have been used since',
 };
 

@@ -59,6 +59,8 @@ export const directoryTables: readonly string[] = [
   'operator_session',
   'operator_passkey',
   'operator_challenge',
+  'operator_identity',
+  'operator_oidc_flow',
   'operator_request',
   'operator_view',
   'notice',
