@@ -22,7 +22,7 @@ export interface Tab {
   signIn(email: string, word?: string): Promise<Answer>;
 }
 
-export function openTab(service: Service, always: Record<string, string> = {}): Tab {
+export function openTab(service: Pick<Service, 'url'>, always: Record<string, string> = {}): Tab {
   const cookies = new Map<string, string>();
   const tab: Tab = {
     csrf: '',

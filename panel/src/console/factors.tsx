@@ -110,8 +110,13 @@ function Identity({ oidc, identity }: Pick<Factors, 'oidc' | 'identity'>) {
       {identity === null ? (
         <>
           <FormError error={bind.error} />
-          <Button variant="default" loading={bind.busy} onClick={() => bind.run()}>
-            {words.bind(oidc ?? '')}
+          <dl className="facts">
+            <Fact name={words.issuer}>
+              <span className="breaks">{oidc}</span>
+            </Fact>
+          </dl>
+          <Button variant="default" mt="md" loading={bind.busy} onClick={() => bind.run()}>
+            {words.bind}
           </Button>
         </>
       ) : (

@@ -113,7 +113,7 @@ export function OperatorSignIn() {
         </Button>
         {ways && ways.oidc !== null && (
           <Button variant="default" size="md" loading={byOidc.busy} onClick={() => byOidc.run()}>
-            {words.signIn.oidc(ways.oidc)}
+            {words.signIn.oidc}
           </Button>
         )}
       </form>

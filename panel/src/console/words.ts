@@ -13,7 +13,7 @@ const pt = {
     code: 'Código do aplicativo',
     submit: 'Entrar',
     passkey: 'Entrar com passkey',
-    oidc: (host: string) => `Entrar com ${host}`,
+    oidc: 'Entrar com a conta da empresa',
   },
   enrol: {
     title: 'Aceitar o convite',
@@ -361,7 +361,7 @@ const pt = {
     identity: 'Provedor de identidade',
     identityLead:
       'A conta com que você entra pelo provedor de identidade. É vinculada uma vez; um endereço de e-mail igual não basta.',
-    bind: (host: string) => `Vincular minha conta em ${host}`,
+    bind: 'Vincular minha conta',
     issuer: 'Provedor',
     subject: 'Id da conta',
     bound: 'Vinculada',
@@ -383,7 +383,7 @@ const en: ConsoleWords = {
     code: 'Code of the app',
     submit: 'Sign in',
     passkey: 'Sign in with a passkey',
-    oidc: (host) => `Sign in with ${host}`,
+    oidc: 'Sign in with the company account',
   },
   enrol: {
     title: 'Accept the invitation',
@@ -731,7 +731,7 @@ const en: ConsoleWords = {
     identity: 'Identity provider',
     identityLead:
       'The account under which you enter through the identity provider. It is bound once; the same e-mail address is not enough.',
-    bind: (host) => `Bind my account at ${host}`,
+    bind: 'Bind my account',
     issuer: 'Provider',
     subject: 'Id of the account',
     bound: 'Bound',

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { openTab } from '@vintem/testkit/panel.ts';
 import { childrenOf, postmasterOf } from '@vintem/testkit/processes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { processExists } from '../../src/store/database/lock.ts';
@@ -77,6 +78,19 @@ describe('start', () => {
     // The provider knows where to deliver, so payments from now on arrive by webhook.
     const told = await readFile(join(dataDir, 'simulator', 'journal.jsonl'), 'utf8');
     expect(told).toContain(`${address()}/hooks/providers/simulator/`);
+  });
+
+  it('shows the notice that a command sets in the panel of the account that it has made', async () => {
+    const [, email = '', word = ''] =
+      /^vintem panel \S+ e-mail (\S+) password (\S+)$/m.exec(program.stdout()) ?? [];
+    const pt = 'Manutenção hoje às 22h: os saques param por uma hora.';
+    const en = 'Maintenance today at 22:00: withdrawals stop for an hour.';
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const set = await finish(['notice', 'set', '--pt', pt, '--en', en, '--until', until, '--json'], env);
+    expect({ code: set.code, stderr: set.stderr }).toEqual({ code: 0, stderr: '' });
+    const tab = openTab({ url: address() });
+    expect((await tab.signIn(email, word)).status).toBe(200);
+    expect((await tab.call('GET', '/session')).body.notice).toMatchObject({ pt, en, until });
   });
 
   it('is refused on a folder that is in use, with a line that names who uses it', async () => {

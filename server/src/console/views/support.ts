@@ -6,6 +6,7 @@ import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { PanelError } from '../../panel/errors.ts';
 import type { PanelMails } from '../../panel/people/mails.ts';
+import { recordSecurityEvent } from '../../panel/people/security-events.ts';
 import {
   endViewsOfSession,
   findOwners,
@@ -65,7 +66,7 @@ export function supportRoutes(api: ApiScope, deps: SupportDeps, overTls: boolean
       config: consoleConfig,
     },
     async ({ operator }, reply) => {
-      await deps.sql.tx((tx) => endViews(tx, deps, operator));
+      await recordEnds(deps, operator, await deps.sql.tx((tx) => endViews(tx, deps, operator)));
       reply.header('set-cookie', cookie.gone);
       return { ok: true as const };
     },
@@ -99,13 +100,19 @@ async function beginView(
       endsAt,
     },
   };
-  await sql.tx(async (tx) => {
-    await endViews(tx, deps, operator);
+  const ended = await sql.tx(async (tx) => {
+    const before = await endViews(tx, deps, operator);
     await insertView(tx, view);
     await noteOperator(tx, deps, {
       ...{ accountId, actor: operator.email, action: 'view.begin', subject: view.id, reason },
       detail: { granted: view.granted, endsAt: isoOf(endsAt) },
     });
+    return before;
+  });
+  await recordEnds(deps, operator, ended);
+  await recordSecurityEvent(deps, {
+    ...{ kind: 'support.view_begun', actor: 'operator', accountId },
+    detail: { viewId: view.id, operator: operator.name, until: isoOf(endsAt) },
   });
   return { token, endsAt };
 }
@@ -127,11 +134,27 @@ async function announce(
   }
 }
 
+interface EndedView {
+  id: string;
+  accountId: string;
+}
+
 async function endViews(
   tx: Queries,
   deps: Pick<SupportDeps, 'clock' | 'ids'>,
   operator: SignedIn,
-): Promise<void> {
-  for (const { id, accountId } of await endViewsOfSession(tx, operator.id, deps.clock.now()))
+): Promise<EndedView[]> {
+  const ended = await endViewsOfSession(tx, operator.id, deps.clock.now());
+  for (const { id, accountId } of ended)
     await noteOperator(tx, deps, { accountId, actor: operator.email, action: 'view.end', subject: id });
+  return ended;
+}
+
+/** To the security events of the accounts. */
+async function recordEnds(deps: SupportDeps, operator: SignedIn, ended: readonly EndedView[]): Promise<void> {
+  for (const { id, accountId } of ended)
+    await recordSecurityEvent(deps, {
+      ...{ kind: 'support.view_ended', actor: 'operator', accountId },
+      detail: { viewId: id, operator: operator.name },
+    });
 }

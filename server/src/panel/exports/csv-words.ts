@@ -228,6 +228,10 @@ const activity: Record<SecurityEventKind, string> = {
   'profile.changed': 'Dados da empresa alterados',
   'operation.changed': 'Operação alterada',
   'account.reset': 'Conta de teste reiniciada',
+  'support.granted': 'Visita do suporte permitida',
+  'support.ended': 'Visitas do suporte encerradas',
+  'support.view_begun': 'Visita do suporte iniciada',
+  'support.view_ended': 'Visita do suporte terminada',
   'export.downloaded': 'Arquivo baixado',
   'access.refused': 'Acesso recusado',
 };

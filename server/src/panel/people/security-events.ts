@@ -41,13 +41,26 @@ export const securityEventKinds = [
   'profile.changed',
   'operation.changed',
   'account.reset',
+  'support.granted',
+  'support.ended',
+  'support.view_begun',
+  'support.view_ended',
   'export.downloaded',
   'access.refused',
 ] as const;
 
 /** Groups that people look for: kinds under the words of the page. */
 export const activityGroups = {
-  access: ['sign_in', 'sign_out', 'session.ended', 'access.refused'],
+  access: [
+    'sign_in',
+    'sign_out',
+    'session.ended',
+    'support.granted',
+    'support.ended',
+    'support.view_begun',
+    'support.view_ended',
+    'access.refused',
+  ],
   factors: [
     'factor.code',
     'factor.enrolled',

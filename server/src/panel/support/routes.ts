@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
 import type { ApiScope, RouteFacts } from '../../edge/edge.ts';
+import type { Log } from '../../ground/log.ts';
 import { Body, NullableTime, Time } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { writeAudit } from '../../store/rows/audit.sql.ts';
-import type { Member } from '../auth/session.ts';
+import { actorOf, type Member } from '../auth/session.ts';
 import { PanelError } from '../errors.ts';
+import { recordSecurityEvent } from '../people/security-events.ts';
 import { endSupport, findSupportGrant, listViews, putSupportGrant } from '../people/support-views.sql.ts';
 import { Done, Nothing } from '../schema/schema.ts';
 
@@ -40,6 +42,7 @@ export interface SupportDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
+  log: Log;
 }
 
 /** Who of the operator's support may see the panel, and who did. */
@@ -77,7 +80,9 @@ export function supportRoutes(api: ApiScope, deps: SupportDeps): void {
       },
       config: { api: described, panel: { needs: 'members', fresh: true, sensitive: true } },
     },
-    async ({ member, body: { minutes } }) => {
+    async (request) => {
+      const { member } = request;
+      const { minutes } = request.body;
       if (member.role !== 'owner') throw new PanelError('role_denied');
       const grantedAt = clock.now();
       const untilAt = grantedAt + minutes * 60_000;
@@ -85,6 +90,9 @@ export function supportRoutes(api: ApiScope, deps: SupportDeps): void {
       await sql.tx(async (tx) => {
         await putSupportGrant(tx, { accountId, grantedBy: person.userId, grantedAt, untilAt });
         await noteSupport(tx, deps, member, 'support.grant', { until: isoOf(untilAt) });
+      });
+      await recordSecurityEvent(deps, {
+        ...{ kind: 'support.granted', accountId, ...actorOf(request), detail: { until: isoOf(untilAt) } },
       });
       return { ok: true as const };
     },
@@ -101,11 +109,14 @@ export function supportRoutes(api: ApiScope, deps: SupportDeps): void {
       },
       config: { api: described, panel: { needs: 'members', secondFactor: true } },
     },
-    async ({ member }) => {
+    async (request) => {
+      const { member } = request;
       await sql.tx(async (tx) => {
         await endSupport(tx, member.accountId, clock.now());
         await noteSupport(tx, deps, member, 'support.end', {});
       });
+      const { accountId } = member;
+      await recordSecurityEvent(deps, { kind: 'support.ended', accountId, ...actorOf(request) });
       return { ok: true as const };
     },
   );
