@@ -321,6 +321,29 @@ describe('a grant', () => {
   });
 });
 
+test('Each grant, view and end stands among the security events of the account, with who did it', async () => {
+  const newest = async (from: string) => {
+    const { events } = (await at(owner, 'GET', '/security-events')).body as {
+      events: { kind: string; actor: string; detail: Record<string, string>; at: string }[];
+    };
+    return events
+      .filter(({ kind, at }) => kind.startsWith('support.') && at >= from)
+      .map(({ kind, actor, detail }) => ({ kind, actor, operator: detail.operator ?? null }))
+      .reverse();
+  };
+  const from = new Date().toISOString();
+  await grant();
+  await begin();
+  await desk.call('POST', '/view/end', {});
+  await at(owner, 'POST', '/support/end', {});
+  expect(await newest(from)).toEqual([
+    { kind: 'support.granted', actor: 'person', operator: null },
+    { kind: 'support.view_begun', actor: 'operator', operator: 'Rita Lima' },
+    { kind: 'support.view_ended', actor: 'operator', operator: 'Rita Lima' },
+    { kind: 'support.ended', actor: 'person', operator: null },
+  ]);
+});
+
 test('Without a grant a mail goes to the owners first where the installation says so, and an account without owners stays closed', async () => {
   const mailing = await openService({ worker: false, env: { SUPPORT_VIEWS: 'mailed' } });
   try {
