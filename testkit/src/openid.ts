@@ -26,7 +26,7 @@ async function listen(server: Server): Promise<Listening> {
 
 // ------------------------------------------------------------------------------------------------------- the one of npm
 
-/** What is used of `oidc-provider`, which has no types of its own. */
+/** The used part of `oidc-provider`, which has no types of its own. */
 interface Provider {
   callback(): (request: IncomingMessage, response: ServerResponse) => void;
   interactionDetails(
@@ -129,7 +129,7 @@ export interface FakeProvider extends Listening {
   asked: URLSearchParams[];
   /** From now on it signs with another key, which it publishes if `told`. */
   rotate(told: boolean): void;
-  /** What its page would lead back with, for the address that the console gave. */
+  /** The query that its page would lead back with, for the address that the console gave. */
   lead(address: string): Record<string, string>;
 }
 

@@ -270,7 +270,7 @@ describe('an answer', () => {
       `UPDATE operator_oidc_flow SET expires_at = expires_at - interval '10 minutes'`,
     );
     expect((await browser.call('POST', '/sign-in/oidc/answer', late)).body.code).toBe('oidc_refused');
-    // A sign-in binds nothing, and what binds signs nobody in.
+    // A sign-in binds nothing, and a binding opens no session.
     const own = await inBrowser(service, await newOperator(service, 'support'));
     const signing = provider.lead((await own.call('POST', '/sign-in/oidc', {})).body.url);
     expect((await own.call('POST', '/factors/oidc/answer', signing)).body.code).toBe('oidc_refused');
