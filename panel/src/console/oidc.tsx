@@ -46,7 +46,7 @@ function Around({ error }: { error: unknown }) {
   const words = useConsoleWords();
   return (
     <Gate title={words.signIn.title} lead={words.signIn.lead} home="/operator">
-      <div className="stack">
+      <div className="stack panel">
         <h1>{words.signIn.title}</h1>
         {error ? <FormError error={error} /> : <Rows count={2} />}
         {Boolean(error) && (

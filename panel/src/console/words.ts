@@ -13,7 +13,7 @@ const pt = {
     code: 'Código do aplicativo',
     submit: 'Entrar',
     passkey: 'Entrar com passkey',
-    oidc: 'Entrar com a conta da empresa',
+    oidc: 'Usar a conta da empresa',
   },
   enrol: {
     title: 'Aceitar o convite',
@@ -383,7 +383,7 @@ const en: ConsoleWords = {
     code: 'Code of the app',
     submit: 'Sign in',
     passkey: 'Sign in with a passkey',
-    oidc: 'Sign in with the company account',
+    oidc: 'Use the company account',
   },
   enrol: {
     title: 'Accept the invitation',

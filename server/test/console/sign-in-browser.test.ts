@@ -119,7 +119,7 @@ test('The account at the OpenID provider is bound in the console, and enters wit
   await page.getByRole('button', { name: 'Sign out' }).press('Enter');
   await heading('Sign in to the console').waitFor();
   await inspectBoth('sign-in-oidc');
-  await page.getByRole('button', { name: 'Sign in with the company account' }).press('Enter');
+  await page.getByRole('button', { name: 'Use the company account' }).press('Enter');
   await heading('Second factor').waitFor();
   // The code of the provider left the address.
   expect(page.url()).toBe(`${at}/operator/entrar/oidc`);
