@@ -158,7 +158,11 @@ export function NewLink() {
               value={fields.way}
               onChoice={(way) => set({ way })}
             />
-            {fields.way !== 'pix' && <p className="soft">{words.links.cardHint}</p>}
+            {fields.way !== 'pix' && (
+              <p className="soft" style={{ margin: 0, fontSize: 14 }}>
+                {words.links.cardHint}
+              </p>
+            )}
           </div>
         )}
         <div className="field">

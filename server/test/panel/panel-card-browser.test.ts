@@ -106,3 +106,19 @@ test('An open payment by card leads to the page of the acquirer and shows no Pix
   await page.getByText('Liberado', { exact: true }).waitFor();
   expect(window.complaints).toEqual([]);
 });
+
+test('A link that takes a card is made where the account takes cards, and says how it can be paid', async () => {
+  await page.goto(`${service.url}/links/novo`);
+  await page.getByLabel('Título').fill('Oficina de pão');
+  await page.getByRole('textbox', { name: 'Valor' }).pressSequentially('18000');
+  await page.getByRole('radio', { name: 'Pix ou cartão' }).check({ force: true });
+  await page.getByText(/No cartão valem os limites e a tarifa de cartão/).waitFor();
+  await inspectBoth('card-link-new');
+  await page.getByRole('button', { name: 'Criar link' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Oficina de pão' }).waitFor();
+  await page.getByText('Pix ou cartão', { exact: true }).waitFor();
+  await inspectBoth('card-link');
+  const { paymentLinks } = (await merchant.call('GET', '/payment-links')).body;
+  expect(paymentLinks).toMatchObject([{ amountCents: 18_000, methods: ['pix', 'card'] }]);
+  expect(window.complaints).toEqual([]);
+});

@@ -284,6 +284,10 @@ describe('The choice of a payer', () => {
       'O valor é o mesmo com Pix e com cartão.',
     ])
       expect(pages[0]).toContain(text);
+    const files = [...(pages[0] ?? '').matchAll(/(?:href|src)="(\/pay\/(?:style\.css|page\.js)[^"]*)"/g)];
+    const sent = [pages[0], ...(await Promise.all(files.map(([, path]) => open(path ?? ''))))];
+    expect(sent).toHaveLength(3);
+    expect(sent.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)).toBeLessThan(60 * 1024);
     const english = await open(link.path, 'en');
     expect(english).toContain('By card, from R$ 5,00 to R$ 900,00.');
     expect(english).toContain('value="card">Pay by card</button>');
