@@ -67,13 +67,13 @@ const breaks: Record<string, string> = {
   dispute_amount_cents_check: 'amount_cents = 0',
   dispute_check: 'debited_cents = amount_cents + 1',
   dispute_status_check: "status = 'lost'",
+  dispute_defence_amount_cents_check: 'amount_cents = 0',
   dispute_defence_attempts_check: "attempts = -1, status = 'failed', reason = 'dispute_ended'",
-  dispute_defence_check: "status = 'failed'",
-  dispute_defence_check1: "status = 'sent'",
-  dispute_defence_check2: 'attempts = 0',
-  dispute_defence_check3: "status = 'pending'",
+  dispute_defence_left: 'attempts = 1',
+  dispute_defence_reason: "reason = 'provider_refused'",
   dispute_defence_reason_check: "status = 'failed', reason = 'bored'",
-  dispute_defence_status_check: "status = 'lost'",
+  dispute_defence_sent: 'sent_at = now()',
+  dispute_defence_status_check: "status = 'lost', attempts = 1",
   hold_wanted_cents_check: 'wanted_cents = 0',
   incident_amount_cents_check: 'amount_cents = -1',
   incident_state_check: "state = 'forgotten'",
@@ -154,6 +154,7 @@ const others: Record<string, string> = {
   refund_account_id_request_key_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   charge_cancel_account_id_payment_id_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   due_change_pkey: `"status": "completed"`,
+  dispute_defence_pkey: `"status": "failed", "reason": "provider_refused"`,
 };
 
 /** To drop before the statement, since they stand in its way besides. */
@@ -201,8 +202,9 @@ const samples = `
   INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, opened_at,
       debited_cents, created_at, updated_at)
     SELECT account_id, id, id, operation_id, 'simulator', 'd', 'E', 1, 'open', now(), 0, now(), now() FROM payment LIMIT 1;
-  INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, created_at, updated_at)
-    SELECT account_id, id, operation_id, connection, 'unknown', 1, now(), now() FROM dispute LIMIT 1;
+  INSERT INTO dispute_defence (account_id, id, dispute_id, payment_id, operation_id, status, attempts, amount_cents, fingerprint, created_at, updated_at,
+      command)
+    SELECT account_id, id, id, payment_id, operation_id, 'unknown', 0, 1, '', now(), now(), id FROM dispute LIMIT 1;
   INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
       provider_cost, suspense, adjustments, created_at)
     SELECT account_id, chain_id, seq, hash, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() FROM journal LIMIT 1;`;

@@ -43,7 +43,6 @@ import { openPool } from '../../server/src/store/database/pool.ts';
 import { sealAgain } from '../../server/src/store/database/sealed-columns.ts';
 import { lockBalances } from '../../server/src/store/ledger.sql.ts';
 import { claimReminder } from '../../server/src/store/rows/charge-reminders.sql.ts';
-import { claimDefence } from '../../server/src/store/rows/defences.sql.ts';
 import { pruneFiles } from '../../server/src/store/rows/files.sql.ts';
 import {
   claimDue,
@@ -688,27 +687,12 @@ const laws: Record<string, [law: string, Law]> = {
     shared(
       ({ db, account, operation }) =>
         db.admin(
-          `${withDispute} INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts,
-                mail_due_at, created_at, updated_at)
-              VALUES ($1, $2, $3, 'simulator', 'failed', 'provider_refused', 1, $4, now(), now())`,
+          `${withDispute} INSERT INTO dispute_defence (account_id, id, dispute_id, payment_id, operation_id, status, reason, attempts, amount_cents,
+                fingerprint, mail_due_at, created_at, updated_at, command)
+              VALUES ($1, $2, $2, $2, $3, 'failed', 'provider_refused', 1, 1, '', $4, now(), now(), $2)`,
           [account, first, operation, at(0)],
         ),
       (tx, { now }) => claimDefenceAlerts(tx, now, now + 5_000, 10),
-    ),
-  ],
-  'store/rows/defences.sql.ts defence_claim': [
-    'two processes do not send the same defence, and neither waits',
-    shared(
-      ({ db, account, operation }) =>
-        db.admin(
-          `${withDispute} INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at, updated_at)
-              VALUES ($1, $2, $3, 'simulator', 'pending', 0, $4, now(), now())`,
-          [account, first, operation, at(0)],
-        ),
-      async (tx, { now }) => {
-        const claimed = await claimDefence(tx, 'simulator', { now, fence: first, untilMs: now + 5_000 });
-        return claimed ? [claimed] : [];
-      },
     ),
   ],
   'operate/connections/connections.sql.ts connection_lock': [

@@ -27,6 +27,7 @@ const tooRare: Readonly<Record<string, string>> = {
     'a stored value that cannot be opened: no story loses a secret, the rotations do',
   'kinds/payment/outcome.ts': 'the same of the Pix key that a report is compared with',
   'flow/defend.ts': 'the same of a defence that is shown',
+  'the disputes are read later': 'the database fails between an accepted defence and its outcome',
   'awaited outcomes could not be read':
     'a caller waits for what a worker sends: only where a connection limits parallel sends, as this one does not',
   'operate/verify/verify.ts': 'an anchor file that a person gives, which is no JSON',

@@ -1,4 +1,3 @@
-import { stepDefences } from '../../server/src/flow/send-defence.ts';
 import { stepDisputes } from '../../server/src/jobs/poll.ts';
 import { type Bank, moveDispute, openDispute, payCharge, returnPayment } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
@@ -24,12 +23,9 @@ type Answer = { status: number; body: unknown } | null;
 
 const readEveryMs = 10 * 60_000 + 1_000;
 /** A short story is over before the first reading would come: here it comes at once, and the merchant's answer with it. */
-const soonMs = { open: 5_000, read: 15_000, answers: [20_000, 50_000], send: 5_000 };
+const soonMs = { open: 5_000, read: 15_000, answers: [20_000, 50_000] };
 /** Longer than a reading that died keeps the next one away. */
 const lastReadings = 4;
-/** Those of one defence are seconds apart at first. */
-const sendEveryMs = 20_000;
-const stormMs = 4 * 3_600_000;
 /** Of a short story with disputes, whose answer must have time to leave. */
 export const shortStormMs = 120_000;
 
@@ -67,13 +63,6 @@ export function createDisputes(parts: {
     const provider = home.providers.get('simulator');
     if (!process.alive || !provider) return;
     await stepDisputes(home, provider).catch(() => world.count('disputes not read'));
-  }
-
-  async function send(): Promise<void> {
-    const { process, runtime } = living();
-    const provider = runtime.providers.get('simulator');
-    if (!process.alive || !provider) return;
-    await stepDefences(runtime, provider).catch(() => world.count('defence not sent'));
   }
 
   /** The merchant looks at what is contested, and answers; the same again where he heard nothing. */
@@ -163,16 +152,18 @@ export function createDisputes(parts: {
         LEFT JOIN dispute_defence f ON f.account_id = d.account_id AND f.dispute_id = d.id`,
       [],
     );
-    return rows.flatMap(({ id, provider_id, status }) => {
+    return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap((ofDispute) => {
+      const [{ id, provider_id } = { id: '', provider_id: '' }] = ofDispute;
+      const statuses = ofDispute.flatMap(({ status }) => status ?? []);
+      for (const status of statuses) world.count(`defence is ${status}`);
       const text = bank.disputes.get(provider_id)?.defence?.text;
-      if (status) world.count(`defence is ${status}`);
-      const mayHave = status === 'sent' || status === 'unknown';
+      const mayHave = statuses.some((status) => status !== 'failed');
       const holds =
         (text === undefined || mayHave) &&
-        (text !== undefined || status !== 'sent' || defended.has(provider_id)) &&
+        (text !== undefined || !statuses.includes('completed') || defended.has(provider_id)) &&
         (text === undefined || !answered.has(id) || text === answered.get(id)) &&
-        (!answered.has(id) || status !== null);
-      return holds ? [] : [{ invariant: 62, what: `a defence is ${status}, the provider has ${text}` }];
+        (!answered.has(id) || statuses.length > 0);
+      return holds ? [] : [{ invariant: 62, what: `a defence is ${statuses}, the provider has ${text}` }];
     });
   }
 
@@ -187,15 +178,12 @@ export function createDisputes(parts: {
       later(world.now() + at + chance.below(60_000), () => {
         if (chance.chance(0.6)) void answer();
       });
-    for (let at = sendEveryMs; at < stormMs; at += sendEveryMs) later(world.now() + at, () => void send());
   }
 
   function planShort(): void {
     later(world.now() + chance.below(soonMs.open), early ? openUnheard : open);
     later(world.now() + soonMs.open + chance.below(soonMs.read), () => void read());
     for (const at of soonMs.answers) later(world.now() + at + chance.below(10_000), () => void answer());
-    for (let at = soonMs.send; at < shortStormMs; at += soonMs.send)
-      later(world.now() + at, () => void send());
   }
 
   return {

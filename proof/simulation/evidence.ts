@@ -86,15 +86,8 @@ export function createMirror(db: Database): Mirror {
       const holds = read<HoldRow>('hold');
       const holdOf = new Map(holds.map((one) => [one.id, one]));
       const disputes = Map.groupBy(read<DisputeRow>('dispute'), ({ payment_id }) => payment_id);
-      const defences = new Map(read<DefenceRow>('dispute_defence').map((one) => [one.dispute_id, one]));
+      const defences = Map.groupBy(read<DefenceRow>('dispute_defence'), ({ dispute_id }) => dispute_id);
       const files = read<{ id: string; dispute_id: string }>('dispute_file');
-      const defenceOf = (id: string): StoredDefence | null => {
-        const defence = defences.get(id);
-        if (!defence) return null;
-        const { status, reason, attempts, file_ids } = defence;
-        const own = new Set(files.filter((file) => file.dispute_id === id).map((file) => file.id));
-        return { status, reason, attempts, lostFiles: file_ids.filter((file) => !own.has(file)).length };
-      };
       const events = read<{ account_id: string; id: string; type: string; payment_id: string | null }>(
         'event',
       );
@@ -122,6 +115,14 @@ export function createMirror(db: Database): Mirror {
       const cancelOf = (id: string): StoredPayment['cancel'] => {
         const cancel = cancels.get(id);
         return cancel ? askedOf(cancel) : null;
+      };
+      const defencesOf = (id: string): StoredDefence[] => {
+        const own = new Set(files.filter((file) => file.dispute_id === id).map((file) => file.id));
+        return (defences.get(id) ?? []).map((one) => ({
+          ...askedOf(one),
+          ...{ id: one.id, reason: one.reason, attempts: one.attempts },
+          lostFiles: one.file_ids.filter((file) => !own.has(file)).length,
+        }));
       };
       const changes = Map.groupBy(read<AskedRow>('due_change'), ({ payment_id }) => payment_id);
       const journalsOf = (subject: string) =>
@@ -228,7 +229,7 @@ export function createMirror(db: Database): Mirror {
               holdId: dispute.hold_id,
               wantedCents: hold?.released_at === null ? hold.wanted_cents : null,
               released: dispute.released_at !== null,
-              defence: defenceOf(dispute.id),
+              defences: defencesOf(dispute.id),
             };
           }),
           credited: creditedOf(one),
@@ -511,9 +512,8 @@ interface DisputeRow {
   released_at: number | null;
 }
 
-interface DefenceRow {
+interface DefenceRow extends AskedRow {
   dispute_id: string;
-  status: string;
   reason: string | null;
   attempts: number;
   file_ids: string[];

@@ -120,7 +120,7 @@ const mustHappen: readonly string[] = [
     ],
     ['cancel 200 failed', 'cancel 200 pending', 'cancel 400 charge_already_paid'],
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
-    ['defence 201', 'defence is sent', 'defence is failed'],
+    ['defence 201', 'defence is completed', 'defence is failed'],
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
     ['breaker opened', 'days closed', 'a close found a difference', 'incident close_difference'],
   );

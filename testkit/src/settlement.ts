@@ -1,11 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { accept } from '../../server/src/flow/accept.ts';
+import { createFollowUp } from '../../server/src/flow/follow-up.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
 import { transfer } from '../../server/src/kinds/transfer/transfer.ts';
 import type { Runtime } from '../../server/src/main/runtime.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
+import type { Provider } from '../../server/src/provider/provider.ts';
 import type { Till } from '../../server/src/store/till.ts';
 import type { Merchant, Service } from './service.ts';
 import { withParts } from './with-parts.ts';
@@ -113,6 +115,31 @@ export const fillQueryLimit = ({ database }: Pick<Service, 'database'>): Promise
 /** Nothing of the shared limit of queries for the next two seconds, as where payments have just spent it. */
 export const spendQueryLimit = ({ database }: Pick<Service, 'database'>): Promise<unknown> =>
   database.admin(`UPDATE connection SET query_bucket_at = now() + interval '2 seconds'`);
+
+/**
+ * One attempt of each defence that waits, behind the two queries that a repeat needs. What is due later is due now: a query counts when it begins ten
+ * seconds behind the one before.
+ */
+export async function sendDefences(
+  service: Pick<Service, 'database' | 'runtime'>,
+  provider: Provider,
+): Promise<void> {
+  const runtime = withParts(service.runtime, ({ providers }) => ({
+    providers: new Map(providers).set(provider.connection, provider),
+  }));
+  const followUp = createFollowUp(runtime, provider);
+  const hurry = () =>
+    service.database.admin(
+      `UPDATE intent SET due_at = now() - interval '1 minute', attempt_ended_at = attempt_ended_at - interval '1 minute',
+        absent_at = absent_at - interval '1 minute' WHERE kind = 'defence' AND state <> 'sending'`,
+    );
+  for (const step of [followUp.stepQueries, followUp.stepQueries, followUp.stepSends]) {
+    await hurry();
+    await fillQueryLimit(service);
+    while (await step()) await fillQueryLimit(service);
+    await followUp.idle();
+  }
+}
 
 // --------------------------------------------------------------------------------- what the simulator could deliver
 

@@ -216,7 +216,7 @@ export function requireAdmission(
  */
 export function requireAllowed(
   view: View,
-  { permission, isWithdrawal }: Pick<AnyKind, 'permission' | 'isWithdrawal'>,
+  { permission, isWithdrawal, whileDisabled }: Pick<AnyKind, 'permission' | 'isWithdrawal' | 'whileDisabled'>,
   caller: Caller,
   { frozen, repeatsLost = false }: { frozen: boolean; repeatsLost?: boolean },
   now: number,
@@ -228,7 +228,7 @@ export function requireAllowed(
     requirePermission(new Set(keyState.permissions), [permission]);
   }
   const account = view.get(conditions, caller.accountId);
-  if (!account?.enabled) throw refuse('account_disabled');
+  if (!account || !(account.enabled || whileDisabled)) throw refuse('account_disabled');
   if (isWithdrawal) {
     if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {

@@ -1,19 +1,22 @@
-import { refuse, refuseFields } from '../ground/errors.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ApiError, refuse } from '../ground/errors.ts';
 import type { Secrets } from '../ground/secrets.ts';
-import { type DefendDeps, lookUp, offerOf, refusalOf } from '../kinds/dispute/answerable.ts';
+import { defenceKeyOf, requireOffered, type Said } from '../kinds/defence/admission.ts';
+import { type AnswerDeps, hindrance, lookUp, offerOf } from '../kinds/defence/answerable.ts';
+import { defence } from '../kinds/defence/defence.ts';
 import { type Defence, mayBeReplaced } from '../money/defence.ts';
 import type { Dispute } from '../money/dispute.ts';
 import type { DisputeFile } from '../money/evidence.ts';
 import type { DefenceOffer } from '../provider/provider.ts';
-import { findDefence, findDefences, insertDefence } from '../store/rows/defences.sql.ts';
+import { findDefences } from '../store/rows/defences.sql.ts';
 import type { Scope } from '../store/rows/disputes.sql.ts';
-import { findFiles, lockFiles } from '../store/rows/files.sql.ts';
+import { type AcceptDeps, accept } from './accept.ts';
 import { type GivenFile, keepFile, removeFile } from './files.ts';
 
 /** The calls about defences. */
 export interface Defences {
   of(scope: Scope, disputeId: string): Promise<DefenceOf>;
-  defend(scope: Scope, disputeId: string, given: GivenDefence): Promise<MadeDefence>;
+  defend(caller: Caller, disputeId: string, given: GivenDefence): Promise<MadeDefence>;
   keepFile(
     scope: Scope,
     disputeId: string,
@@ -22,9 +25,9 @@ export interface Defences {
   removeFile(scope: Scope, disputeId: string, fileId: string): Promise<void>;
 }
 
-export const defencesOf = (deps: DefendDeps): Defences => ({
+export const defencesOf = (deps: AcceptDeps): Defences => ({
   of: (scope, disputeId) => defenceOf(deps, scope, disputeId),
-  defend: (scope, disputeId, given) => defend(deps, scope, disputeId, given),
+  defend: (caller, disputeId, given) => defend(deps, caller, disputeId, given),
   keepFile: (scope, disputeId, given) => keepFile(deps, scope, disputeId, given),
   removeFile: (scope, disputeId, fileId) => removeFile(deps, scope, disputeId, fileId),
 });
@@ -57,9 +60,9 @@ export interface DefenceOf {
 }
 
 /** @throws ApiError `dispute_not_found` */
-async function defenceOf(deps: DefendDeps, scope: Scope, disputeId: string): Promise<DefenceOf> {
+async function defenceOf(deps: AcceptDeps, scope: Scope, disputeId: string): Promise<DefenceOf> {
   const { dispute, defence, files } = await lookUp(deps, scope, disputeId);
-  const refusal = refusalOf(deps, dispute, defence);
+  const refusal = hindrance(deps, dispute, defence);
   const taken = defence && !mayBeReplaced(defence) ? defence.fileIds : [];
   return {
     offer: refusal === null ? offerOf(deps, dispute) : null,
@@ -70,7 +73,7 @@ async function defenceOf(deps: DefendDeps, scope: Scope, disputeId: string): Pro
 
 /** Of several disputes, by their ids: whether one can be answered, and the defence that there is. */
 export async function defencesOfPage(
-  deps: DefendDeps,
+  deps: AnswerDeps,
   scope: Scope,
   disputes: readonly Dispute[],
 ): Promise<Map<string, { answerable: boolean; defence: Defence | null }>> {
@@ -82,93 +85,80 @@ export async function defencesOfPage(
       const defence = known.get(dispute.id);
       return [
         dispute.id,
-        { answerable: refusalOf(deps, dispute, defence) === null, defence: defence ?? null },
+        { answerable: hindrance(deps, dispute, defence) === null, defence: defence ?? null },
       ];
     }),
   );
 }
 
 /**
- * Commits the merchant's answer to a dispute; a step of its connection sends it. The same text and files again are the same defence.
+ * Commits the merchant's answer to a dispute, which is sent as everything else is; its caller waits for nothing. The same text and files again are the same
+ * defence.
  * @throws ApiError `validation_failed`, `dispute_not_found`, `not_offered_by_provider`, `dispute_ended`, `defence_window_closed`,
- *   `dispute_defended`, `defence_too_long`, `file_not_found`
+ *   `dispute_defended`, `defence_too_long`, `file_not_found`, and what refuses whatever is sent
  */
 async function defend(
-  deps: DefendDeps,
-  scope: Scope,
+  deps: AcceptDeps,
+  caller: Caller,
   disputeId: string,
   { text, fileIds: named = [] }: GivenDefence,
 ): Promise<MadeDefence> {
-  const { sql, clock, secrets } = deps;
-  const given = { text: text ?? null, fileIds: [...new Set(named)].sort() };
-  const { dispute, defence: known, files } = await lookUp(deps, scope, disputeId);
-  if (known && !mayBeReplaced(known)) return replayed(deps, known, given, files);
-  const refusal = refusalOf(deps, dispute, known);
+  const said: Said = { text: text ?? null, fileIds: [...new Set(named)].sort() };
+  // A repeat, and what is refused by what is stored, cost no transaction.
+  const { dispute, defence: known, refused, files } = await lookUp(deps, caller, disputeId);
+  if (known && !mayBeReplaced(known)) return replayed(deps, known, said, files);
+  const refusal = hindrance(deps, dispute, known);
   if (refusal !== null) throw refuse(refusal);
   const offer = offerOf(deps, dispute);
-  if (offer === null) throw refuse('not_offered_by_provider');
-  requireOffered(offer, given);
-  const body = given.text === null ? null : secrets.seal(given.text, dispute.id);
-  return sql.tx(async (tx) => {
-    await lockFiles(tx, scope.accountId);
-    const there = await findFiles(tx, scope, disputeId);
-    const ids = new Set(there.map(({ id }) => id));
-    if (!given.fileIds.every((id) => ids.has(id))) throw refuse('file_not_found');
-    const made = await insertDefence(tx, dispute, { body, fileIds: given.fileIds }, clock.now());
-    if (made) return { defence: opened(deps, made, there), replayed: false };
-    // Another call was first.
-    const other = await findDefence(tx, scope, disputeId);
-    if (!other) throw refuse('dispute_not_found');
-    return replayed(deps, other, given, there);
-  });
+  if (offer) requireOffered(offer, said);
+  const { paymentId, connection } = dispute;
+  const order = { ...said, disputeId, paymentId, connection, requestKey: defenceKeyOf(disputeId, refused) };
+  const { row, replayed: isRepeat } = await accept(deps, defence, caller, order).catch(otherDefence);
+  if (isRepeat) return { ...(await stored(deps, caller, disputeId)), replayed: true };
+  const { body, reason, status: _, ...made } = row;
+  const first = { ...made, body, reason, fileIds: [...made.fileIds], status: 'pending' as const };
+  return { defence: opened(deps, first, files), replayed: false };
 }
 
-interface Said {
-  text: string | null;
-  /** In order. */
-  fileIds: string[];
+/** Another call was first, with another text. */
+function otherDefence(error: unknown): never {
+  if (error instanceof ApiError && error.code === 'idempotency_conflict') throw refuse('dispute_defended');
+  throw error;
 }
 
-/** @throws ApiError `not_offered_by_provider`, `validation_failed`, `defence_too_long`, `file_limit_reached` */
-function requireOffered({ textMost, files }: DefenceOffer, { text, fileIds }: Said): void {
-  if ((text !== null && textMost === 0) || (fileIds.length > 0 && files === null))
-    throw refuse('not_offered_by_provider');
-  if (text === null && textMost > 0) throw refuseFields([{ field: 'text', code: 'required' }]);
-  if (fileIds.length === 0 && textMost === 0) throw refuseFields([{ field: 'fileIds', code: 'required' }]);
-  if (text !== null && text.length > textMost)
-    throw refuse('defence_too_long', { params: { most: String(textMost) } });
-  const most = files?.most ?? 0;
-  if (fileIds.length > most) throw refuse('file_limit_reached', { params: { most: String(most) } });
+async function stored(
+  deps: AcceptDeps,
+  scope: Scope,
+  disputeId: string,
+): Promise<Pick<MadeDefence, 'defence'>> {
+  const { defence, files } = await lookUp(deps, scope, disputeId);
+  if (!defence) throw refuse('dispute_not_found');
+  return { defence: opened(deps, defence, files) };
 }
 
-function replayed(
-  deps: DefendDeps,
-  known: Defence,
-  { text, fileIds }: Said,
-  files: readonly DisputeFile[],
-): MadeDefence {
+function replayed(deps: AcceptDeps, known: Defence, said: Said, files: readonly DisputeFile[]): MadeDefence {
   const defence = opened(deps, known, files);
-  const isSame = defence.text === text && known.fileIds.join() === fileIds.join();
+  const isSame = defence.text === said.text && known.fileIds.join() === said.fileIds.join();
   if (!isSame) throw refuse('dispute_defended');
   return { defence, replayed: true };
 }
 
 function opened(
-  { secrets }: DefendDeps,
+  { secrets }: { secrets: Secrets },
   { body, fileIds, ...defence }: Defence,
   files: readonly DisputeFile[],
 ): OpenedDefence {
   return {
     ...defence,
-    text: textOf(secrets, body, defence.disputeId),
+    text: textOf(secrets, body, defence.id),
     files: files.filter(({ id }) => fileIds.includes(id)),
   };
 }
 
-function textOf(secrets: Secrets, body: Buffer | null, disputeId: string): string | null {
+function textOf(secrets: Secrets, body: Buffer | null, id: string): string | null {
   if (body === null) return null;
   try {
-    return secrets.open(body, disputeId).toString();
+    return secrets.open(body, id).toString();
   } catch {
     return null;
   }

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Capabilities, Provider } from '../provider/provider.ts';
 import { type Candidates, candidatesFor } from './ask-first.ts';
 import type { Sender } from './send.ts';
+import { timeoutOf } from './send-commands.ts';
 
 /** Time reserved at the end of the wait for a final read of the payment or refund. */
 const lastReadMs = 1_000;
@@ -67,7 +68,7 @@ export function planDispatch(
     connection,
     identity,
     call: kind.call,
-    leaseMs: can && inline ? can.sendTimeoutMs + leaseMarginMs : null,
+    leaseMs: can && inline ? timeoutOf(kind, can) + leaseMarginMs : null,
     waitMs,
     startedMs,
     acceptByMs: arrivedMs + answerWithinMs,

@@ -60,8 +60,9 @@ export function buildElsewhere(input: {
       const stored = view.get(intents, key);
       if (!sent || !stored || stored.state === 'sending') return { answer: null };
       const waiting = put(intents, { ...stored, dueAt: now + againMs });
-      const wanted: OpenedIncident = of.undecided(sent);
-      if (stored.state === 'ready' || view.get(incidents, incidentKey(accountId, wanted.reference)))
+      const wanted: OpenedIncident | null = of.undecided(sent);
+      if (stored.state === 'ready' || wanted === null) return { answer: null, writes: [waiting] };
+      if (view.get(incidents, incidentKey(accountId, wanted.reference)))
         return { answer: null, writes: [waiting] };
       const { paymentId: subject, detail } = of.subjectOf(sent);
       const incident: Incident = {

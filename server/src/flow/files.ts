@@ -1,22 +1,26 @@
 import { createHash } from 'node:crypto';
+import { answerWithinMs } from '../ground/deadline.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import { type DefendDeps, lookUp, offerOf, refusalOf } from '../kinds/dispute/answerable.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import { type AnswerDeps, hindrance, lookUp, offerOf } from '../kinds/defence/answerable.ts';
+import { defencesOfDisputes, sentDefences } from '../kinds/defence/defences.sql.ts';
 import { mayBeReplaced } from '../money/defence.ts';
 import { accountMostBytes, beginsAs, type DisputeFile, filesMost, isFileName } from '../money/evidence.ts';
 import type { Clock } from '../ports/clock.ts';
-import { lowestIdAt } from '../ports/ids.ts';
+import { type Ids, lowestIdAt } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { FileType } from '../provider/provider.ts';
-import { findDefence } from '../store/rows/defences.sql.ts';
 import type { Scope } from '../store/rows/disputes.sql.ts';
 import {
-  deleteFile,
+  disputeFiles,
   findFiles,
   insertFile,
   keptBytes,
   lockFiles,
   pruneFiles,
 } from '../store/rows/files.sql.ts';
+import { type Command, read, remove } from '../store/till.ts';
+import type { AcceptDeps } from './accept.ts';
 
 export interface GivenFile {
   name: string;
@@ -30,7 +34,7 @@ export interface GivenFile {
  *   `defence_window_closed`, `dispute_defended`, `body_too_large`, `file_limit_reached`, `file_storage_full`
  */
 export async function keepFile(
-  deps: DefendDeps,
+  deps: AnswerDeps & { ids: Ids; secrets: Secrets },
   scope: Scope,
   disputeId: string,
   { name, type, contents }: GivenFile,
@@ -40,7 +44,7 @@ export async function keepFile(
   const sha256 = createHash('sha256').update(contents).digest('hex');
   const same = files.find((one) => one.sha256 === sha256);
   if (same) return { file: same, replayed: true };
-  const refusal = refusalOf(deps, dispute, defence);
+  const refusal = hindrance(deps, dispute, defence);
   if (refusal !== null) throw refuse(refusal);
   const offer = offerOf(deps, dispute)?.files ?? null;
   if (!offer?.types.includes(type)) throw refuse('not_offered_by_provider');
@@ -71,23 +75,44 @@ export async function keepFile(
  * @throws ApiError `dispute_not_found`, `file_not_found`, `dispute_defended`
  */
 export async function removeFile(
-  deps: DefendDeps,
+  deps: Pick<AcceptDeps, 'sql' | 'till' | 'ids' | 'clock'>,
   scope: Scope,
   disputeId: string,
   fileId: string,
 ): Promise<void> {
   await lookUp(deps, scope, disputeId);
-  await deps.sql.tx(async (tx) => {
-    await lockFiles(tx, scope.accountId);
-    const [files, defence] = await Promise.all([
-      findFiles(tx, scope, disputeId),
-      findDefence(tx, scope, disputeId),
-    ]);
-    const file = files.find(({ id }) => id === fileId);
-    if (!file) throw refuse('file_not_found');
-    if (defence?.fileIds.includes(fileId) && !mayBeReplaced(defence)) throw refuse('dispute_defended');
-    await deleteFile(tx, file);
-  });
+  const { till, ids, clock } = deps;
+  const deadlineMs = clock.monotonicMs() + answerWithinMs;
+  await till.submit(buildRemoval({ scope, disputeId, fileId, token: ids.uuid(), deadlineMs }));
+}
+
+interface RemovalInput {
+  scope: Scope;
+  disputeId: string;
+  fileId: string;
+  token: string;
+  deadlineMs: number;
+}
+
+/** Under the lock under which a defence takes its files. Pure. */
+function buildRemoval({ scope, disputeId, fileId, token, deadlineMs }: RemovalInput): Command<void> {
+  const { accountId, operationId } = scope;
+  const key = accountId + fileId;
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(disputeFiles, key), read(defencesOfDisputes, accountId + disputeId)],
+    eventRefs: [],
+    decide: (view) => {
+      const file = view.get(disputeFiles, key);
+      if (file?.disputeId !== disputeId || file.operationId !== operationId) throw refuse('file_not_found');
+      const known = view.get(defencesOfDisputes, accountId + disputeId);
+      const sent = known && view.get(sentDefences, accountId + known.id);
+      if (sent?.fileIds.includes(fileId) && !mayBeReplaced(sent)) throw refuse('dispute_defended');
+      return { answer: undefined, writes: [remove(disputeFiles, key)] };
+    },
+  };
 }
 
 const keptMs = 90 * 86_400_000;

@@ -133,7 +133,8 @@ function wantedOf(
   followed: Intent | null | undefined,
 ): readonly OpenedIncident[] {
   if (!followed || !(undecided || isOverdue(followedAs(followed, row), followed))) return wanted;
-  return kind.isLookedAt(view, row) ? wanted : [...wanted, kind.undecided(row)];
+  const undecidedOne = kind.isLookedAt(view, row) ? null : kind.undecided(row);
+  return undecidedOne ? [...wanted, undecidedOne] : wanted;
 }
 
 const isOpened = ({ reference }: OpenedIncident, accountId: string, view: View): boolean =>

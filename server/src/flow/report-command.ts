@@ -1,3 +1,4 @@
+import { defenceEndedWith } from '../kinds/defence/end.ts';
 import { disputeEvent } from '../kinds/dispute/dispute-event.ts';
 import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from '../kinds/payment/hold-of-pix.ts';
 import { type Dispute, heldOf, reported, wantedCents, withRelease, withTaken } from '../money/dispute.ts';
@@ -77,6 +78,9 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
           ...(deleted || step.event === null
             ? []
             : [put(events, disputeEvent(ids, input.livemode, { ...step, dispute }, known, held))]),
+          ...(known === undefined || known.status === dispute.status
+            ? []
+            : defenceEndedWith(view, { dispute, heldCents: held }, { livemode: input.livemode, ids }, now)),
         ],
       };
     },

@@ -1,4 +1,4 @@
-import type { KindOf, Place, SecondStep, Sent } from '../kinds/kind.ts';
+import type { AnyKind, KindOf, Place, SecondStep, Sent } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry/kinds.ts';
 import {
   type Intent,
@@ -37,6 +37,10 @@ export interface SendStarted<Row> {
   ask: readonly string[];
 }
 
+/** How long a send of the kind may take, in milliseconds. */
+export const timeoutOf = (kind: Pick<AnyKind, 'timeoutMs'>, can: Capabilities): number =>
+  kind.timeoutMs?.(can) ?? can.sendTimeoutMs;
+
 /** While withdrawals are stopped, a first send is tried again after this time. */
 const stoppedWaitMs = 5_000;
 /** Before this time no worker claims a charge that has just moved. */
@@ -59,9 +63,10 @@ export type StartInput = SendInput & {
  * through.
  */
 export function buildSendStart<Row extends Sent>(
-  { table, call, isWithdrawal }: KindOf<Row>,
+  kind: KindOf<Row>,
   input: StartInput,
 ): Command<SendStarted<Row>> {
+  const { table, call, isWithdrawal } = kind;
   const { intent, capabilities, identity, token, deadlineMs, hasProbe, candidates } = input;
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
@@ -114,7 +119,8 @@ export function buildSendStart<Row extends Sent>(
         repeat || isSecond || candidates === null ? [] : connectionsToAsk(installation, stored, candidates);
       if (ask.length > 0) return { answer: answer(null, ask) };
       const lost = lostAttempts(installation, stored);
-      const started = startAttempt(stored, token, now, { capabilities, identity }, lost);
+      const limits = { sendTimeoutMs: timeoutOf(kind, capabilities) };
+      const started = startAttempt(stored, token, now, { capabilities: limits, identity }, lost);
       return { answer: answer(mine), writes: [put(intents, started)] };
     },
   };

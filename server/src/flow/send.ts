@@ -26,6 +26,7 @@ import {
   buildTakeOver,
   type SendStarted,
   type StartInput,
+  timeoutOf,
 } from './send-commands.ts';
 
 /** The dependencies of a send, its outcome included. */
@@ -141,9 +142,9 @@ const lateForLease = { outcome: 'notSent', detail: 'too late for its lease' } as
 
 const tooLate = (
   { clock }: Pick<SendDeps, 'clock'>,
-  { leaseEndsMs }: Pick<Attempt, 'leaseEndsMs'>,
-  { capabilities: { sendTimeoutMs } }: Provider,
-): boolean => clock.monotonicMs() + sendTimeoutMs + leaseMarginMs / 2 > leaseEndsMs;
+  { kind, leaseEndsMs }: Pick<Attempt, 'kind' | 'leaseEndsMs'>,
+  { capabilities }: Provider,
+): boolean => clock.monotonicMs() + timeoutOf(kind, capabilities) + leaseMarginMs / 2 > leaseEndsMs;
 
 async function callOnce<Report>(
   deps: SendDeps,
@@ -194,7 +195,7 @@ const countedSend = ({ kind, row, connection, repeat }: Attempt): CountedCall =>
   connection,
   call: kind.call,
   accountId: row.accountId,
-  counts: (result) => result === 'ok' || !repeat,
+  counts: (result) => result === 'ok' || !(repeat || kind.failsByItself),
 });
 
 /** How long `pending` in the answer is deferred, since the final state may follow soon. */
@@ -262,7 +263,7 @@ export async function startSend<Row extends Sent>(
     return null;
   }
   // Counted from before the commit, so the lease is shorter here than in the row.
-  const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
+  const leaseEndsMs = startedMs + timeoutOf(kind, capabilities) + leaseMarginMs;
   return { kind, ...started, connection: intent.connection, identity, leaseEndsMs };
 }
 

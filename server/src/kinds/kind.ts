@@ -32,6 +32,12 @@ export interface Kind<Row extends Sent, Order, Report, News> {
   readonly table: Table<Row>;
   /** Money leaves an operation: a pause, a block and a freeze stop it. */
   readonly isWithdrawal: boolean;
+  /** How long its call may take; absent: as any send of the connection. */
+  timeoutMs?(can: Capabilities): number;
+  /** A failure of its call says more of what was sent than of the provider: only a success counts for the breaker. */
+  readonly failsByItself?: true;
+  /** It is taken from a disabled account as well. */
+  readonly whileDisabled?: true;
   /** It counts among the sends that an adapter limits (`maxParallelSends`). */
   readonly isLimited: boolean;
   /** Where certainly nothing of it was sent, the next connection of the account's list may take it. */
@@ -49,8 +55,8 @@ export interface Kind<Row extends Sent, Order, Report, News> {
   isOpen(row: Row): boolean;
   /** The payment that an incident of it names, and further details to show. */
   subjectOf(row: Row): { paymentId: string; detail: object };
-  /** The incident of one whose end a person has to find out. */
-  undecided(row: Row): OpenedIncident;
+  /** The incident of one whose end a person has to find out; null: no person can, and its deadline ends it. */
+  undecided(row: Row): OpenedIncident | null;
   /** A person looks at it already, so that no answers without an end are an incident. */
   isLookedAt(view: View, row: Row): boolean;
 
@@ -89,7 +95,7 @@ export type KindOf<Row extends Sent, Order = any> = Kind<Row, Order, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: the same for rows, where kinds of all rows stand together.
 export type AnyKind = KindOf<any>;
 
-export type CallKind = 'charge' | 'payout' | 'refund' | 'cancel' | 'query';
+export type CallKind = 'charge' | 'payout' | 'refund' | 'cancel' | 'defence' | 'query';
 
 /** A row of what was sent. */
 export interface Sent {

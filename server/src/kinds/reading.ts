@@ -58,7 +58,10 @@ export function readSend<Report, Event extends { type: string }>(
       if (outcome.refused && intent.attempt === 1 && !intent.known) return nothingOf({ type: 'refused' });
       return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
     case 'notSent':
-      return nothingOf({ type: 'notSent' });
+      return nothingOf({
+        type: 'notSent',
+        ...(outcome.retryAfterMs !== undefined && { retryAfterMs: outcome.retryAfterMs }),
+      });
   }
 }
 

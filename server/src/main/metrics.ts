@@ -197,7 +197,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
     labels: ['connection'],
     text: `SELECT connection, extract(epoch FROM min(deadline_at) - clock_timestamp())::double precision AS value
       FROM dispute d WHERE ended_at IS NULL AND status = 'open' AND deadline_at IS NOT NULL
-        AND NOT EXISTS (SELECT FROM dispute_defence f WHERE f.account_id = d.account_id AND f.dispute_id = d.id AND f.status = 'sent')
+        AND NOT EXISTS (SELECT FROM dispute_defence f WHERE f.account_id = d.account_id AND f.dispute_id = d.id AND f.status = 'completed')
       GROUP BY connection`,
   },
   {

@@ -7,7 +7,6 @@ import { expireDrafts } from '../api/transfers/draft.ts';
 import { stepConnectionMovements } from '../flow/connection-movements.ts';
 import { createFollowUp, type FollowUp } from '../flow/follow-up.ts';
 import { createInbound, type Inbound } from '../flow/inbound.ts';
-import { stepDefences } from '../flow/send-defence.ts';
 import { type Bell, createBell, type Loop, type LoopDeps, runLoop } from '../ground/loop.ts';
 import { stepDayReport } from '../jobs/day-reports.ts';
 import { stepLateQueries } from '../jobs/late-queries.ts';
@@ -58,7 +57,6 @@ const restMs = {
   unread: 10_000,
   connectionMovements: 10_000,
   disputes: 2_000,
-  defences: 2_000,
   providerBalance: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
@@ -75,7 +73,6 @@ const quietRestMs: Partial<Record<keyof typeof restMs, number>> = {
   testClocks: 1_000,
   soldLinks: 5_000,
   usedUpCheckouts: 5_000,
-  defences: 5_000,
 };
 
 /**
@@ -215,6 +212,5 @@ function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, bells:
   begin('sends', followUp.stepSends, { ...place, due: bells.due });
   begin('queries', followUp.stepQueries, { ...place, due: bells.due });
   begin('lateQueries', () => stepLateQueries(runtime, provider), place);
-  begin('defences', () => stepDefences(runtime, provider), place);
   return followUp;
 }

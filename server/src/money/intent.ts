@@ -2,7 +2,14 @@ import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.t
 import type { PaymentKind, PaymentStatus } from './payment.ts';
 
 /** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | 'due_charge' | 'refund' | 'cancel' | 'checkout' | 'due_change';
+export type SentKind =
+  | PaymentKind
+  | 'due_charge'
+  | 'refund'
+  | 'cancel'
+  | 'checkout'
+  | 'due_change'
+  | 'defence';
 
 /** A charge that is paid by Pix, with a due date or without. */
 export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || kind === 'due_charge';
@@ -22,7 +29,7 @@ export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || ki
  */
 export interface Intent {
   accountId: string;
-  /** Of a refund, a cancel or a change its own id. */
+  /** Of what is sent about a payment, such as a refund or a cancel, its own id. */
   paymentId: string;
   operationId: string;
   connection: string;
@@ -344,7 +351,7 @@ export type AttemptResult =
   | { type: 'refused' }
   | { type: 'duplicate' }
   | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }
-  | { type: 'notSent' }
+  | { type: 'notSent'; retryAfterMs?: number }
   /** A query, begun at `startedAt`, did not find it. */
   | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
   /** `answered`: the provider answered, and not what was asked: it cannot be read, or is an error that no table knows. */
@@ -429,7 +436,8 @@ export function afterEnding(
     }
     case 'notSent': {
       const failures = intent.failures + 1;
-      const dueAt = now + Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
+      const wait = Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
+      const dueAt = now + Math.max(wait, patience(ending.retryAfterMs ?? null));
       // The first step is done: what did not go out is the second.
       if (intent.step !== null)
         return { ...ended, priority: sendPriority, step: 'prepared', failures, dueAt };

@@ -36,13 +36,6 @@ const unclearOfEarly: Statement = {
       due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL`,
 };
 
-const unclearDefences: Statement = {
-  name: 'restore_defences',
-  text: `UPDATE dispute_defence f SET status = 'unknown', attempts = GREATEST(attempts, 1), fence = NULL, due_at = $1,
-      identity = ${identityOfRow('f', '$2', '$3')}
-    WHERE status IN ('pending', 'unknown')`,
-};
-
 /** A copy of an early version knows nothing of losses yet. */
 const hasLosses: Statement = {
   name: 'restore_has_losses',
@@ -97,8 +90,7 @@ export interface InForceAgain {
  *
  * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
  * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
- * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused. An
- * unfinished defence of a dispute may have been sent as well.
+ * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused.
  * The addresses that the provider delivers to stay what they were.
  *
  * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, no person is
@@ -117,10 +109,7 @@ export async function markRestored(
   const [identities] = await tx.run<{ present: boolean }>(hasIdentities);
   if (identities?.present) {
     const behind = await findAccountsBehind(tx);
-    await tx.inEveryCell(async (cell) => {
-      await cell.run(unclear, [fence, at, ...behind]);
-      await cell.run(unclearDefences, [at, ...behind]);
-    });
+    await tx.inEveryCell((cell) => cell.run(unclear, [fence, at, ...behind]));
   } else await tx.inEveryCell((cell) => cell.run(unclearOfEarly, [fence, at]));
   await tx.run(refill, [at]);
   const [losses] = await tx.run<{ present: boolean }>(hasLosses);
@@ -180,7 +169,6 @@ export async function markLostTime(
   const fence = ids.uuid();
   const behind = await findAccountsBehind(sql);
   for (const cell of everyCell) {
-    await cell.tx((tx) => tx.run(unclearDefences, [at, ...behind]));
     let after: { accountId: string; paymentId: string } | undefined = {
       ...{ accountId: beforeAll, paymentId: beforeAll },
     };

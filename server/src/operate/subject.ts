@@ -176,9 +176,9 @@ async function* matching(
       ...row,
       pixKey: row.pixKey && textOf(secrets, row.pixKey, row.id),
       payer: row.payer && (JSON.parse(textOf(secrets, row.payer, row.id) ?? 'null') as GivenPayer | null),
-      defences: row.defences.map(({ id, body }) => ({
+      defences: row.defences.map(({ id, sealedFor, body }) => ({
         id,
-        text: textOf(secrets, Buffer.from(body, 'hex'), id),
+        text: textOf(secrets, Buffer.from(body, 'hex'), sealedFor),
       })),
     }));
     yield read.filter(

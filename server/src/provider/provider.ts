@@ -436,7 +436,14 @@ export type ReasonCode =
 export type SendOutcome<Report> =
   /** `restMs`: the provider asks for no further send before this long. */
   | { outcome: 'accepted'; report: Report; restMs?: number }
-  | { outcome: 'refused'; reason: ReasonCode; detail: string; words?: ProviderWords }
+  /** `defence`: why a defence was refused. */
+  | {
+      outcome: 'refused';
+      reason: ReasonCode;
+      detail: string;
+      words?: ProviderWords;
+      defence?: DefenceRefusal;
+    }
   /** The provider knows this id already: it proves that and nothing more. */
   | { outcome: 'duplicate' }
   | Unclear
@@ -444,8 +451,9 @@ export type SendOutcome<Report> =
    * Without more: the provider was not reached, or refuses our credentials, which ten times in a row stops its calls (`breaker.ts`).
    * `answered`: it is up and no failure of it counts, since it refuses the moment and not the instruction, or the reason is not the provider.
    * `cause`: of the look before the send, which counts as that of any call.
+   * `retryAfterMs`: it is not to be tried before.
    */
-  | { outcome: 'notSent'; detail: string; answered?: true; cause?: UnclearCause };
+  | { outcome: 'notSent'; detail: string; answered?: true; cause?: UnclearCause; retryAfterMs?: number };
 
 /** The provider's words in an answer that accepts nothing, for operators: nothing is decided by it. */
 export interface ProviderWords {

@@ -382,10 +382,13 @@ describe('a restore', () => {
       `WITH d AS (INSERT INTO vintem.dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
             status, opened_at, debited_cents, created_at, updated_at)
           SELECT account_id, id, id, operation_id, 'simulator', 'd', 'E', 1, 'open', now(), 0, now(), now() FROM vintem.payment LIMIT 1
-          RETURNING account_id, id, operation_id)
-        INSERT INTO vintem.dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at,
-            updated_at)
-          SELECT account_id, id, operation_id, 'simulator', 'pending', 0, now(), now(), now() FROM d`,
+          RETURNING account_id, id, operation_id),
+        f AS (INSERT INTO vintem.dispute_defence (account_id, id, dispute_id, payment_id, operation_id, status, attempts, amount_cents,
+              fingerprint, created_at, updated_at, command)
+            SELECT account_id, gen_random_uuid(), id, id, operation_id, 'unknown', 0, 1, '', now(), now(), id FROM d RETURNING *)
+        INSERT INTO vintem.intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+            failures, absences, known, refused, created_at)
+          SELECT account_id, id, operation_id, 'simulator', 'defence', 0, 'ready', command, 0, now(), now(), 0, 0, false, false, now() FROM f`,
     );
     const second = join(folder, 'with-ready');
     expect((await finish(['backup', second], commandEnv(full.dataDir, full.url))).code).toBe(0);
@@ -395,8 +398,10 @@ describe('a restore', () => {
       'SELECT state, attempt, lease_until <= now() AS ended, priority FROM vintem.intent GROUP BY 1, 2, 3, 4',
     );
     expect(intents).toEqual([{ state: 'sending', attempt: 1, ended: true, priority: 0 }]);
-    const defences = await empty.look('SELECT status, attempts FROM vintem.dispute_defence');
-    expect(defences).toEqual([{ status: 'unknown', attempts: 1 }]);
+    const [defence] = await empty.look(
+      "SELECT count(*)::int AS one, bool_and(identity IS NOT NULL) AS named FROM vintem.intent WHERE kind = 'defence'",
+    );
+    expect(defence).toEqual({ one: 1, named: true });
   });
 
   test('into a database that is not empty is refused and changes nothing', async () => {

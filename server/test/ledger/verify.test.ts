@@ -179,20 +179,26 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   expect(faults(await verified())).toEqual([]);
 
   await admin(
-    `INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts, created_at, updated_at)
-      SELECT account_id, id, operation_id, connection, 'failed', 'provider_refused', 1, now(), now() FROM dispute WHERE payment_id = $1`,
+    `INSERT INTO dispute_defence (account_id, id, dispute_id, payment_id, operation_id, status, reason, attempts, amount_cents, fingerprint,
+        created_at, updated_at, command)
+      SELECT account_id, id, id, payment_id, operation_id, 'failed', 'provider_refused', 1, amount_cents, '', now(), now(), id
+        FROM dispute WHERE payment_id = $1`,
     [charge.id],
   );
   expect(faults(await verified())).toEqual([]);
   const defence = (assignment: string) =>
     admin(`UPDATE dispute_defence SET ${assignment} WHERE account_id = $1`, [victim.ownerId]);
+  // The database refuses the first of these by itself.
+  await admin('ALTER TABLE dispute_defence DROP CONSTRAINT dispute_defence_left');
   await defence('attempts = 2');
   await wrong('failed by provider_refused after 2 attempts', 62);
   await defence('attempts = 0');
   await wrong('refused without an attempt', 62);
-  await defence("reason = 'deadline_over', file_ids = ARRAY[gen_random_uuid()]");
+  await defence("reason = 'deadline_over', file_ids = jsonb_build_array(gen_random_uuid())");
   await wrong('1 of its files are not there', 62);
-  await defence("file_ids = '{}'");
+  await defence("file_ids = '[]', status = 'unknown', reason = NULL");
+  await wrong('is unknown, and its intent gone', 62);
+  await defence("status = 'failed', reason = 'deadline_over'");
   expect(faults(await verified())).toEqual([]);
 });
 

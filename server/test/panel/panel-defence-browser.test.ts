@@ -1,10 +1,9 @@
 import { inspect, openBrowser, openWindow, signInAt } from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, sendDefences, statusOf } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stepDefences } from '../../src/flow/send-defence.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
@@ -84,8 +83,7 @@ test('files are chosen, taken away again and sent, and shown with the defence', 
 
   await send.click();
   await page.getByText('Defesa a caminho').waitFor();
-  await fillQueryLimit(service);
-  expect(await stepDefences(service.runtime, provider)).toBe(true);
+  await sendDefences(service, provider);
   await page.goto(`${service.url}/contestacoes`);
   await page.getByText('Defesa enviada').waitFor();
   await page.getByRole('button', { name: 'Ver defesa' }).click();

@@ -1,7 +1,6 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { statusOf } from '@vintem/testkit/settlement.ts';
+import { sendDefences, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stepDefences } from '../../src/flow/send-defence.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
@@ -72,22 +71,29 @@ async function truth({ providerId }: Disputed): Promise<{ status: string; defenc
 
 type Defend = (defence: DefenceInstruction) => Promise<DefenceOutcome>;
 
-/** Runs the step until nothing is due; whatever waits is due. The database's clock may be ahead of the service's by a moment. */
-async function send(instead?: Defend): Promise<void> {
+type List = NonNullable<Provider['disputes']>['list'];
+
+/** One attempt of each that waits, behind the queries that a repeat needs. */
+async function send(instead?: Defend, lists?: List): Promise<void> {
   const provider = simulator();
-  const list = provider.disputes?.list;
+  const list = lists ?? provider.disputes?.list;
   if (!list) throw new Error('no disputes');
-  const given = instead ? { ...provider, disputes: { list, defend: instead } } : provider;
-  await service.database.admin(
-    `UPDATE dispute_defence SET due_at = now() - interval '1 minute' WHERE due_at IS NOT NULL`,
-  );
-  await refill();
-  while (await stepDefences(service.runtime, given)) await refill();
+  const defend = instead ?? provider.disputes?.defend;
+  await sendDefences(service, { ...provider, disputes: { list, ...(defend && { defend }) } });
 }
 
+/** A list that lags: it shows every dispute as it was before the defence. */
+const lagging: List = async (window) => {
+  const listed = await simulator().disputes?.list(window);
+  if (listed?.outcome !== 'listed') throw new Error('no list');
+  return { ...listed, reports: listed.reports.map((report) => ({ ...report, status: 'open' as const })) };
+};
+
+/** The newest defence, and its intent. */
 async function row({ id }: Disputed): Promise<Record<string, unknown>> {
   const [found] = await service.database.admin<Record<string, unknown>>(
-    'SELECT * FROM dispute_defence WHERE dispute_id = $1',
+    `SELECT f.*, i.state, i.attempt FROM dispute_defence f LEFT JOIN intent i ON i.account_id = f.account_id AND i.payment_id = f.id
+      WHERE f.dispute_id = $1 ORDER BY f.created_at DESC LIMIT 1`,
     [id],
   );
   if (!found) throw new Error('no defence');
@@ -168,6 +174,14 @@ describe('a defence', () => {
     expect((await truth(one)).defence).toBe(text);
   });
 
+  test('is taken from a disabled account too, whose deadlines run', async () => {
+    const one = await disputed();
+    await service.database.admin('UPDATE account SET enabled = false WHERE id = $1', [one.merchant.ownerId]);
+    expect((await defend(one)).body).toMatchObject({ status: 'pending' });
+    await send();
+    expect((await truth(one)).defence).toBe(text);
+  });
+
   test('asked for twice at once is one', async () => {
     const one = await disputed();
     const answers = await Promise.all([defend(one, 'Um.'), defend(one, 'Dois.'), defend(one, 'Um.')]);
@@ -181,13 +195,13 @@ describe('a defence', () => {
   test('is sealed, and opens after the secret was changed', async () => {
     const one = await disputed();
     await defend(one);
-    const { body } = await row(one);
-    expect((body as Buffer).includes(Buffer.from('entregue'))).toBe(false);
+    const { body, id } = (await row(one)) as { body: Buffer; id: string };
+    expect(body.includes(Buffer.from('entregue'))).toBe(false);
     const { runtime } = service;
     const { ids, secrets: before } = runtime;
     const old = Buffer.alloc(32, 7);
     const next = createSecrets(ids, Buffer.alloc(32, 8), old);
-    const sealed = createSecrets(ids, old).seal(text, one.id);
+    const sealed = createSecrets(ids, old).seal(text, id);
     await service.database.admin('UPDATE dispute_defence SET body = $2 WHERE dispute_id = $1', [
       one.id,
       sealed,
@@ -196,10 +210,10 @@ describe('a defence', () => {
     expect((await countSealed(runtime.sql, next.id)).get(oldId)).toBe(1);
     await sealAgain({ sql: runtime.sql, secrets: next });
     expect((await countSealed(runtime.sql, next.id)).get(oldId)).toBeUndefined();
-    expect(next.open((await row(one)).body as Buffer, one.id).toString()).toBe(text);
+    expect(next.open((await row(one)).body as Buffer, id).toString()).toBe(text);
     await service.database.admin('UPDATE dispute_defence SET body = $2 WHERE dispute_id = $1', [
       one.id,
-      before.seal(text, one.id),
+      before.seal(text, id),
     ]);
     await send();
     expect((await truth(one)).defence).toBe(text);
@@ -306,7 +320,6 @@ describe('a dispute that takes no defence', () => {
     try {
       expect((await defend(one)).body.code).toBe('not_offered_by_provider');
       expect(await shown(one)).toEqual({ offer: null, files: [], defence: null });
-      expect(await stepDefences(service.runtime, bare)).toBe(false);
     } finally {
       (providers as Map<string, Provider>).set('simulator', provider);
     }
@@ -319,14 +332,14 @@ describe('the sending', () => {
     await defend(one);
     const seen: unknown[] = [];
     await send(async (defence) => {
-      const { status, attempts } = await row(one);
-      seen.push([status, attempts, defence.disputeId, defence.text]);
+      const { status, state, attempt } = await row(one);
+      seen.push([status, state, attempt, defence.disputeId, defence.text]);
       return { outcome: 'accepted' };
     });
-    expect(seen).toEqual([['unknown', 1, one.providerId, text]]);
+    expect(seen).toEqual([['unknown', 'sending', 1, one.providerId, text]]);
   });
 
-  test('whose answer is lost is repeated, and "there is one already" says that it has arrived', async () => {
+  test('whose answer is lost is queried, and not sent again where the provider shows it', async () => {
     const one = await disputed();
     await defend(one);
     const defending = really();
@@ -336,14 +349,72 @@ describe('the sending', () => {
     });
     expect((await shown(one)).defence).toMatchObject({ status: 'unknown', sentAt: null });
     expect((await defend(one)).body).toMatchObject({ status: 'unknown' });
+    let called = 0;
+    await send(async () => {
+      called++;
+      return lost;
+    });
+    expect(called).toBe(0);
+    expect((await shown(one)).defence).toMatchObject({ status: 'sent' });
+  });
+
+  test('whose answer is lost is repeated while a list lags, and "there is one already" says that it has arrived', async () => {
+    const one = await disputed();
+    await defend(one);
+    const defending = really();
+    await send(async (defence) => {
+      await defending(defence);
+      return lost;
+    });
     const answers: DefenceOutcome[] = [];
     await send(async (defence) => {
       const answer = await defending(defence);
       answers.push(answer);
       return answer;
-    });
+    }, lagging);
     expect(answers).toMatchObject([{ outcome: 'refused', reason: 'already_defended' }]);
     expect((await shown(one)).defence).toMatchObject({ status: 'sent' });
+  });
+
+  test.each([false, true])(
+    'of a process that died is queried before it is sent again; it had arrived: %s',
+    async (arrived) => {
+      const one = await disputed();
+      await defend(one);
+      const { id } = await row(one);
+      const { identity } = simulator();
+      // As the process left it between the commit of its attempt and the answer.
+      await service.database.admin(
+        `UPDATE intent SET state = 'sending', attempt = 1, lease_until = now() - interval '1 minute', due_at = now() - interval '1 minute',
+        identity = $2 WHERE payment_id = $1`,
+        [id, identity],
+      );
+      if (arrived) await really()({ disputeId: one.providerId, text, files: [] });
+      let called = 0;
+      const count: Defend = async (defence) => {
+        called++;
+        return really()(defence);
+      };
+      await send(count);
+      expect(called).toBe(0);
+      expect(await row(one)).toMatchObject({ state: 'awaiting', attempt: 1 });
+      await send(count);
+      expect(called).toBe(arrived ? 0 : 1);
+      expect((await shown(one)).defence).toMatchObject({ status: 'sent' });
+      expect((await truth(one)).defence).toBe(text);
+    },
+  );
+
+  test('that is under way when its dispute ends has the end that its own answer says', async () => {
+    const one = await disputed();
+    await defend(one);
+    await send(async () => {
+      await service.simulator.control('POST', `/control/disputes/${one.providerId}/accept`);
+      await readDisputes();
+      expect((await shown(one)).defence).toMatchObject({ status: 'unknown' });
+      return { outcome: 'refused', reason: 'deadline_over', detail: '422' };
+    });
+    expect((await shown(one)).defence).toMatchObject({ status: 'failed', reasonCode: 'deadline_over' });
   });
 
   test('that is refused after an unclear attempt stays unclear until the provider shows the defence', async () => {
@@ -383,7 +454,7 @@ describe('the sending', () => {
     await send(count);
     expect(called).toBe(0);
     expect((await shown(one)).defence).toMatchObject({ status: 'unknown' });
-    expect(await row(one)).toMatchObject({ due_at: null });
+    expect(await row(one)).toMatchObject({ status: 'expired', state: null });
   });
 
   test('that was refused for what it says makes room for another text', async () => {
@@ -450,7 +521,8 @@ describe('the sending', () => {
     const one = await disputed();
     await defend(one);
     await service.database.admin(
-      `UPDATE operation SET deleted_at = now(), main = NULL, slot = NULL WHERE id = $1`,
+      `WITH b AS (UPDATE balance SET deleted_at = now() WHERE operation_id = $1)
+        UPDATE operation SET deleted_at = now(), main = NULL, slot = NULL WHERE id = $1`,
       [one.merchant.operationId],
     );
     await send(async () => ({ outcome: 'refused', reason: 'provider_refused', detail: '400' }));
@@ -462,7 +534,8 @@ describe('the sending', () => {
     const one = await disputed();
     await defend(one);
     await send(async () => ({ outcome: 'notSent', detail: 'no connection' }));
-    expect(await row(one)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await row(one)).toMatchObject({ state: 'ready', attempt: 0 });
+    expect((await shown(one)).defence).toMatchObject({ status: 'pending' });
     await send();
     expect((await truth(one)).defence).toBe(text);
   });
@@ -473,10 +546,10 @@ describe('the sending', () => {
     await send(async () => {
       // The lease of the one that sends ends, and another one has the defence.
       await service.database.admin(
-        `UPDATE dispute_defence SET due_at = now() - interval '1 minute', fence = gen_random_uuid() WHERE dispute_id = $1`,
-        [one.id],
+        `UPDATE intent SET due_at = now() - interval '1 minute', lease_until = now() - interval '1 minute' WHERE kind = 'defence'`,
       );
-      await stepDefences(service.runtime, simulator());
+      await send();
+      await send();
       return { outcome: 'refused', reason: 'provider_refused', detail: 'late' };
     });
     expect((await shown(one)).defence).toMatchObject({ status: 'sent' });
@@ -487,13 +560,13 @@ describe('the sending', () => {
   test('of one whose text cannot be opened waits, and is reported to a person', async () => {
     const one = await disputed();
     await defend(one);
-    const { body } = await row(one);
-    const foreign = createSecrets(service.runtime.ids, Buffer.alloc(32, 9)).seal(text, one.id);
+    const { body, id } = await row(one);
+    const foreign = createSecrets(service.runtime.ids, Buffer.alloc(32, 9)).seal(text, id as string);
     const put = (bytes: unknown) =>
       service.database.admin('UPDATE dispute_defence SET body = $2 WHERE dispute_id = $1', [one.id, bytes]);
     await put(foreign);
     await send();
-    expect(await row(one)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await row(one)).toMatchObject({ state: 'ready', attempt: 0 });
     const incidents = await service.database.admin(
       `SELECT kind FROM incident WHERE reference = 'unreadable:defence:' || $1`,
       [one.id],

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { statusOf } from '@vintem/testkit/settlement.ts';
+import { sendDefences, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stepDisputeFiles } from '../../src/flow/files.ts';
-import { stepDefences } from '../../src/flow/send-defence.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
 import { accountMostBytes, fileMostBytes, filesMost } from '../../src/money/evidence.ts';
@@ -94,13 +93,7 @@ const rows = ({ of, id }: Disputed) =>
     [id],
   );
 
-async function send({ of, connection }: Disputed): Promise<void> {
-  await of.database.admin(
-    `UPDATE dispute_defence SET due_at = now() - interval '1 minute' WHERE due_at IS NOT NULL`,
-  );
-  await refill(of);
-  while (await stepDefences(of.runtime, providerOf(of, connection))) await refill(of);
-}
+const send = ({ of, connection }: Disputed): Promise<void> => sendDefences(of, providerOf(of, connection));
 
 async function truth({ of, providerId }: Disputed): Promise<{ name: string; sha256: string }[]> {
   const { body } = await of.simulator.control('GET', '/control/state');
@@ -167,6 +160,22 @@ describe('a file', () => {
     expect((await remove(second.id)).body.code).toBe('dispute_defended');
     expect((await give(one, pdf('c'))).body.code).toBe('dispute_defended');
     expect((await shown(one)).defence.files).toEqual([second]);
+  });
+
+  test('is taken away or goes out with a defence, where both are asked for at once', async () => {
+    for (let round = 0; round < 8; round++) {
+      const one = await disputed();
+      const { body: file } = await give(one, pdf('a'));
+      const [removed, made] = await Promise.all([
+        one.merchant.call('DELETE', `/disputes/${one.id}/files/${file.id}`),
+        defend(one, { fileIds: [file.id] }),
+      ]);
+      expect([
+        [200, 'file_not_found'],
+        ['dispute_defended', 201],
+      ]).toContainEqual([removed.body.code ?? removed.status, made.body.code ?? made.status]);
+      expect(await rows(one)).toHaveLength(made.status === 201 ? 1 : 0);
+    }
   });
 
   test('opens after the secret was changed', async () => {

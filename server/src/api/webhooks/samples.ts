@@ -1,4 +1,4 @@
-import { viewOfFailedDefence } from '../../kinds/dispute/defence-event.ts';
+import { viewOfFailedDefence } from '../../kinds/defence/failed-view.ts';
 import { type DisputeView, viewOfDispute } from '../../kinds/dispute/view.ts';
 import { viewOfLink } from '../../kinds/link/link.ts';
 import { refundViewOf } from '../../kinds/payment/refund-view.ts';

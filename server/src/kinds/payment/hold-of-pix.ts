@@ -116,6 +116,11 @@ function heldBy({ open, balance }: Standing, ofPix: readonly Dispute[]): Held | 
   return found ? { ...found, capturedCents: sharesOf(open.holds, balance.held).get(found.id) ?? 0 } : null;
 }
 
+/** The captured amount of the open hold of a Pix. */
+export const capturedFor = (view: View, chain: ChainKey, ofPix: readonly Dispute[]): number =>
+  heldBy(standingIn(view, { chain, paymentId: ofPix[0]?.paymentId ?? '', token: '' }), ofPix)
+    ?.capturedCents ?? 0;
+
 /** Makes the hold of a Pix want `target`: a new hold, more or less of the one that is there, or its end. */
 function aimed(
   standing: Standing,

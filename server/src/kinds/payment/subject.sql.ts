@@ -32,8 +32,8 @@ export interface SubjectRow {
   payer: Buffer | null;
   /** The merchant's descriptions of its refunds. */
   refunds: { id: string; description: string }[];
-  /** The defences of its disputes; sealed, with the dispute's id as context, in hex. */
-  defences: { id: string; body: string }[];
+  /** The defences of its disputes; sealed, in hex. */
+  defences: { id: string; sealedFor: string; body: string }[];
   /** The files for the defence of its disputes. */
   files: SubjectFile[];
 }
@@ -58,9 +58,9 @@ export const pageOfPayments: Statement = {
         'successUrl', card -> 'successUrl', 'cancelUrl', card -> 'cancelUrl') END AS card,
       ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
         WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds,
-      ARRAY(SELECT jsonb_build_object('id', d.id, 'body', encode(f.body, 'hex'))
+      ARRAY(SELECT jsonb_build_object('id', d.id, 'sealedFor', f.id, 'body', encode(f.body, 'hex'))
         FROM dispute d JOIN dispute_defence f ON f.account_id = d.account_id AND f.dispute_id = d.id
-        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.body IS NOT NULL ORDER BY d.id) AS defences,
+        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.body IS NOT NULL ORDER BY d.id, f.created_at) AS defences,
       ARRAY(SELECT jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'sizeBytes', f.size_bytes,
           'sha256', encode(f.sha256, 'hex'))
         FROM dispute d JOIN dispute_file f ON f.account_id = d.account_id AND f.dispute_id = d.id
@@ -104,7 +104,7 @@ export const anonymiseFiles: Statement = {
   text: `UPDATE dispute_file f SET body = NULL, name = '' FROM dispute d
     WHERE d.account_id = $1 AND d.payment_id = ANY ($2::uuid[]) AND f.account_id = d.account_id AND f.dispute_id = d.id AND f.name <> ''
       AND NOT EXISTS (SELECT FROM dispute_defence s
-        WHERE s.account_id = f.account_id AND s.dispute_id = f.dispute_id AND s.due_at IS NOT NULL)`,
+        WHERE s.account_id = f.account_id AND s.dispute_id = f.dispute_id AND s.status = 'unknown')`,
 };
 
 /** Account and payments. One that is still to be sent keeps its text for the provider. */
@@ -112,5 +112,5 @@ export const anonymiseDefences: Statement = {
   name: 'subject_anonymise_defences',
   text: `UPDATE dispute_defence f SET body = NULL FROM dispute d
     WHERE d.account_id = $1 AND d.payment_id = ANY ($2::uuid[]) AND f.account_id = d.account_id AND f.dispute_id = d.id
-      AND f.due_at IS NULL AND f.body IS NOT NULL`,
+      AND f.status <> 'unknown' AND f.body IS NOT NULL`,
 };

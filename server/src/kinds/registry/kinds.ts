@@ -2,6 +2,7 @@ import type { SentKind } from '../../money/intent.ts';
 import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
 import { checkout } from '../checkout/checkout.ts';
+import { defence } from '../defence/defence.ts';
 import { dueChange } from '../due-change/due-change.ts';
 import { dueCharge } from '../due-charge/due-charge.ts';
 import type { AnyKind } from '../kind.ts';
@@ -17,6 +18,7 @@ const kinds: Readonly<Record<SentKind, AnyKind>> = {
   cancel,
   checkout,
   due_change: dueChange,
+  defence,
 };
 
 export const kindOf = (name: SentKind): AnyKind => kinds[name];

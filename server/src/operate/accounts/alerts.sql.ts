@@ -101,25 +101,27 @@ export const endDisputeAlerts = (sql: Queries, told: readonly DisputeAlert[]): P
 const claimDefences: Statement = {
   name: 'alert_claim_defences',
   text: `WITH due AS (
-      SELECT account_id, dispute_id FROM dispute_defence WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+      SELECT account_id, id, dispute_id FROM dispute_defence WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
     UPDATE dispute_defence f SET mail_due_at = $2
     FROM due
       JOIN account a ON a.id = due.account_id
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
-    WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
-    RETURNING f.account_id AS "accountId", a.name AS "accountName", f.dispute_id AS "disputeId", d.payment_id AS "paymentId",
-      d.amount_cents AS "amountCents", f.reason, d.deadline_at AS "deadlineAt", d.ended_at IS NULL AS open`,
+    WHERE f.account_id = due.account_id AND f.id = due.id
+    RETURNING f.account_id AS "accountId", f.id, a.name AS "accountName", f.dispute_id AS "disputeId", d.payment_id AS "paymentId",
+      d.amount_cents AS "amountCents", f.reason, d.deadline_at AS "deadlineAt", d.ended_at IS NULL AND NOT EXISTS (SELECT FROM dispute_defence n
+        WHERE n.account_id = f.account_id AND n.dispute_id = f.dispute_id AND n.created_at > f.created_at) AS open`,
 };
 
 export interface DefenceAlert {
   accountId: string;
+  id: string;
   accountName: string;
   disputeId: string;
   paymentId: string;
   amountCents: number;
   reason: DefenceReason;
   deadlineAt: number | null;
-  /** Its dispute has not ended. */
+  /** Its dispute has not ended, and no other defence has taken its place. */
   open: boolean;
 }
 
@@ -135,11 +137,11 @@ export const claimDefenceAlerts = (
 const endDefence: Statement = {
   name: 'alert_end_defence',
   text: `UPDATE dispute_defence f SET mail_due_at = NULL FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, id)
-    WHERE f.account_id = k.account_id AND f.dispute_id = k.id`,
+    WHERE f.account_id = k.account_id AND f.id = k.id`,
 };
 
 export const endDefenceAlerts = (sql: Queries, told: readonly DefenceAlert[]): Promise<unknown> =>
-  sql.run(endDefence, [told.map(({ accountId }) => accountId), told.map(({ disputeId }) => disputeId)]);
+  sql.run(endDefence, [told.map(({ accountId }) => accountId), told.map(({ id }) => id)]);
 
 const claimIncidents: Statement = {
   name: 'alert_claim_incidents',

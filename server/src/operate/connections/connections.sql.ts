@@ -160,11 +160,10 @@ const selectCells: Statement = {
 
 const openIn = (cell: string): Statement => ({
   name: `connection_open_${cell}`,
-  text: `SELECT EXISTS (SELECT FROM ${cell}.intent WHERE connection = $1)
-      OR EXISTS (SELECT FROM ${cell}.dispute_defence WHERE connection = $1 AND due_at IS NOT NULL) AS open`,
+  text: `SELECT EXISTS (SELECT FROM ${cell}.intent WHERE connection = $1) AS open`,
 });
 
-/** Whether a payment, a refund or a defence of any cell is still sent or followed over it. */
+/** Whether anything of any cell is still sent or followed over it. */
 export async function hasOpenPayments(sql: Queries, name: string): Promise<boolean> {
   for (const cell of await sql.run<{ name: string }>(selectCells)) {
     const [found] = await sql.run<{ open: boolean }>(openIn(cell.name), [name]);

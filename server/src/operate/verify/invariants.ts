@@ -243,14 +243,14 @@ export interface StoredDispute {
   wantedCents: number | null;
   /** A person released its hold. */
   released: boolean;
-  /** Its merchant's defence; null: none. */
-  defence: StoredDefence | null;
+  /** Its merchant's. */
+  defences: StoredDefence[];
 }
 
-export interface StoredDefence {
-  status: string;
+export interface StoredDefence extends StoredCancel {
+  id: string;
   reason: string | null;
-  /** Those that were started. */
+  /** Those that may have left, once it is over. */
   attempts: number;
   /** Of its files, those that the dispute does not have. */
   lostFiles: number;
@@ -274,7 +274,7 @@ export interface StoredRefund {
   journals: PaymentJournal[];
 }
 
-/** The cancel of a charge. */
+/** The cancel of a charge, as anything that was asked for about one. */
 export interface StoredCancel {
   status: string;
   intentState: string | null;
@@ -1166,14 +1166,8 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 62,
-    name: 'a defence that may have arrived never counts as failed, and goes out with files of its own dispute',
-    payment: ({ disputes }) =>
-      first(
-        ...disputes.map(({ id, defence }) => {
-          const fault = defence && faultOfDefence(defence);
-          return fault && `the defence of ${id}: ${fault}`;
-        }),
-      ),
+    name: 'a defence that may have arrived never counts as failed, is followed while it is open, is one for each dispute, and goes out with files of that',
+    payment: ({ disputes }) => first(...disputes.map(faultOfDefences)),
   },
   {
     number: 63,
@@ -1220,6 +1214,9 @@ export const invariants: readonly Invariant[] = [
         ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
         payment.cancel && faultOfIdentity('its cancel', payment.cancel),
         ...payment.changes.map((one) => faultOfIdentity(`its change ${one.id}`, one)),
+        ...payment.disputes
+          .flatMap(({ defences }) => defences)
+          .map((one) => faultOfIdentity(`the defence ${one.id}`, one)),
       ),
   },
   {
@@ -1486,9 +1483,22 @@ const faultOfOwn = (close: StoredConnectionClose, moved: Moved): Fault =>
     ),
   );
 
+/** Another takes the place of one that was refused for what it says. */
+function faultOfDefences({ id, defences }: StoredDispute): Fault {
+  const standing = defences.filter(({ reason }) => reason !== 'provider_refused').length;
+  const fault = first(
+    standing > 1 ? `${standing} of them stand` : null,
+    ...defences.map((one) => faultOfDefence(one)),
+  );
+  return fault && `the defence of ${id}: ${fault}`;
+}
+
 /** A refusal is certain in the answer to the only attempt. */
-function faultOfDefence({ status, reason, attempts, lostFiles }: StoredDefence): Fault {
+function faultOfDefence({ status, reason, attempts, lostFiles, intentState }: StoredDefence): Fault {
   return first(
+    (status === 'unknown') === (intentState !== null)
+      ? null
+      : `is ${status}, and its intent ${intentState ?? 'gone'}`,
     status === 'failed' && attempts > 1 ? `failed by ${reason} after ${attempts} attempts` : null,
     reason === 'provider_refused' && attempts === 0 ? 'refused without an attempt' : null,
     lostFiles > 0 ? `${lostFiles} of its files are not there` : null,

@@ -352,10 +352,12 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
         'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END, 'released', d.released_at IS NOT NULL,
-        'defence', (SELECT json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
-            'lostFiles', (SELECT count(*) FROM unnest(f.file_ids) AS n (id) WHERE NOT EXISTS (SELECT FROM dispute_file x
-                WHERE x.account_id = f.account_id AND x.id = n.id AND x.dispute_id = f.dispute_id)))
-          FROM dispute_defence f WHERE f.account_id = d.account_id AND f.dispute_id = d.id))), '[]')
+        'defences', (SELECT coalesce(json_agg(json_build_object('id', f.id, 'status', f.status, 'reason', f.reason, 'attempts', f.attempts,
+              'intentState', fi.state, 'intentIdentity', fi.identity,
+              'lostFiles', (SELECT count(*) FROM jsonb_array_elements_text(f.file_ids) AS n (id) WHERE NOT EXISTS (SELECT FROM dispute_file x
+                WHERE x.account_id = f.account_id AND x.id = n.id::uuid AND x.dispute_id = f.dispute_id)))), '[]')
+          FROM dispute_defence f LEFT JOIN intent fi ON fi.account_id = f.account_id AND fi.payment_id = f.id
+          WHERE f.account_id = d.account_id AND f.dispute_id = d.id))), '[]')
       FROM dispute d LEFT JOIN hold h ON h.account_id = d.account_id AND h.id = d.hold_id
       WHERE d.account_id = p.account_id AND d.payment_id = p.id) AS disputes,
     (SELECT coalesce(json_agg(json_build_object('endToEnd', j.reference, 'cents', j.suspense)), '[]')

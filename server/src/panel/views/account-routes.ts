@@ -1,7 +1,6 @@
 import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
-import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
 import { dayOf } from '../../operate/statement/period.ts';
@@ -16,7 +15,7 @@ import {
   RecordQuery,
 } from '../schema/schema.ts';
 import { createCashDays } from './cash-days.ts';
-import { disputeViews } from './dispute-views.ts';
+import { type DisputeDeps, disputeViews } from './dispute-views.ts';
 import { namedHistory } from './history.ts';
 import {
   findBalances,
@@ -59,13 +58,13 @@ interface Refreshing {
 
 export function accountScopeRoutes(
   api: ApiScope,
-  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DefendDeps>,
+  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DisputeDeps>,
 ): void {
   overviewRoute(api, cellOf);
   recordRoutes(api, cellOf);
 }
 
-function overviewRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
+function overviewRoute(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
   const cashDaysOf = onceForCell(cellOf, createCashDays);
   api.get(
     '/overview',
@@ -124,7 +123,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
 
 function recordRoutes(
   api: ApiScope,
-  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DefendDeps>,
+  cellOf: CellOf<RecordDeps & UnreadableDeps & Refreshing & DisputeDeps>,
 ): void {
   api.get(
     '/records',

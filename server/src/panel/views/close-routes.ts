@@ -10,7 +10,6 @@ import {
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { Defences } from '../../flow/defend.ts';
 import { IdParams } from '../../ground/schema.ts';
-import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
 import { fileMostBytes, fileTypes } from '../../money/evidence.ts';
 import { findClosesOf } from '../../operate/closes/closes.sql.ts';
 import { viewOfClose } from '../../operate/closes/view.ts';
@@ -28,7 +27,7 @@ import {
   Nothing,
   OfOperationQuery,
 } from '../schema/schema.ts';
-import { disputeViews } from './dispute-views.ts';
+import { type DisputeDeps, disputeViews } from './dispute-views.ts';
 import { operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -44,7 +43,7 @@ const tags = ['Panel'];
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The closed days and the disputes of an operation, with what they are answered. */
-export function closeViewRoutes(api: ApiScope, cellOf: CellOf<DefendDeps & DefenceDeps>): void {
+export function closeViewRoutes(api: ApiScope, cellOf: CellOf<DisputeDeps & DefenceDeps>): void {
   closesRoute(api, cellOf);
   disputesRoute(api, cellOf);
   defenceRoutes(api, cellOf);
@@ -84,7 +83,7 @@ function closesRoute(api: ApiScope, cellOf: CellOf<{ sql: Sql }>): void {
   );
 }
 
-function disputesRoute(api: ApiScope, cellOf: CellOf<DefendDeps>): void {
+function disputesRoute(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
   api.get(
     '/operation-disputes',
     {
@@ -149,11 +148,11 @@ function defenceRoutes(api: ApiScope, cellOf: CellOf<DefenceDeps>): void {
       config: { api: answers, panel: { needs: 'disputes', sensitive: true } },
     },
     async (request, reply) => {
-      const { member, params, query, body } = request;
+      const { member, params, query, body, caller } = request;
       const { operationId } = query;
       const deps = cellOf(member);
       await operationsOf(deps, member.accountId, operationId);
-      const scope = { accountId: member.accountId, operationId };
+      const scope = { ...caller, operationId, operationNamed: true };
       const { replayed } = await deps.defences.defend(scope, params.id, requireSomething(body));
       if (replayed) reply.header('idempotent-replayed', 'true');
       else await note(deps, request, 'defence.created', { disputeId: params.id });

@@ -1,11 +1,13 @@
 import { defencesOfPage } from '../../flow/defend.ts';
-import type { DefendDeps } from '../../kinds/dispute/answerable.ts';
+import type { AnswerDeps } from '../../kinds/defence/answerable.ts';
 import { viewsOf } from '../../kinds/dispute/held-views.ts';
 import type { Dispute } from '../../money/dispute.ts';
-import { findNames, type Viewer } from './records.ts';
+import { findNames, type RecordDeps, type Viewer } from './records.ts';
+
+export type DisputeDeps = AnswerDeps & Pick<RecordDeps, 'secrets'>;
 
 /** Disputes of any operations of the account, each with the names of its payment and its defence, in the order given. */
-export async function disputeViews(deps: DefendDeps, member: Viewer, disputes: readonly Dispute[]) {
+export async function disputeViews(deps: DisputeDeps, member: Viewer, disputes: readonly Dispute[]) {
   const byOperation = Map.groupBy(disputes, ({ operationId }) => operationId);
   const parts = await Promise.all(
     [...byOperation].map(async ([operationId, some]) => {

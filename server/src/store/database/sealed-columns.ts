@@ -32,13 +32,7 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: 'payment', key: ofAccount('id'), column: 'link_payer', type: 'bytea', context: 'id' },
   { table: 'saved_receiver', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'draft', key: ofAccount('payment_id'), column: 'email', type: 'bytea', context: 'payment_id' },
-  {
-    table: 'dispute_defence',
-    key: ofAccount('dispute_id'),
-    column: 'body',
-    type: 'bytea',
-    context: 'dispute_id',
-  },
+  { table: 'dispute_defence', key: ofAccount('id'), column: 'body', type: 'bytea', context: 'id' },
   // Up to 10 MiB each.
   {
     table: 'dispute_file',

@@ -28,6 +28,8 @@ const writeOrder = [
   'connection_movement',
   'cash_transfer',
   'dispute',
+  'dispute_defence',
+  'dispute_file',
   'late_query',
   'audit',
 ] as const;

@@ -1,10 +1,29 @@
 import type { DisputeFile } from '../../money/evidence.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+import { bigint, defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
 import type { Scope } from './disputes.sql.ts';
 
 const columns = `account_id AS "accountId", id, dispute_id AS "disputeId", operation_id AS "operationId", name, type,
   size_bytes AS "sizeBytes", encode(sha256, 'hex') AS sha256, created_at AS "createdAt"`;
+
+/** As the till reads and removes them, without their contents. Keyed by 36 characters of account and 36 of the file. */
+export const disputeFiles = defineTable<Omit<DisputeFile, 'sha256'>>({
+  name: 'dispute_file',
+  alias: 'f',
+  key: ['accountId', 'id'],
+  verbs: ['read', 'delete'],
+  columns: {
+    accountId: uuid,
+    id: uuid,
+    disputeId: uuid,
+    operationId: uuid,
+    name: text,
+    type: text,
+    sizeBytes: bigint,
+    createdAt: timestamptz,
+  },
+});
 
 const lock: Statement = {
   name: 'dispute_files_lock',
@@ -12,8 +31,8 @@ const lock: Statement = {
 };
 
 /**
- * Changes of an account's files, and the defence that takes some, come one after the other, so their number and size are exact.
- * Rejected: the row of the dispute, which the till writes, and which would wait until 10 MB are stored.
+ * New files of an account come one after the other, so that their number and size are exact. Rejected: the till, in whose batch all other commands
+ * would wait until 10 MB are stored. A defence that takes some, and the removal of one, are the till's.
  */
 export const lockFiles = async (tx: Queries, accountId: string): Promise<void> => {
   await tx.run(lock, [accountId]);
@@ -50,15 +69,6 @@ export async function insertFile(sql: Queries, file: DisputeFile, body: Buffer):
   const { accountId, id, disputeId, operationId, name, type, sizeBytes, sha256, createdAt } = file;
   const at = timestamp(createdAt);
   await sql.run(insert, [accountId, id, disputeId, operationId, name, type, sizeBytes, sha256, body, at]);
-}
-
-const remove: Statement = {
-  name: 'dispute_file_remove',
-  text: 'DELETE FROM dispute_file WHERE account_id = $1 AND dispute_id = $2 AND id = $3',
-};
-
-export async function deleteFile(sql: Queries, { accountId, disputeId, id }: DisputeFile): Promise<void> {
-  await sql.run(remove, [accountId, disputeId, id]);
 }
 
 const contents: Statement = {
