@@ -29,6 +29,7 @@ const changes: Record<
   'charge.paid': ['pending', 'paid'],
   'charge.expired': ['pending', 'expired'],
   'charge.failed': ['unknown', 'failed'],
+  'charge.changed': ['pending', 'pending'],
   'charge.unexpected_payment': ['paid', 'paid'],
   'charge.card_refused': ['pending', 'pending'],
   'charge.card_available': ['paid', 'paid'],

@@ -564,7 +564,7 @@ function Postings({ story }: { story: Story }) {
   );
 }
 
-/** Refunds, disputes and incidents of the payment. */
+/** Refunds, changes, disputes and incidents of the payment. */
 function Neighbours({ story }: { story: Story }) {
   const words = useConsoleWords();
   const panel = useWords();
@@ -574,6 +574,14 @@ function Neighbours({ story }: { story: Story }) {
         {(one) => (
           <>
             <Status status={one.status} kind="refund" /> <span className="mono soft">{one.id}</span>
+          </>
+        )}
+      </Neighbour>
+      <Neighbour name={words.payment.changes} rows={story.changes}>
+        {(one) => (
+          <>
+            {one.endedAt === null ? words.payment.changeOpen : <At at={one.endedAt} />}{' '}
+            <span className="mono soft">{one.id}</span>
           </>
         )}
       </Neighbour>

@@ -61,6 +61,7 @@ const pt = {
       operation: 'Operação',
       incident: 'Incidente',
       dispute: 'Contestação',
+      change: 'Alteração de cobrança',
     },
   },
   worklist: {
@@ -140,6 +141,8 @@ const pt = {
     notKnown: 'o provedor ainda não confirmou que conhece',
     words: 'Palavras do provedor',
     refunds: 'Reembolsos',
+    changes: 'Alterações',
+    changeOpen: 'em andamento',
     disputes: 'Contestações',
     incidents: 'Incidentes',
     postings: 'Lançamentos',
@@ -431,6 +434,7 @@ const en: ConsoleWords = {
       operation: 'Operation',
       incident: 'Incident',
       dispute: 'Dispute',
+      change: 'Change of a charge',
     },
   },
   worklist: {
@@ -510,6 +514,8 @@ const en: ConsoleWords = {
     notKnown: 'the provider has not confirmed that it knows it',
     words: 'Words of the provider',
     refunds: 'Refunds',
+    changes: 'Changes',
+    changeOpen: 'under way',
     disputes: 'Disputes',
     incidents: 'Incidents',
     postings: 'Postings',

@@ -28,6 +28,7 @@ const types = [
   'charge.paid',
   'charge.expired',
   'charge.failed',
+  'charge.changed',
   'charge.unexpected_payment',
   'charge.card_refused',
   'charge.card_available',

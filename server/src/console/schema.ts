@@ -70,7 +70,10 @@ export const WorklistSchema = Type.Object({
 export const FoundSchema = Type.Object({
   found: Type.Array(
     Type.Object({
-      kind: OneOf(['account', 'payment', 'refund', 'operation', 'incident', 'dispute'], 'What was found'),
+      kind: OneOf(
+        ['account', 'payment', 'refund', 'operation', 'incident', 'dispute', 'change'],
+        'What was found',
+      ),
       id: Word('Its id'),
       ownerId: Uuid('Account'),
       operationId: Nullable('Operation'),
@@ -194,7 +197,7 @@ export const PaymentSchema = Type.Object({
   history: Type.Array(Type.Object({ at: Time('When'), status: Type.String(), by: Word('What caused it') })),
   intents: Type.Array(
     Type.Object({
-      id: Uuid('Payment or refund'),
+      id: Uuid('Payment, refund or change'),
       state: Type.String(),
       attempts: Count('Attempts'),
       known: Type.Boolean({ description: 'The provider confirmed that it knows it' }),
@@ -209,6 +212,15 @@ export const PaymentSchema = Type.Object({
       reasonCode: Nullable('Why it ended'),
       createdAt: Time('Created'),
       settledAt: NullableTime('Settled'),
+    }),
+  ),
+  changes: Type.Array(
+    Type.Object({
+      id: Uuid('Change of a due-date charge'),
+      status: Type.String(),
+      amountCents: Cents('Of the charge after it'),
+      createdAt: Time('Asked for'),
+      endedAt: NullableTime('Over, whichever way'),
     }),
   ),
   disputes: Type.Array(

@@ -1,6 +1,7 @@
 import { type AttemptResult, failedQuery, type Intent, isRefusedUnlooked } from '../money/intent.ts';
 import type { PaymentReason } from '../money/payment.ts';
 import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provider.ts';
+import type { Answered } from './kind.ts';
 
 /**
  * How an answer to a send or to a query is read, for every kind. Pure: the service, the search of all states and the tests use the same
@@ -29,6 +30,17 @@ export interface Standing {
   /** The provider has confirmed it. */
   isPending: boolean;
   capabilities: Pick<Capabilities, 'refusalIsFinal' | 'repeatIsSafe'>;
+}
+
+/** The part of an intent that says when it was last sent, and by which owner. */
+export type LastSent = Pick<Intent, 'attemptEndedAt' | 'fence'>;
+
+/** The answer to the send, or a query that began after it. A list may lag, whenever it was asked for. */
+export function isSinceSent(observation: Answered<unknown>, sent: LastSent | undefined): boolean {
+  if (sent === undefined) return false;
+  if (observation.from === 'send') return observation.fence === sent.fence;
+  const { isList = false, startedAt } = observation;
+  return !isList && sent.attemptEndedAt !== null && startedAt >= sent.attemptEndedAt;
 }
 
 /** An answer to a send. @param eventsOf what a report says @returns null when it says nothing */

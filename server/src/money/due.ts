@@ -124,11 +124,17 @@ export interface Revised {
   due: DueCharge;
 }
 
-type Shown = { amountCents: number; due?: ShownTerms };
+interface Shown {
+  amountCents: number;
+  due?: ShownTerms;
+  /** It was asked for after the open change was sent, or is the answer to it (`isSinceSent`). */
+  isSince: boolean;
+}
 
 /**
  * The charge as the provider shows it now, where that is another one than we know: the change that was asked for, or, under a later number, terms that it had
- * before. Null: as it is here. Lists lag and queries overlap changes, so a report of what was before says nothing.
+ * before. Null: as it is here. Lists lag and queries overlap changes, so a report of what was before says nothing: nor does it where that is the change that
+ * was asked for, unless a later number or the time of the query shows that it is not the past.
  */
 export function revisedBy(charge: Revised, shown: Shown): Revised | null {
   const { due } = charge;
@@ -136,7 +142,9 @@ export function revisedBy(charge: Revised, shown: Shown): Revised | null {
   const isNewer = revision !== null && due.revision !== undefined && revision > due.revision;
   const isOlder = revision !== null && due.revision !== undefined && revision <= due.revision;
   if (isSame({ amountCents: charge.amountCents, terms: termsOf(due) }, shown)) return null;
-  if (due.change && !isOlder && isSame(due.change, shown)) return changedTo(charge, due.change, revision);
+  const wasBefore = due.earlier?.some((one) => isSame(one, shown)) ?? false;
+  const isBelieved = !isOlder && (!wasBefore || isNewer || shown.isSince);
+  if (due.change && isBelieved && isSame(due.change, shown)) return changedTo(charge, due.change, revision);
   const again = isNewer ? due.earlier?.find((one) => isSame(one, shown)) : undefined;
   return again ? changedTo(charge, again, revision) : null;
 }
@@ -168,7 +176,7 @@ function changedTo(charge: Revised, to: AskedTerms | AskedChange, revision: numb
 }
 
 /** Whether a report shows what the charge asked for before, or is to ask for: it is not the charge as it is now. */
-export const isOfOtherTime = ({ amountCents, due }: Asked, shown: Shown): boolean =>
+export const isOfOtherTime = ({ amountCents, due }: Asked, shown: Omit<Shown, 'isSince'>): boolean =>
   due !== null &&
   !isSame({ amountCents, terms: termsOf(due) }, shown) &&
   everyTerms(amountCents, due)
@@ -176,7 +184,7 @@ export const isOfOtherTime = ({ amountCents, due }: Asked, shown: Shown): boolea
     .some((one) => isSame(one, shown));
 
 /** Terms that cannot be read are taken for those that their amount leads to. */
-const isSame = ({ amountCents, terms }: AskedTerms, shown: Shown): boolean =>
+const isSame = ({ amountCents, terms }: AskedTerms, shown: Omit<Shown, 'isSince'>): boolean =>
   shown.amountCents === amountCents && (!shown.due || sameTerms(terms, shown.due.terms));
 
 export const sameTerms = (one: DueTerms, other: DueTerms): boolean => textOf(one) === textOf(other);

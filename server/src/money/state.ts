@@ -53,7 +53,7 @@ export type PaymentEvent =
   | { type: 'chargePaid'; endToEnd: string; amountCents: number; paidAt: number; parts?: PaidParts }
   | { type: 'chargeRemoved' }
   /** The provider shows a due-date charge as it was asked to change it. */
-  | { type: 'chargeRevised'; amountCents: number; due?: ShownTerms }
+  | { type: 'chargeRevised'; amountCents: number; due?: ShownTerms; isSince: boolean }
   | { type: 'payoutPending'; amountCents: number; pixKey: string | null; endToEnd: string | null }
   | {
       type: 'payoutCompleted';

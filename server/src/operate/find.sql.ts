@@ -41,11 +41,11 @@ export const findAccountsOfDocument = (sql: Queries, document: string): Promise<
   sql.run<FoundAccount>(byDocument, [document]);
 
 export interface FoundRow {
-  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute';
+  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute' | 'change';
   id: string;
   ownerId: string;
   operationId: string | null;
-  /** Of a payment, refund or dispute its status, of an incident its kind, of an operation its name. */
+  /** Of a payment, refund, dispute or change its status, of an incident its kind, of an operation its name. */
   state: string;
   amountCents: number | null;
 }
@@ -58,11 +58,14 @@ const byAnyId: Statement = {
   text: `SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $1
     UNION ALL SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $1
     UNION ALL SELECT ${place('dispute', 'd', 'd.status')} FROM account a JOIN dispute d ON d.account_id = a.id AND d.id = $1
+    UNION ALL SELECT ${place('change', 'c', 'c.status')} FROM account a JOIN due_change c ON c.account_id = a.id AND c.id = $1
+    UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN due_change c ON c.account_id = a.id AND c.id = $1
+      JOIN payment p ON p.account_id = c.account_id AND p.id = c.payment_id
     UNION ALL SELECT ${place('incident', 'i', 'i.kind')} FROM incident i WHERE i.id = $1
     UNION ALL SELECT 'operation', o.id, o.account_id, o.id, o.name, NULL FROM operation o WHERE o.id = $1`,
 };
 
-/** Whatever has this id. */
+/** Whatever has this id; of a change its charge as well. */
 export const findById = (sql: Queries, id: string): Promise<FoundRow[]> => sql.run<FoundRow>(byAnyId, [id]);
 
 const byPaymentIds: Statement = {
@@ -186,6 +189,28 @@ export const findRefundRows = (
   accountId: string,
   paymentId: string,
 ): Promise<RefundOfPayment[]> => sql.run<RefundOfPayment>(refundsOf, [accountId, paymentId]);
+
+export interface ChangeOfPayment {
+  id: string;
+  /** `completed`: it is over, whichever way. */
+  status: string;
+  /** Of the charge after it. */
+  amountCents: number;
+  createdAt: number;
+  updatedAt: number;
+}
+
+const changesOf: Statement = {
+  name: 'find_changes_of_payment',
+  text: `SELECT id, status, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt"
+    FROM due_change WHERE account_id = $1 AND payment_id = $2 ORDER BY created_at, id LIMIT 100`,
+};
+
+export const findChangesOf = (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+): Promise<ChangeOfPayment[]> => sql.run<ChangeOfPayment>(changesOf, [accountId, paymentId]);
 
 export interface OperationFacts {
   id: string;

@@ -19,6 +19,7 @@ import {
   findByEndToEnd,
   findById,
   findByRequestKey,
+  findChangesOf,
   findIncidentsOf,
   findOperationsOf,
   findPaymentDisputes,
@@ -78,12 +79,13 @@ export async function storyOf(deps: LookDeps, id: string) {
   const [payment] = owner ? await payments.read(sql, [paymentKey(owner.ownerId, id)]) : [];
   if (!owner || !payment) throw new OperatorRefused('no such payment');
   const { ownerId } = owner;
-  const [refunds, disputes, incidents] = await Promise.all([
+  const [refunds, changes, disputes, incidents] = await Promise.all([
     findRefundRows(sql, ownerId, id),
+    findChangesOf(sql, ownerId, id),
     findPaymentDisputes(sql, ownerId, id),
     findIncidentsOf(sql, ownerId, id),
   ]);
-  const subjects = [id, ...refunds.map((one) => one.id)];
+  const subjects = [id, ...[...refunds, ...changes].map((one) => one.id)];
   const [words, postings, sends] = await Promise.all([
     findWords(sql, ownerId, subjects),
     findPostings(sql, ownerId, subjects),
@@ -116,7 +118,7 @@ export async function storyOf(deps: LookDeps, id: string) {
     paidAt: timeOf(payment.paidAt),
     expiresAt: timeOf(payment.expiresAt),
     history: payment.history,
-    /** The open intents of it and of its refunds. */
+    /** The open intents of it, of its refunds and of its changes. */
     intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
       id: paymentId,
       connection,
@@ -131,6 +133,12 @@ export async function storyOf(deps: LookDeps, id: string) {
       ...one,
       createdAt: timeOf(one.createdAt),
       settledAt: timeOf(one.settledAt),
+    })),
+    /** Of a charge with a due date. */
+    changes: changes.map(({ createdAt, updatedAt, ...one }) => ({
+      ...one,
+      createdAt: timeOf(createdAt),
+      endedAt: one.status === 'completed' ? timeOf(updatedAt) : null,
     })),
     disputes: disputes.map(shownDispute),
     incidents: incidents.map((one) => ({

@@ -11,6 +11,7 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { find, storyOf } from '../../src/operate/look.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
 /** A merchant changes a charge with a due date; each step of a worker is made by hand here. */
@@ -83,6 +84,19 @@ async function changesOf(id: string) {
   return Promise.all(
     rows.map(async (row) => [row.status, (await intentOf(service, row.id))?.state ?? null] as const),
   );
+}
+
+/** The events of a charge, the first one first. */
+async function toldOf(merchant: Merchant, id: string) {
+  const { body } = await merchant.call('GET', `/events?paymentId=${id}`);
+  return (
+    body.events as {
+      type: string;
+      data: { amountCents: number; dueChange?: { id: string; outcome: string } };
+    }[]
+  )
+    .map(({ type, data }) => [type, data.amountCents, data.dueChange] as const)
+    .reverse();
 }
 
 describe('A change of a due-date charge', () => {
@@ -227,6 +241,52 @@ describe('A change of a due-date charge', () => {
     await workAt(merchant, 20);
     expect((await shown(merchant, id)).amountCents).toBe(10_000);
     expect((await truthOf(id)).due?.revision).toBe(2);
+  });
+
+  test('tells by an event how it ended, under an id by which an operator finds it', async () => {
+    const merchant = await service.newMerchant();
+    const id = await charged(merchant);
+    await service.simulator.behave({ change: 'lose-answer', webhook: 'drop' });
+    const { body } = await change(merchant, id, { amountCents: 8_000 });
+    await service.simulator.behave({ webhook: 'drop' });
+    await workAt(merchant, 20);
+    const done = { id: body.changeId, outcome: 'carried_out' };
+    expect((await shown(merchant, id)).changeId).toBeUndefined();
+    expect(await toldOf(merchant, id)).toEqual([['charge.changed', 8_000, done]]);
+
+    await service.simulator.behave({ change: 'refuse', webhook: 'drop' });
+    await change(merchant, id, { amountCents: 7_000 });
+    // The worker that saw the first one works at a later time.
+    const refused = (await toldOf(merchant, id)).find(([, , ended]) => ended?.outcome === 'refused');
+    expect(refused?.slice(0, 2)).toEqual(['charge.changed', 8_000]);
+
+    const { database, runtime } = service;
+    const rows = await database.admin<{ id: string }>(
+      'SELECT id FROM due_change WHERE payment_id = $1 ORDER BY created_at',
+      [id],
+    );
+    expect(rows.map((row) => row.id)).toEqual([body.changeId, refused?.[2]?.id]);
+    const deps = { sql: runtime.sql, cells: runtime.cells, identity: async () => runtime.identity };
+    expect(await find(deps, body.changeId)).toMatchObject([
+      { kind: 'change', id: body.changeId, state: 'completed', amountCents: 8_000 },
+      { kind: 'payment', id },
+    ]);
+    expect((await storyOf(deps, id)).changes).toMatchObject([
+      { id: body.changeId, status: 'completed', amountCents: 8_000, endedAt: expect.any(String) },
+      { amountCents: 7_000 },
+    ]);
+  });
+
+  test('that ends with its charge tells so before the charge does', async () => {
+    const merchant = await service.newMerchant();
+    const id = await charged(merchant);
+    await service.simulator.behave({ change: 'lose-request', webhook: 'drop' });
+    const { body } = await change(merchant, id, { amountCents: 80_000 });
+    await merchant.call('POST', `/payments/${id}/cancel`, {});
+    expect(await toldOf(merchant, id)).toEqual([
+      ['charge.changed', 10_000, { id: body.changeId, outcome: 'charge_ended' }],
+      ['charge.failed', 10_000, undefined],
+    ]);
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import { changeOutcomes } from '../../kinds/charge-request/change-end.ts';
 import { DisputeSchema } from '../../kinds/dispute/view.ts';
 import { LinkSnapshotSchema } from '../../kinds/link/link.ts';
 import { RefundSchema } from '../../kinds/payment/refund-view.ts';
@@ -21,6 +22,22 @@ const defence = {
     },
   },
   required: ['status', 'reasonCode'],
+};
+
+const dueChange = {
+  title: 'EndedDueChange',
+  type: 'object',
+  description: 'The change, and how it ended',
+  properties: {
+    id: { type: 'string', format: 'uuid', description: 'As `changeId` of the charge named it' },
+    outcome: {
+      type: 'string',
+      description:
+        '`carried_out`, `refused`: the charge stays as it was, or `charge_ended`: it was paid or ended before; more may be added',
+      'x-extensible-enum': changeOutcomes,
+    },
+  },
+  required: ['id', 'outcome'],
 };
 
 const sampleOperation = '01939f3a-7a00-7000-8000-000000000003';
@@ -106,8 +123,13 @@ function dataOf(type: EventType): Record<string, unknown> {
     return merged('PaymentLinkSnapshot', 'The payment link as it was then', LinkSnapshotSchema, {});
   if (type.startsWith('refund.'))
     return merged('RefundSnapshot', 'The refund as it was then', RefundSchema, {});
+  const requestKey = { type: 'string', format: 'uuid', description: 'As the caller gave it' };
+  if (type === 'charge.changed')
+    return merged('ChangedChargeSnapshot', 'The charge as it was then, without its code', PaymentSchema, {
+      ...{ requestKey, dueChange },
+    });
   return merged('PaymentSnapshot', 'The payment as it was then, without its code', PaymentSchema, {
-    requestKey: { type: 'string', format: 'uuid', description: 'As the caller gave it' },
+    requestKey,
   });
 }
 

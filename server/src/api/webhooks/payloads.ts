@@ -27,6 +27,8 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'charge.created': 'O provedor respondeu pela primeira vez sobre uma cobrança.',
   'charge.paid': 'Uma cobrança foi paga.',
   'charge.expired': 'Uma cobrança expirou sem ser paga.',
+  'charge.changed':
+    'A alteração de uma cobrança com vencimento terminou; `dueChange.outcome` diz se o provedor a fez.',
   'charge.failed': 'O provedor recusou ou removeu uma cobrança.',
   'charge.unexpected_payment':
     'Uma cobrança foi paga pela segunda vez, com outro valor ou depois de ter falhado; o dinheiro aguarda análise.',

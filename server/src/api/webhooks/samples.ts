@@ -5,6 +5,7 @@ import { refundViewOf } from '../../kinds/payment/refund-view.ts';
 import { viewOf } from '../../kinds/payment/view.ts';
 import { newCard } from '../../money/card.ts';
 import type { Dispute, DisputeEventType } from '../../money/dispute.ts';
+import type { DueCharge } from '../../money/due.ts';
 import { newPayment, type Payment, type PaymentStatus } from '../../money/payment.ts';
 import { newRefund, type Refund, type RefundStatus } from '../../money/refund.ts';
 import { closeExample } from '../../operate/closes/view.ts';
@@ -38,6 +39,11 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
         'failed',
         at,
       );
+    case 'charge.changed': {
+      const view = viewOf({ ...charge(operationId, at), due, amountCents: 10_000 }, 'pt-BR');
+      const dueChange = { id: '00000000-1c64-8b0e-b1a6-2f5d7a90c3e8', outcome: 'carried_out' };
+      return { change: { from: 'pending', to: 'pending' }, data: { ...view, requestKey, dueChange } };
+    }
     case 'charge.unexpected_payment':
       return ofPayment(
         { ...charge(operationId, at), ...settled(at), paidAt: at - 60_000, notice: 'paid_again' },
@@ -222,6 +228,12 @@ function ofDispute(type: DisputeEventType, operationId: string, at: number): Sam
     data: viewOfDispute(dispute, isFree ? 0 : 1000),
   };
 }
+
+const due = {
+  ...{ dueDate: '2026-12-10', validAfterDue: 30, document: '***.444.777-**', rebate: null, paid: null },
+  ...{ fine: { type: 'percent', value: 200 }, interest: null, discounts: [] },
+  fee: { fixedCents: 25, bps: 0 },
+} as const satisfies DueCharge;
 
 const settled = (at: number) => ({
   settledAt: at,

@@ -6,6 +6,7 @@ import { factsOfDecision } from '../../money/state.ts';
 import type { DueTerms } from '../../provider/due-terms.ts';
 import type { Capabilities, ChargeReport, ReceivedPix } from '../../provider/provider.ts';
 import { interpret, runEvents } from '../payment/interpret-report.ts';
+import type { LastSent } from '../reading.ts';
 
 /** A charge with a due date while it is changed from 100 to 50 reais and to another day; reports of both come in any order. */
 
@@ -46,23 +47,23 @@ const reported = (revision: number, more: Partial<ChargeReport> = {}): ChargeRep
 const pix = (amountCents: number): ReceivedPix => ({
   ...{ endToEnd: 'E1', amountCents, paidAt: now, txid: 'deadbeef', returns: [] },
 });
-type News = { query: ChargeReport; at?: number } | { delivery: ReceivedPix };
+type News = { query: ChargeReport; at?: number; isList?: true } | { delivery: ReceivedPix };
 
 /** The end of all news, each applied to what the news before it left. */
-function endOf(news: readonly News[], from = charge) {
+function endOf(news: readonly News[], from = charge, sent?: LastSent) {
   let payment = from;
   let [credits, incidents] = [0, 0];
   for (const one of news) {
     const about = interpret(
       'query' in one
         ? {
-            ...{ from: 'query', id: 'q', startedAt: one.at ?? now },
+            ...{ from: 'query', id: 'q', startedAt: one.at ?? now, ...(one.isList && { isList: true }) },
             outcome: { outcome: 'found', report: one.query },
           }
         : { from: 'webhook', id: 'w', received: [one.delivery], payouts: [] },
     );
     const can = { refusalIsFinal: true, repeatIsSafe: true } as Capabilities;
-    const reading = about.read({ payment, intent: undefined, returns: [] }, can);
+    const reading = about.read({ payment, intent: undefined, returns: [], changeSent: sent }, can);
     const facts = factsOfDecision(now, { by: 'query', id: 'q' });
     for (const step of runEvents(payment, reading?.events ?? [], facts)) {
       ({ payment } = step);
@@ -133,6 +134,27 @@ describe('A change of a due-date charge', () => {
     expect(endOf([{ query: reported(0) }], back)).toMatchObject({ amountCents: 5_000, isOpen: true });
     const again = reported(0, { due: { terms: before, revision: 2 } });
     expect(endOf([{ query: again }], back)).toMatchObject({ amountCents: 10_000, isOpen: false });
+  });
+
+  it('to what the charge asked for before is seen, where no number is said, by a query that began after it was sent alone', () => {
+    const unnumbered = (one: ChargeReport, terms: DueTerms): ChargeReport => ({
+      ...one,
+      due: { terms, revision: null },
+    });
+    const { payment } = endOf([{ query: unnumbered(reported(1), after) }]);
+    const back = {
+      ...payment,
+      due: { ...(payment.due as DueCharge), change: { id: 'back', amountCents: 10_000, terms: before } },
+    };
+    const query = unnumbered(reported(0), before);
+    const open = { amountCents: 5_000, isOpen: true, incidents: 0 };
+    const done = { amountCents: 10_000, isOpen: false, incidents: 0 };
+    const sent: LastSent = { attemptEndedAt: now, fence: 'f' };
+    expect(endOf([{ query, at: now - 1 }], back, sent)).toMatchObject(open);
+    expect(endOf([{ query, isList: true, at: now + 9_000 }], back, sent)).toMatchObject(open);
+    expect(endOf([{ query, at: now + 1 }], back, { ...sent, attemptEndedAt: null })).toMatchObject(open);
+    expect(endOf([{ query, at: now + 1 }], back)).toMatchObject(open);
+    expect(endOf([{ query, at: now }], back, sent)).toMatchObject(done);
   });
 
   it('of which nothing was asked is a matter for a person, and moves nothing', () => {

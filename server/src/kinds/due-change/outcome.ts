@@ -1,7 +1,7 @@
 import { revisedBy } from '../../money/due.ts';
-import type { ChargeReport, QueryOutcome, SendOutcome } from '../../provider/provider.ts';
+import type { ChargeReport, QueryOutcome } from '../../provider/provider.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
-import { put } from '../../store/till.ts';
+import { put, type View, type Write } from '../../store/till.ts';
 import {
   type ChargeRequest,
   hearingOf,
@@ -10,7 +10,8 @@ import {
   observedOf,
 } from '../charge-request/charge-request.ts';
 import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
-import { type Reading, type Refusal, readQuery, readSend, type Standing } from '../reading.ts';
+import { changedEvent } from '../payment/payment-events.ts';
+import { isSinceSent, type Reading, type Refusal, readQuery, readSend, type Standing } from '../reading.ts';
 import { type DuePayment, hasDueDate } from './admission.ts';
 
 export const observedChange = observedOf<ChargeReport>('due_change');
@@ -39,7 +40,7 @@ export function hearChange(observed: ObservedRequest<ChargeReport>): Hearing<Cha
         ...(charge.connection && { connection: charge.connection }),
         incidents: [],
         postings: [],
-        writes: isRefused ? [put(payments, withoutChange(charge, row, now))] : [],
+        writes: isRefused ? refusedWrites(view, charge, stored, now) : [],
         others: 'report' in observation.outcome ? [aboutCharge(observed)] : [],
         unclear: [],
       };
@@ -52,6 +53,23 @@ const aboutCharge = ({ chargeId, ...observed }: ObservedRequest<ChargeReport>): 
   paymentId: chargeId,
   kind: 'due_charge',
 });
+
+function refusedWrites(
+  view: View,
+  charge: DuePayment,
+  { row, ids, capabilities }: OnRecord<ChargeRequest>,
+  now: number,
+): Write[] {
+  const { accountId, operationId: chainId } = charge;
+  const after = withoutChange(charge, row, now);
+  const silent = view.balance({ accountId, chainId })?.deletedAt !== null;
+  const dueChange = { id: row.id, outcome: 'refused' } as const;
+  const { movesMoney } = capabilities;
+  return [
+    put(payments, after),
+    ...(silent ? [] : [changedEvent(ids, movesMoney, after, after.status, dueChange)]),
+  ];
+}
 
 function withoutChange(charge: DuePayment, { id }: ChargeRequest, now: number): DuePayment {
   const { change, ...due } = charge.due;
@@ -73,7 +91,7 @@ function readChange(
   };
   const nothing = (): never[] => [];
   if (observation.from === 'send') return readSend(observation, standing, nothing);
-  const outcome = ofAsked(observation.outcome, charge);
+  const outcome = ofAsked(observation, charge, isSinceSent(observation, intent));
   // A repeat was refused, and a query that began afterwards shows the charge as it was: neither attempt changed it.
   const isSince = observation.startedAt >= (intent?.attemptEndedAt ?? Number.POSITIVE_INFINITY);
   if (
@@ -88,12 +106,11 @@ function readChange(
 }
 
 /** An open charge that is as it was is one whose change is not there: after two of these it is sent again. */
-const ofAsked = (
-  outcome: QueryOutcome<ChargeReport> | SendOutcome<ChargeReport>,
+function ofAsked(
+  { outcome }: Extract<Answered<ChargeReport>, { from: 'query' }>,
   charge: DuePayment,
-): QueryOutcome<ChargeReport> => {
-  const asked = outcome as QueryOutcome<ChargeReport>;
-  return asked.outcome === 'found' && asked.report.status === 'open' && !revisedBy(charge, asked.report)
-    ? { outcome: 'notFound' }
-    : asked;
-};
+  isSince: boolean,
+): QueryOutcome<ChargeReport> {
+  if (outcome.outcome !== 'found' || outcome.report.status !== 'open') return outcome;
+  return revisedBy(charge, { ...outcome.report, isSince }) ? outcome : { outcome: 'notFound' };
+}

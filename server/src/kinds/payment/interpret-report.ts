@@ -12,7 +12,14 @@ import type {
   ReceivedPix,
 } from '../../provider/provider.ts';
 import type { Observation as Seen } from '../kind.ts';
-import { type Reading as Read, readQuery, readSend, reported } from '../reading.ts';
+import {
+  isSinceSent,
+  type LastSent,
+  type Reading as Read,
+  readQuery,
+  readSend,
+  reported,
+} from '../reading.ts';
 
 /** Interprets an answer, a webhook or a query as events of the state machine of payments, by the rules of `reading.ts`. Pure. */
 export type Observation = Seen<ChargeReport | PayoutReport, PaymentNews>;
@@ -36,6 +43,8 @@ export interface OnRecord {
   intent: Intent | undefined;
   /** The returns that are known of it. */
   returns: readonly KnownReturn[];
+  /** The intent of its open change; absent: there is none. */
+  changeSent?: LastSent | undefined;
 }
 
 /** An observation and its payment. */
@@ -62,10 +71,10 @@ function readObservation(
   onRecord: OnRecord,
   capabilities: Capabilities,
 ): Reading | null {
-  const { payment, intent } = onRecord;
+  const { payment, intent, changeSent } = onRecord;
   const { status } = payment;
   const standing = { intent, isOpen: !isTerminal(status), isPending: status === 'pending', capabilities };
-  const read = createReader(onRecord);
+  const read = createReader(onRecord, observation.from !== 'webhook' && isSinceSent(observation, changeSent));
   switch (observation.from) {
     case 'webhook': {
       const { received, payouts } = observation;
@@ -102,7 +111,7 @@ interface Reader {
 }
 
 /** Reads reports of one payment, one after the other: what one report names of a return is known when the next is read. */
-function createReader({ payment, intent, returns }: OnRecord): Reader {
+function createReader({ payment, intent, returns }: OnRecord, isSince: boolean): Reader {
   let known: readonly KnownReturn[] = returns;
   const told = new Map<string, KnownReturn>();
   const identify = (pix: ReturnedPix, report: { returns: readonly PixReturn[] }): KnownReturn[] => {
@@ -112,7 +121,7 @@ function createReader({ payment, intent, returns }: OnRecord): Reader {
     return found;
   };
   const read: Reader = {
-    report: (report, observedAt) => eventsOfReport(report, payment, observedAt, read),
+    report: (report, observedAt) => eventsOfReport(report, payment, { observedAt, isSince }, read),
     received: (pix) =>
       eventsOfReceived(pix, payment, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
     payout: (report) => {
@@ -135,17 +144,19 @@ const isOther = ({ providerRef }: PayoutReport, intent: Intent | undefined): boo
 function eventsOfReport(
   report: ChargeReport | PayoutReport,
   asked: Payment,
-  observedAt: number | null,
+  { observedAt, isSince }: { observedAt: number | null; isSince: boolean },
   read: Reader,
 ): PaymentEvent[] {
   if ('providerId' in report) return read.payout(report);
   const { amountCents, expiresAt, copyPaste, due } = report;
   const open: PaymentEvent = { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt };
-  const revised = asked.due && revisedBy({ ...asked, due: asked.due }, report);
+  const revised = asked.due && revisedBy({ ...asked, due: asked.due }, { ...report, isSince });
   const isOther = !revised && isOfOtherTime(asked, report);
   // A charge of another amount than ours is not ours: what it says to have received is not believed either.
   if (!revised && !isOther && amountCents !== asked.amountCents) return [open];
-  const change: PaymentEvent[] = revised ? [{ type: 'chargeRevised', amountCents, ...(due && { due }) }] : [];
+  const change: PaymentEvent[] = revised
+    ? [{ type: 'chargeRevised', amountCents, isSince, ...(due && { due }) }]
+    : [];
   const told = [...change, ...report.received.flatMap(read.received)];
   // As it was before a change: its deadline is over as well.
   if (report.status === 'open') return isOther ? told : [...told, open];

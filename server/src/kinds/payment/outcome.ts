@@ -6,6 +6,7 @@ import type { KnownReturn } from '../../money/returns.ts';
 import { isSamePixKey } from '../../money/same-pix-key.ts';
 import type { Facts, OpenedIncident, Step } from '../../money/state.ts';
 import { openIncidents } from '../../store/rows/incidents.sql.ts';
+import { intents } from '../../store/rows/intents.sql.ts';
 import { lateAfterMs, lateQueries } from '../../store/rows/late-queries.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
@@ -13,12 +14,12 @@ import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
 import { cancelEndedWith } from '../cancel/end.ts';
-import { changeEndedWith } from '../due-change/end.ts';
+import { changeEndedWith } from '../charge-request/change-end.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
 import { interpret, type Observation, payoutsIn, type Reading, runEvents } from './interpret-report.ts';
-import { announce } from './payment-events.ts';
+import { announce, changedEvent } from './payment-events.ts';
 import { observedLine, sortRefundLines } from './refund-lines.ts';
 
 /**
@@ -59,7 +60,8 @@ export function hearPayment(observed: Observed<Observation>): Hearing<Payment> {
       const refunds = namesRefunds ? (view.get(refundsOfPayment, key)?.refunds ?? []) : [];
       const { observation, told, undecided } = sortRefundLines(observed.observation, refunds, known);
       const about = told.length + undecided.length > 0 ? interpret(observation) : interpretation;
-      const reading = about.read({ payment, intent, returns: known }, capabilities);
+      const changeSent = changeSentOf(view, payment);
+      const reading = about.read({ payment, intent, returns: known, changeSent }, capabilities);
       const passedOn = {
         others: told.map((line) => observedLine(line, observed, stored.ids.uuid())),
         unclear: undecided.map(({ id }) => ({ accountId, paymentId: id })),
@@ -73,6 +75,10 @@ export function hearPayment(observed: Observed<Observation>): Hearing<Payment> {
     },
   };
 }
+
+/** The till reads it when it is asked for: few charges have an open change. */
+const changeSentOf = (view: View, { accountId, due }: Payment): Intent | undefined =>
+  due?.change && view.get(intents, accountId + due.change.id);
 
 const nothingHeard = (
   row: Payment,
@@ -113,12 +119,13 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const writes: Write[] = [];
   const after = returnsAfter(returns, reading.returns, steps);
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
-  writes.push(...eventsOf(stored, steps), ...cancelEndedWith(view, payment, last));
-  writes.push(...changeEndedWith(view, payment, last, now));
   const { ids, capabilities } = stored;
-  writes.push(
-    ...linkWrites(view, payment, last, { ids, livemode: capabilities.movesMoney, silent: isDeleted }),
-  );
+  const announced = { ids, livemode: capabilities.movesMoney, silent: isDeleted };
+  const { writes: changed, ended } = changeEndedWith(view, payment, last, now);
+  writes.push(...changed);
+  if (ended && !isDeleted) writes.push(changedEvent(ids, announced.livemode, last, payment.status, ended));
+  writes.push(...eventsOf(stored, steps), ...cancelEndedWith(view, payment, last));
+  writes.push(...linkWrites(view, payment, last, announced));
   if (last.status === 'expired' && payment.status !== 'expired') {
     const { connection } = observed;
     const late = { accountId, paymentId, connection, createdAt: payment.createdAt, dueAt: now + lateAfterMs };

@@ -4,6 +4,7 @@ import type { Ids } from '../../ports/ids.ts';
 import { type EventType, eventRow, events } from '../../store/events/event.ts';
 import { always, type SubscribedTypes } from '../../store/events/subscribed-types.ts';
 import { put, type Write } from '../../store/till.ts';
+import type { EndedChange } from '../charge-request/change-end.ts';
 import { refundViewOf } from './refund-view.ts';
 import { viewOf } from './view.ts';
 
@@ -23,6 +24,16 @@ export function announce(
     .filter((type) => wanted.has(type))
     .map((type) => put(events, paymentEvent(ids, livemode, payment, from, type)));
 }
+
+/** That a change of a charge with a due date has ended. @param charge as it is after it */
+export const changedEvent = (
+  ids: Pick<Ids, 'uuid'>,
+  livemode: boolean,
+  charge: Payment,
+  from: PaymentStatus,
+  dueChange: EndedChange,
+): Write =>
+  put(events, paymentEvent(ids, livemode, charge, from, 'charge.changed', charge.updatedAt, { dueChange }));
 
 /**
  * The same for a refund.
@@ -74,6 +85,7 @@ export function paymentEvent(
   from: PaymentStatus,
   type: EventType,
   at: number = payment.updatedAt,
+  more: object = {},
 ) {
   const { accountId, operationId, id: paymentId, requestKey } = payment;
   return eventRow(ids, {
@@ -83,7 +95,7 @@ export function paymentEvent(
     type,
     livemode,
     change: { from, to: payment.status },
-    data: { ...viewOf(payment, 'pt-BR'), requestKey },
+    data: { ...viewOf(payment, 'pt-BR'), requestKey, ...more },
     at,
   });
 }

@@ -167,6 +167,9 @@ export const PaymentSchema = Type.Object(
     fiscalDocuments: Type.Optional(FiscalDocumentsShown),
     dueDate: Type.Optional(Type.String({ description: 'Of a charge with a due date: the day, in Brasília' })),
     dueTerms: Type.Optional(DueTermsShown),
+    changeId: Type.Optional(
+      Uuid('Of such a charge: the change that was asked for and has not ended; `charge.changed` names it'),
+    ),
     originalAmountCents: Type.Optional(Cents('Of such a charge, once it is paid: the amount asked for')),
     amountPaidCents: Type.Optional(
       Cents('Of such a charge, once it is paid: the amount received, as the provider reports it', {

@@ -159,7 +159,7 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
   if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
   if (payment.card !== null) Object.assign(view, cardView(payment, payment.card, language));
-  if (payment.due !== null) Object.assign(view, dueView(payment.amountCents, payment.due));
+  if (payment.due !== null) Object.assign(view, dueView(payment, payment.due));
   if (payment.metadata !== null) view.metadata = payment.metadata;
   if (payment.staticCodeId !== null) view.staticCodeId = payment.staticCodeId;
   if (payment.paymentLinkId !== null) view.paymentLinkId = payment.paymentLinkId;
@@ -195,9 +195,12 @@ function cardView(
 
 /** The members that only a charge with a due date has. What a payer owes on a day is for the payer's bank to show. */
 function dueView(
-  askedCents: number,
+  { amountCents: askedCents, status }: Pick<Payment, 'amountCents' | 'status'>,
   due: DueCharge,
-): Pick<PaymentView, 'dueDate' | 'dueTerms' | 'originalAmountCents' | 'amountPaidCents' | 'components'> {
+): Pick<
+  PaymentView,
+  'dueDate' | 'dueTerms' | 'changeId' | 'originalAmountCents' | 'amountPaidCents' | 'components'
+> {
   const {
     dueDate,
     validAfterDue,
@@ -208,6 +211,7 @@ function dueView(
     rebate,
     paid,
     reminders = false,
+    change,
   } = due;
   return {
     dueDate,
@@ -215,6 +219,7 @@ function dueView(
       ...{ validAfterDue, payerDocument: document, fine, interest, discounts: [...discounts], rebate },
       reminders,
     },
+    ...(change && !isTerminal(status) && { changeId: change.id }),
     ...(paid && {
       originalAmountCents: paid.parts?.originalCents ?? askedCents,
       amountPaidCents: paid.amountCents,

@@ -68,7 +68,7 @@ export const findCommands: Command[] = [
     name: 'payment show',
     usage: 'ID',
     about:
-      'a payment with its send intent, refunds, disputes, incidents and postings. ID: ours, or the one at the provider',
+      'a payment with its send intent, refunds, changes, disputes, incidents and postings. ID: ours, or the one at the provider',
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const id = paymentIdOf((operands[0] as string).replaceAll('-', ''));
@@ -201,7 +201,17 @@ const lineOf = ({ at, chainedMs, ...row }: ExportedAudit) => ({
 const listMost = 1_000;
 
 function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
-  const { history, intents: sends, refunds, disputes, incidents, words, postings, ...payment } = story;
+  const {
+    history,
+    intents: sends,
+    refunds,
+    changes,
+    disputes,
+    incidents,
+    words,
+    postings,
+    ...payment
+  } = story;
   const facts = Object.entries(payment)
     .filter(([, value]) => value !== null && value !== '')
     .map(([name, value]) => [
@@ -227,6 +237,10 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
       sends.map((one) => [one.id, one.state, `attempts ${one.attempts}`, `next ${one.dueAt}`]),
     ],
     ['refunds', refunds.map((one) => [one.id, one.status, priceOf(one.amountCents), one.reasonCode ?? ''])],
+    [
+      'changes',
+      changes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.createdAt, one.endedAt ?? '']),
+    ],
     [
       'disputes',
       disputes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.deadlineAt ?? 'no deadline']),

@@ -1,8 +1,8 @@
 import { cancelEndedWith } from '../../kinds/cancel/end.ts';
-import { changeEndedWith } from '../../kinds/due-change/end.ts';
+import { changeEndedWith } from '../../kinds/charge-request/change-end.ts';
 import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
-import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
+import { announce, announceRefund, changedEvent } from '../../kinds/payment/payment-events.ts';
 import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
 import { claimReads, claimsIn } from '../../kinds/refund/pix-claims.ts';
 import type { Notice, Payment } from '../../money/payment.ts';
@@ -250,10 +250,10 @@ function resolved(
     writes: [
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
+      ...changeWritesOf(view, ids, input, facts, ending),
       ...paymentWrites(ids, input, facts, ending),
       ...linkWritesOf(view, ids, input, facts, ending),
       ...(facts.payment && ending.payment ? cancelEndedWith(view, facts.payment, ending.payment) : []),
-      ...(facts.payment && ending.payment ? changeEndedWith(view, facts.payment, ending.payment, now) : []),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
       ...lostWrites(view, input, now),
@@ -377,6 +377,18 @@ const linkWritesOf = (
   { payment: after }: Ending,
 ): Write[] =>
   payment && after ? linkWrites(view, payment, after, { ids, livemode: !test, silent: own === null }) : [];
+
+function changeWritesOf(
+  view: View,
+  ids: Pick<Ids, 'uuid'>,
+  { test }: ResolutionInput,
+  { payment, own, now }: CaseFacts,
+  { payment: after }: Ending,
+): Write[] {
+  if (!payment || !after) return [];
+  const { writes, ended } = changeEndedWith(view, payment, after, now);
+  return ended && own ? [...writes, changedEvent(ids, !test, after, payment.status, ended)] : writes;
+}
 
 function refundWrites(
   ids: Pick<Ids, 'uuid'>,

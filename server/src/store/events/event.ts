@@ -12,6 +12,11 @@ export const eventTypes = {
   },
   'charge.paid': { kept: true, description: 'A charge was paid.' },
   'charge.expired': { kept: true, description: 'A charge expired unpaid.' },
+  'charge.changed': {
+    kept: true,
+    description:
+      'A change of a due-date charge has ended; `dueChange.outcome` says whether the provider carried it out.',
+  },
   'charge.failed': { kept: true, description: 'The provider refused to create a charge, or removed it.' },
   'charge.unexpected_payment': {
     kept: true,

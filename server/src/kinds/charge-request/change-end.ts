@@ -2,21 +2,39 @@ import { isTerminal, type Payment } from '../../money/payment.ts';
 import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
-import { endOf } from '../charge-request/charge-request.ts';
 import { nextReminder } from '../due/reminder-times.ts';
 import { chargeChanges } from './changes.sql.ts';
+import { endOf } from './charge-request.ts';
+
+export const changeOutcomes = ['carried_out', 'refused', 'charge_ended'] as const;
+
+/** A change that is over, and how: `charge_ended`: its charge was paid or ended as it was. */
+export interface EndedChange {
+  id: string;
+  outcome: (typeof changeOutcomes)[number];
+}
 
 /**
  * The end of a charge's change, in the commit in which the charge takes it over or ends, by whatever cause: from then on it is neither sent nor asked for. It
  * reads nothing for a charge without one.
  */
-export function changeEndedWith(view: View, before: Payment, after: Payment, now: number): Write[] {
+export function changeEndedWith(
+  view: View,
+  before: Payment,
+  after: Payment,
+  now: number,
+): { writes: Write[]; ended: EndedChange | null } {
+  const nothing = { writes: [], ended: null };
   const id = before.due?.change?.id;
-  if (id === undefined || isTerminal(before.status)) return [];
+  if (id === undefined || isTerminal(before.status)) return nothing;
   const isTaken = after.due?.change?.id !== id;
-  if (!isTaken && !isTerminal(after.status)) return [];
-  const ended = endOf(view, chargeChanges, after.accountId + id, after.updatedAt);
-  return ended.length === 0 ? [] : [...ended, ...remindedAgain(view, before, after, now)];
+  if (!isTaken && !isTerminal(after.status)) return nothing;
+  const writes = endOf(view, chargeChanges, after.accountId + id, after.updatedAt);
+  if (writes.length === 0) return nothing;
+  return {
+    writes: [...writes, ...remindedAgain(view, before, after, now)],
+    ended: { id, outcome: isTaken ? 'carried_out' : 'charge_ended' },
+  };
 }
 
 /** The payer is reminded by the new due date. */

@@ -1,4 +1,4 @@
-import { requestTable } from '../charge-request/charge-request.ts';
+import { requestTable } from './charge-request.ts';
 
 /** A change is open until the provider shows the charge so, has refused it, or the charge has ended. `amountCents` is that of the charge after it. */
 export const chargeChanges = requestTable('due_change');
