@@ -9,6 +9,7 @@ import type { Words } from '../text/pt.ts';
 import { useWords } from '../text/text.tsx';
 import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { CardFacts, CardMark } from '../ui/card.tsx';
+import { ChangeDue, hasDueDate } from '../ui/change-due.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { DueFacts, DueMark } from '../ui/due.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -120,6 +121,7 @@ function PaymentHead({ id, record }: { id: string; record: RecordView }) {
       {charge && (record.status === 'pending' || record.status === 'unknown') && may('charges') && (
         <CancelCharge charge={record} />
       )}
+      {record.status === 'pending' && hasDueDate(record) && may('charges') && <ChangeDue charge={record} />}
       {record.status === 'draft' && (
         <Button component={Link} to={`/transferencias/${id}/codigo`}>
           {words.detail.resume}

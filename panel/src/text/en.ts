@@ -301,6 +301,14 @@ export const en: Words = {
   },
   due: {
     button: 'With a due date',
+    change: 'Change charge',
+    changeTitle: 'Change this charge',
+    changeLead:
+      'The code stays the same. The charge holds as before until the provider confirms; a payer who read the code before may still pay what it said.',
+    changeConfirm: 'Confirm the change',
+    fromTo: (before, after) => `from ${before} to ${after}`,
+    takenAway: 'taken away',
+    another: 'changes, as above',
     new: 'New charge with a due date',
     lead: 'The payer can pay until the due date and, if you want, after it, with fine and interest.',
     document: 'CPF or CNPJ of the payer',

@@ -302,6 +302,14 @@ export const pt = {
   },
   due: {
     button: 'Com vencimento',
+    change: 'Alterar cobrança',
+    changeTitle: 'Alterar esta cobrança',
+    changeLead:
+      'O código continua o mesmo. A cobrança vale como antes até o provedor confirmar; quem leu o código antes ainda pode pagar o que leu.',
+    changeConfirm: 'Confirmar alteração',
+    fromTo: (before: string, after: string) => `de ${before} para ${after}`,
+    takenAway: 'retirado',
+    another: 'muda, como acima',
     new: 'Nova cobrança com vencimento',
     lead: 'O pagador pode pagar até o vencimento e, se você quiser, depois dele, com multa e juros.',
     document: 'CPF ou CNPJ do pagador',

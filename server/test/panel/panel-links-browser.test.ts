@@ -235,6 +235,47 @@ describe('a charge with a due date', () => {
     await page.getByText('R$ 103,00').first().waitFor();
   });
 
+  test('An open charge gets another amount and day by a form that shows what changes, and a refusal by the bank says so', async () => {
+    await page.goto(`${service.url}/cobrancas/vencimento`);
+    await page.getByRole('textbox', { name: 'Valor', exact: true }).pressSequentially('8000');
+    await page.getByLabel('Pagador', { exact: true }).fill('Ana do Pão');
+    await page.getByLabel('CPF ou CNPJ do pagador').fill('11144477735');
+    await page.getByLabel('Vencimento', { exact: true }).fill(dueDate);
+    await page.getByText('Multa, juros e descontos').click();
+    await page.getByLabel('Multa', { exact: true }).selectOption('Percentual');
+    await page.getByLabel('Multa: valor').pressSequentially('200');
+    await page.getByRole('button', { name: 'Criar cobrança' }).click();
+    await page.getByText('O app do banco mostra o valor do dia.').waitFor();
+
+    await page.getByRole('button', { name: 'Alterar cobrança' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Confirmar alteração' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox', { name: 'Valor', exact: true }).fill('9050');
+    await dialog.getByLabel('Vencimento', { exact: true }).fill(fromDue(7));
+    await dialog.getByText('Multa, juros e descontos').click();
+    await dialog.getByLabel('Multa', { exact: true }).selectOption('Sem');
+    const preview = dialog.getByTestId('due-preview');
+    await preview.getByText(/^de R\$\s80,00 para R\$\s90,50$/).waitFor();
+    await preview.getByText(`de ${shown(dueDate)} para ${shown(fromDue(7))}`).waitFor();
+    await preview.getByText('retirado').waitFor();
+    await inspectBoth('due-change');
+    await service.simulator.behave({ change: 'refuse' });
+    await confirm.click();
+    await dialog.getByRole('alert').getByText('O provedor recusou a alteração.').waitFor();
+    await inspectBoth('due-change-refused');
+    await service.simulator.behave({});
+    await confirm.click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.locator('.big', { hasText: 'R$ 90,50' }).waitFor();
+    await page
+      .getByText(`vence em ${shown(fromDue(7))}`)
+      .first()
+      .waitFor();
+    const { body } = await service.simulator.control('GET', '/control/state');
+    expect(body.charges.at(-1).amountCents).toBe(9_050);
+  });
+
   test('The list says when an open charge is due and when its day was, and a press cancels it', async () => {
     await page.goto(`${service.url}/cobrancas/vencimento`);
     await page.getByRole('textbox', { name: 'Valor', exact: true }).pressSequentially('2500');
