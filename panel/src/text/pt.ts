@@ -308,7 +308,7 @@ export const pt = {
       'O código continua o mesmo. A cobrança vale como antes até o provedor confirmar; quem leu o código antes ainda pode pagar o que leu.',
     changeConfirm: 'Confirmar alteração',
     fromTo: (before: string, after: string) => `de ${before} para ${after}`,
-    takenAway: 'retirado',
+    takenAway: 'deixa de valer',
     another: 'muda, como acima',
     new: 'Nova cobrança com vencimento',
     lead: 'O pagador pode pagar até o vencimento e, se você quiser, depois dele, com multa e juros.',

@@ -258,7 +258,7 @@ describe('a charge with a due date', () => {
     const preview = dialog.getByTestId('due-preview');
     await preview.getByText(/^de R\$\s80,00 para R\$\s90,50$/).waitFor();
     await preview.getByText(`de ${shown(dueDate)} para ${shown(fromDue(7))}`).waitFor();
-    await preview.getByText('retirado').waitFor();
+    await preview.getByText('deixa de valer').waitFor();
     await inspectBoth('due-change');
     await service.simulator.behave({ change: 'refuse' });
     await confirm.click();
