@@ -117,7 +117,7 @@ function ChangeForm({ charge, close }: { charge: DueCharge; close: () => void })
   );
 }
 
-/** What will be another one: amount and days with both values, the other terms by their names. */
+/** The members that will be others: amount and days with both values, the other terms by their names. */
 function Preview({ before, changed }: { before: Asked; changed: Partial<Asked> }) {
   const words = useWords();
   const { amountCents, dueDate, validAfterDue } = changed;

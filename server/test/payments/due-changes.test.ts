@@ -243,7 +243,7 @@ describe('A change of a due-date charge', () => {
     expect((await truthOf(id)).due?.revision).toBe(2);
   });
 
-  test('tells by an event how it ended, under an id by which an operator finds it', async () => {
+  test('reports by an event how it ended, under an id by which an operator finds it', async () => {
     const merchant = await service.newMerchant();
     const id = await charged(merchant);
     await service.simulator.behave({ change: 'lose-answer', webhook: 'drop' });
@@ -277,7 +277,7 @@ describe('A change of a due-date charge', () => {
     ]);
   });
 
-  test('that ends with its charge tells so before the charge does', async () => {
+  test('that ends with its charge reports it before the charge does', async () => {
     const merchant = await service.newMerchant();
     const id = await charged(merchant);
     await service.simulator.behave({ change: 'lose-request', webhook: 'drop' });
