@@ -6,6 +6,7 @@ import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
 import { createWooviProvider } from '../../src/provider/woovi/woovi.ts';
+import { readCharge } from '../../src/provider/woovi/woovi-bodies.ts';
 
 /** The adapter reads what Woovi really sends: every body here comes from outside (`contract/provider-bodies/woovi`). */
 
@@ -288,6 +289,17 @@ describe('a list', () => {
     const text = '{"transactions":[],"pageInfo":{"skip":0,"limit":100,"hasNextPage":true}}';
     outside.answers = [{ status: 200, headers: {}, text }];
     expect(await create().listReturns?.({ fromMs: 0, toMs: now })).toMatchObject({ complete: false });
+  });
+
+  test.each([
+    ['ACTIVE', 'open'],
+    ['EXPIRED', 'open'],
+    // The type of a charge with a due date, and no status of its documents.
+    ['OVERDUE', 'open'],
+    ['COMPLETED', 'paid'],
+  ])('reads a charge that is %s as %s: only a payment ends it', (status, read) => {
+    const charge = { correlationID: 'c', status, value: 100, createdAt: '2026-11-21T11:00:00.000Z' };
+    expect(readCharge(charge)).toMatchObject({ status: read, received: [] });
   });
 
   test('names a paid charge whose Pix cannot be read, and reads the others', async () => {

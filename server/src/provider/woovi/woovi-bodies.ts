@@ -138,7 +138,8 @@ export function readCharge(value: unknown): ChargeReport | null {
   return {
     txid,
     amountCents,
-    // A charge that expired is not paid and not removed. A new word changes nothing.
+    // ACTIVE, COMPLETED or EXPIRED (docs/flows/charge-flow-state-machine; src/clients/charge/commonTypes.ts of its SDK): OVERDUE is a type. A charge
+    // that expired is not paid and not removed. A new word changes nothing.
     status: charge.status === 'COMPLETED' ? 'paid' : 'open',
     createdAt,
     expiresAt: timeOf(charge.expiresDate),
