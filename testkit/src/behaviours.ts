@@ -12,15 +12,17 @@ export interface Weather {
   query: string;
   webhook: string;
   charge: string;
+  /** Of the second step of a payout, where the provider has two. */
+  confirm: string;
 }
 
 export const weathers: readonly Weather[] = [
-  { query: 'answer', webhook: 'drop', charge: 'error-500' },
-  { query: 'not-found', webhook: 'reorder', charge: 'lose-answer' },
-  { query: 'error-500', webhook: 'delay', charge: 'no-code' },
-  { query: 'stale', webhook: 'duplicate', charge: 'lose-request' },
-  { query: 'hang', webhook: 'drop', charge: 'create' },
-  { query: 'error-500', webhook: 'drop', charge: 'refuse' },
+  { query: 'answer', webhook: 'drop', charge: 'error-500', confirm: 'lose-answer' },
+  { query: 'not-found', webhook: 'reorder', charge: 'lose-answer', confirm: 'lose-request' },
+  { query: 'error-500', webhook: 'delay', charge: 'no-code', confirm: 'error-500' },
+  { query: 'stale', webhook: 'duplicate', charge: 'lose-request', confirm: 'lose-answer' },
+  { query: 'hang', webhook: 'drop', charge: 'create', confirm: 'garbage' },
+  { query: 'error-500', webhook: 'drop', charge: 'refuse', confirm: 'refuse-unknown' },
 ];
 
 const payoutFates = [
