@@ -297,6 +297,13 @@ export const bugs: Bug[] = [
     test: 'server/src/money/checkout.test.ts',
   },
   {
+    name: 'a report of another amount brings its chargeback all the same',
+    file: 'server/src/kinds/checkout/chargebacks.ts',
+    line: '!isOfPayment(report, after) || ',
+    with: '',
+    rig: 'search',
+  },
+  {
     name: 'a card payment is released twice',
     file: 'server/src/money/checkout.ts',
     line: "  if (card.settlement === 'available') return null;",

@@ -1,16 +1,4 @@
-import {
-  actionsOf,
-  blocksDeletion,
-  check,
-  copyOf,
-  hasEnded,
-  keyOf,
-  type Local,
-  newLocal,
-  reservedFor,
-  type Subject,
-  type World,
-} from './machines.ts';
+import { copyOf, type Local, machineOf, newLocal, type Subject, type World } from './machines.ts';
 import type { Columns } from './memory.ts';
 import { Violation } from './memory.ts';
 import type { Rules } from './model.ts';
@@ -25,8 +13,8 @@ import type { Rules } from './model.ts';
 export interface Setting {
   name: string;
   rules: Rules;
-  /** Each with what is available at the beginning. */
-  operations: readonly { available: number; payments: readonly Subject[] }[];
+  /** Each with what is available, and what of payments by card is held, at the beginning. */
+  operations: readonly { available: number; cardHeld?: number; payments: readonly Subject[] }[];
   /** At most so many faults on one path; infinite: no bound. */
   faults: number;
   /** Operations may be deleted, all but the last. */
@@ -84,6 +72,7 @@ class Steps {
   readonly ended: boolean[] = [];
   readonly blocking: boolean[] = [];
   readonly reserved: number[] = [];
+  readonly cardHeld: number[] = [];
   readonly names = new Set<string>();
   readonly #rules: Rules;
   /** Without faults, and with them: what only a fault too many leads to is never looked at, which is two thirds of all. */
@@ -95,11 +84,13 @@ class Steps {
   }
 
   localId(local: Local): number {
-    const id = this.locals.of(keyOf(local), () => local);
+    const machine = machineOf(local);
+    const id = this.locals.of(machine.keyOf(local), () => local);
     if (this.ended[id] === undefined) {
-      this.ended[id] = hasEnded(local);
-      this.blocking[id] = blocksDeletion(local);
-      this.reserved[id] = reservedFor(local);
+      this.ended[id] = machine.hasEnded(local);
+      this.blocking[id] = machine.blocksDeletion(local);
+      this.reserved[id] = machine.reservedFor(local);
+      this.cardHeld[id] = machine.cardHeldFor(local);
     }
     return id;
   }
@@ -125,6 +116,7 @@ class Steps {
     const local = this.locals.values[localId] as Local;
     const columns = this.columns.values[columnsId] as Columns;
     const steps: LocalStep[] = [];
+    const { actionsOf, check } = machineOf(local);
     for (const action of actionsOf(local, this.#rules)) {
       if (action.fault !== faults) continue;
       this.names.add(action.name);
@@ -226,9 +218,9 @@ export async function explore(setting: Setting): Promise<Found> {
   const bounded = Number.isFinite(faults);
   const kindAt: (Subject | null)[] = new Array(width).fill(null);
   const first = new Int32Array(width);
-  for (const [index, { available, payments }] of setting.operations.entries()) {
+  for (const [index, { available, cardHeld = 0, payments }] of setting.operations.entries()) {
     const group = groups[index] as (typeof groups)[number];
-    first[group.columns] = steps.columnsId({ ...empty, available });
+    first[group.columns] = steps.columnsId({ ...empty, available, cardHeld });
     for (const [at, kind] of payments.entries()) {
       kindAt[group.from + at] = kind;
       first[group.from + at] = steps.localId(newLocal(kind));
@@ -331,11 +323,16 @@ export async function explore(setting: Setting): Promise<Found> {
           let violation = step.violation;
           if (violation === null) {
             let reserved = 0;
-            for (let i = group.from; i < group.to; i++)
+            let cardHeld = 0;
+            for (let i = group.from; i < group.to; i++) {
               reserved += steps.reserved[after[i] as number] as number;
+              cardHeld += steps.cardHeld[after[i] as number] as number;
+            }
             const row = steps.columns.values[step.columns] as Columns;
             if (row.reserved !== reserved)
               violation = `reserved ${row.reserved}, open transfers ${reserved} (8)`;
+            else if (row.cardHeld !== cardHeld)
+              violation = `held of cards ${row.cardHeld}, of the payments ${cardHeld} (70)`;
           }
           if (!visit(`${index + 1}${String.fromCharCode(97 + at - group.from)} ${step.name}`, violation))
             return false;
@@ -349,7 +346,8 @@ export async function explore(setting: Setting): Promise<Found> {
       for (const [index, group] of groups.entries()) {
         const row = steps.columns.values[parts[group.columns] as number] as Columns;
         if (row.deleted || live.length < 2) continue;
-        if (row.available + row.reserved + row.held + row.receivable + row.holdWanted !== 0) continue;
+        if (row.available + row.reserved + row.held + row.receivable + row.holdWanted + row.cardHeld !== 0)
+          continue;
         let blocked = false;
         for (let at = group.from; at < group.to; at++)
           blocked ||= steps.blocking[parts[at] as number] as boolean;
@@ -453,7 +451,10 @@ export async function explore(setting: Setting): Promise<Found> {
     seen.read(row, parts);
     const state = groups
       .flatMap((group) =>
-        [...parts.slice(group.from, group.to)].map((id) => keyOf(steps.locals.values[id] as Local)),
+        [...parts.slice(group.from, group.to)].map((id) => {
+          const local = steps.locals.values[id] as Local;
+          return machineOf(local).keyOf(local);
+        }),
       )
       .join(' // ');
     found.stuck = { state, trace: traceOf(row) };

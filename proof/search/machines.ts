@@ -1,43 +1,47 @@
+import * as cards from './card-model.ts';
 import * as payments from './model.ts';
 import * as refunds from './refund-model.ts';
 
-/** The object of a search: one payment, or a paid charge whose money goes back. */
-export type Local = payments.Local | refunds.RefundLocal;
+/** The object of a search: one payment, a paid charge whose money goes back, or a payment by card. */
+export type Local = payments.Local | refunds.RefundLocal | cards.CardLocal;
 export type World = payments.World<Local>;
 
-/** A payment of a kind, or what goes back of a paid charge, in such parts. */
-export type Subject = payments.Kind | { back: refunds.RefundKind; parts: readonly number[] };
+/** A payment of a kind, what goes back of a paid charge in such parts, or a payment by card from its beginning or from its approval. */
+export type Subject =
+  | payments.Kind
+  | { back: refunds.RefundKind; parts: readonly number[] }
+  | { card: cards.CardBegin; parts: readonly number[] };
 
-const goesBack = (local: Local): local is refunds.RefundLocal => 'lanes' in local;
+/** The functions of one model. */
+interface Machine {
+  actionsOf(local: Local, rules: payments.Rules): payments.Action<Local>[];
+  /** Throws a Violation when this state must not exist. */
+  check(world: World): void;
+  hasEnded(local: Local): boolean;
+  /** A reserve that is held for it. */
+  reservedFor(local: Local): number;
+  /** The part of it that its acquirer has not released. */
+  cardHeldFor(local: Local): number;
+  /** Whether it keeps its operation from being deleted, besides by the columns. */
+  blocksDeletion(local: Local): boolean;
+  keyOf(local: Local): string;
+}
 
-export const newLocal = (subject: Subject): Local =>
-  typeof subject === 'string'
-    ? payments.newLocal(subject)
+const noCard = { cardHeldFor: () => 0 };
+const machines = {
+  payment: { ...payments, ...noCard } as unknown as Machine,
+  refunds: { ...refunds, ...noCard } as unknown as Machine,
+  card: { ...cards, reservedFor: refunds.reservedFor } as unknown as Machine,
+};
+
+export const machineOf = (local: Local): Machine =>
+  'page' in local ? machines.card : 'lanes' in local ? machines.refunds : machines.payment;
+
+export const newLocal = (subject: Subject): Local => {
+  if (typeof subject === 'string') return payments.newLocal(subject);
+  return 'card' in subject
+    ? cards.newCardLocal(subject.card, subject.parts)
     : refunds.newRefundLocal(subject.back, subject.parts);
-
-export const actionsOf = (local: Local, rules: payments.Rules): payments.Action<Local>[] =>
-  (goesBack(local)
-    ? refunds.actionsOf(local, rules)
-    : payments.actionsOf(local, rules)) as payments.Action<Local>[];
-
-/** Throws a Violation when this state must not exist. */
-export const check = (world: World): void =>
-  goesBack(world.local)
-    ? refunds.check(world as payments.World<refunds.RefundLocal>)
-    : payments.check(world as payments.World);
+};
 
 export const copyOf = (local: Local): Local => ({ ...local, now: local.now + 1 });
-
-export const hasEnded = (local: Local): boolean =>
-  goesBack(local) ? refunds.hasEnded(local) : payments.hasEnded(local);
-
-/** A reserve that is held for it. */
-export const reservedFor = (local: Local): number =>
-  goesBack(local) ? refunds.reservedFor(local) : payments.reservedFor(local);
-
-/** Whether it keeps its operation from being deleted, besides by the columns. */
-export const blocksDeletion = (local: Local): boolean =>
-  goesBack(local) ? refunds.blocksDeletion(local) : payments.blocksDeletion(local);
-
-export const keyOf = (local: Local): string =>
-  goesBack(local) ? refunds.keyOf(local) : payments.keyOf(local);

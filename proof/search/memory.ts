@@ -3,6 +3,7 @@ import { ApiError } from '../../server/src/ground/errors.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
 import { createSignal } from '../../server/src/ground/signal.ts';
+import type { ChargeRequest } from '../../server/src/kinds/charge-request/charge-request.ts';
 import { accounts, type Balance, decide } from '../../server/src/money/decide.ts';
 import type { Dispute } from '../../server/src/money/dispute.ts';
 import type { Intent } from '../../server/src/money/intent.ts';
@@ -10,6 +11,7 @@ import { eventKinds } from '../../server/src/money/journal.ts';
 import type { Payment } from '../../server/src/money/payment.ts';
 import type { Refund } from '../../server/src/money/refund.ts';
 import type { KnownReturn } from '../../server/src/money/returns.ts';
+import type { PaymentJournal } from '../../server/src/operate/verify/invariants.ts';
 import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { BalanceRow, EventRef } from '../../server/src/store/ledger.sql.ts';
@@ -67,6 +69,11 @@ export interface Stored {
   afterDeletion: number;
   /** Kinds of movement that were posted, in order. */
   movements: readonly string[];
+  /** Of a payment by card and its refunds, each journal with what it is about: the laws of stored data read them. */
+  journals: readonly (PaymentJournal & { subject: string })[];
+  /** That a merchant asked to cancel it, and the open work for that. */
+  cancel: ChargeRequest | null;
+  cancelIntent: Intent | null;
 }
 
 export const nothingStored: Stored = {
@@ -88,6 +95,9 @@ export const nothingStored: Stored = {
   ownReserved: 0,
   afterDeletion: 0,
   movements: [],
+  journals: [],
+  cancel: null,
+  cancelIntent: null,
 };
 
 export const accountId = '0190a000-0000-7000-8000-000000000001';
@@ -133,6 +143,7 @@ export class Memory {
       sendPayout: call('sendPayout'),
       confirmPayout: call('confirmPayout'),
       sendRefund: call('sendRefund'),
+      cards: { create: call('cards.create'), expire: call('cards.expire') },
     } as unknown as Provider;
     const silent = () => {};
     const till: Till = {
@@ -185,6 +196,7 @@ export class Memory {
   /** Reads beside the till: before a return to a payer is sent, other claims on its Pix. */
   #rows(statement: string): unknown[] {
     const { payment, refunds, returns } = this.stored;
+    if (statement === 'payment_read') return payment ? [payment] : [];
     if (statement === 'refund_of_payment') return [...refunds];
     if (statement === 'known_return_read')
       return returns.map((one) => ({ ...one, accountId, payment: payment?.id }));
@@ -202,7 +214,7 @@ export class Memory {
   /** @throws ApiError, OperatorRefused: what refuses the command */
   submit<Answer>(command: Command<Answer>): Answer {
     const { payment, intent, refunds, refundIntents, incidents, resolved, returns, posted } = this.stored;
-    const { disputes, holds } = this.stored;
+    const { disputes, holds, cancel, cancelIntent } = this.stored;
     const isOpen = ({ reference }: Incident): boolean => !resolved.has(reference);
     const view: View = {
       balance: (chain) => this.#row(chain.chainId),
@@ -211,11 +223,17 @@ export class Memory {
           case 'payment':
             return (payment?.id === key.slice(36) ? payment : undefined) as Row | undefined;
           case 'intent':
-            return [...(intent ? [intent] : []), ...refundIntents].find(
-              ({ paymentId }) => paymentId === key.slice(36),
-            ) as Row | undefined;
+            return [
+              ...(intent ? [intent] : []),
+              ...refundIntents,
+              ...(cancelIntent ? [cancelIntent] : []),
+            ].find(({ paymentId }) => paymentId === key.slice(36)) as Row | undefined;
           case 'refund':
             return refunds.find(({ id }) => id === key.slice(36)) as Row | undefined;
+          case 'charge_cancel':
+            return (cancel?.id === key.slice(36) ? cancel : undefined) as Row | undefined;
+          case 'charge_cancel_of_charge':
+            return (cancel ?? undefined) as Row | undefined;
           case 'refund_sum':
             return this.#refundSum() as Row;
           case 'refund_of_payment':
@@ -292,7 +310,7 @@ export class Memory {
       posted: (ref: EventRef) => posted.has(`${ref.subject}/${ref.event}/${ref.reference}`),
     };
     const decision = command.decide(view, this.now);
-    this.#apply(decision);
+    this.#apply(decision, command.token);
     return decision.answer;
   }
 
@@ -310,11 +328,12 @@ export class Memory {
     return { accountId, paymentId: payment.id, ...sums, connection };
   }
 
-  #apply(decision: ReturnType<Command<unknown>['decide']>): void {
+  #apply(decision: ReturnType<Command<unknown>['decide']>, token: string): void {
     let columns = this.columns;
     const stored: { -readonly [K in keyof Stored]: Stored[K] } = { ...this.stored };
     const posted = new Set(stored.posted);
     const movements = [...stored.movements];
+    const journals = [...stored.journals];
     for (const { chain, subject, event, reference, movement } of decision.postings ?? []) {
       const own = chain.chainId === operationId;
       const before = own ? columns : { ...emptyAccountChain, reserved: stored.ownReserved };
@@ -328,6 +347,12 @@ export class Memory {
       if (posted.has(key)) throw new Violation(`the event reference ${key} was posted twice`);
       posted.add(key);
       movements.push(movement.kind);
+      if (stored.payment?.card)
+        journals.push({
+          ...lines,
+          ...{ subject, chainId: chain.chainId, event, template: movement.kind, reference },
+          ...{ command: token, pix: null },
+        });
       stored.clearing += lines.clearing;
       stored.suspense += lines.suspense;
       stored.feeRevenue += lines.feeRevenue;
@@ -355,6 +380,7 @@ export class Memory {
         if (name !== 'intent') throw new Violation(`a row of ${name} was removed`);
         const id = write.remove.slice(36);
         if (stored.intent?.paymentId === id) stored.intent = null;
+        if (stored.cancelIntent?.paymentId === id) stored.cancelIntent = null;
         stored.refundIntents = stored.refundIntents.filter(({ paymentId }) => paymentId !== id);
       } else if (name === 'payment') stored.payment = write.put as Payment;
       else if (name === 'refund') stored.refunds = replaced(stored.refunds, write.put as Refund, 'id');
@@ -362,6 +388,7 @@ export class Memory {
         const intent = write.put as Intent;
         if (intent.kind === 'refund')
           stored.refundIntents = replaced(stored.refundIntents, intent, 'paymentId');
+        else if (intent.kind === 'cancel') stored.cancelIntent = intent;
         else stored.intent = intent;
       } else if (name === 'incident_case') {
         const { reference, resolution } = write.put as IncidentCase;
@@ -369,13 +396,14 @@ export class Memory {
       } else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
       else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
       else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
+      else if (name === 'charge_cancel') stored.cancel = write.put as ChargeRequest;
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }
-    for (const column of ['available', 'reserved', 'held', 'receivable', 'holdWanted'] as const)
+    for (const column of balanceColumns)
       if (columns[column] < 0) throw new Violation(`${column} fell to ${columns[column]}`);
     this.columns = columns;
-    this.stored = { ...stored, posted, movements };
+    this.stored = { ...stored, posted, movements, journals };
   }
 
   #row(chainId: string): BalanceRow {
@@ -392,6 +420,8 @@ export class Memory {
     };
   }
 }
+
+const balanceColumns = ['available', 'reserved', 'held', 'receivable', 'holdWanted', 'cardHeld'] as const;
 
 /** In the order of their beginnings. */
 function replaced<Row>(rows: readonly Row[], row: Row, id: keyof Row): Row[] {
@@ -478,4 +508,5 @@ const unkept: ReadonlySet<string> = new Set([
   'audit',
   'hold_open',
   'late_query',
+  'charge_cancel_of_charge',
 ]);

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { applyOutcome } from '../../server/src/flow/apply.ts';
 import { buildDisputeReport } from '../../server/src/flow/report-command.ts';
 import { observedRefund } from '../../server/src/kinds/payment/refund-lines.ts';
+import { newCard } from '../../server/src/money/card.ts';
 import { newPayment, providerIdOf } from '../../server/src/money/payment.ts';
 import { newRefund } from '../../server/src/money/refund.ts';
 import { buildHold, buildHoldRelease } from '../../server/src/operate/accounts/holds.ts';
+import type { CardApproval, CardRefund } from '../../server/src/provider/cards.ts';
 import type { DisputeStatus } from '../../server/src/provider/dispute-report.ts';
 import type { PixReturn } from '../../server/src/provider/provider.ts';
 import { accountId, type Columns, connection, Memory, nothingStored, operationId } from './memory.ts';
@@ -273,6 +275,132 @@ async function endOf(begins: News | undefined, order: readonly Told[]) {
     incidents: stored.incidents.map(({ reference }) => reference).sort(),
   };
 }
+
+// ----------------------------------------------------------------------------------------------------- payments by card
+
+const cardCents = pixCents;
+const canCards = { ...capabilities, cards: true };
+const approval: CardApproval = {
+  ...{ reference: 'pi_1', amountCents: cardCents, currency: 'BRL', installments: 1, at: start },
+  ...{ brand: 'visa', last4: '4242', costCents: 30, releaseAt: start + 30, released: false },
+  ...{ refunds: [], chargebacks: [] },
+};
+const cardCharge = { ...charge, card: { ...newCard(60), ref: 'cs_1', account: 'the account' } };
+
+/** The acquirer's whole word about the page at one moment. */
+const page =
+  (more: Partial<CardApproval> | null, closed = true): News =>
+  (memory) =>
+    applyOutcome(
+      memory.runtime(canCards, { transferWaitMs: 0 }),
+      {
+        ...place,
+        kind: 'checkout',
+        observation: {
+          ...{ from: 'query', id: 'q', startedAt: memory.now },
+          outcome: {
+            outcome: 'found',
+            report: {
+              ...{ providerId: providerIdOf(paymentId), providerRef: 'cs_1', amountCents: cardCents },
+              ...{ currency: 'BRL', page: closed ? 'closed' : 'open', url: null, expiresAt: null },
+              ...{ attempt: null, approval: more && { ...approval, ...more } },
+            },
+          },
+        },
+      },
+      Number.POSITIVE_INFINITY,
+    );
+
+const chargeback = (status: 'open' | 'rejected' | 'accepted', backCents = 0) => ({
+  report: {
+    ...{ providerId: 'du_1', endToEnd: 'pi_1', amountCents: 700, status, reason: null },
+    ...{ openedAt: start, deadlineAt: null },
+  },
+  ...{ outCents: 700, backCents, costCents: 15, costBackCents: backCents > 0 ? 15 : 0 },
+});
+const elsewhere: CardRefund = {
+  ...{ reference: 're_own', providerId: null, amountCents: 400, status: 'settled', at: start },
+};
+const news = (name: string, tell: News): Told => ({ name, tell });
+
+/** Each in all orders, older words behind newer ones, and each word a second time at the end. */
+const cardSets: { name: string; news: Told[] }[] = [
+  {
+    name: 'approval, end of the page, release moved and released',
+    news: [
+      news('open', page(null, false)),
+      news('ended', page(null)),
+      news('approved', page({})),
+      news('moved', page({ releaseAt: start + 99 })),
+      news('released', page({ releaseAt: start + 99, released: true })),
+    ],
+  },
+  {
+    name: 'a chargeback that is won behind the release',
+    news: [
+      news('approved', page({})),
+      news('charged back', page({ chargebacks: [chargeback('open')] })),
+      news('released', page({ released: true, chargebacks: [chargeback('open')] })),
+      news('won', page({ released: true, chargebacks: [chargeback('rejected', 700)] })),
+    ],
+  },
+  {
+    name: 'a chargeback of a payment that was given back in part',
+    news: [
+      news('approved', page({})),
+      news('given back', page({ refunds: [elsewhere] })),
+      news('charged back', page({ refunds: [elsewhere], chargebacks: [chargeback('open')] })),
+      news(
+        'lost and released',
+        page({ released: true, refunds: [elsewhere], chargebacks: [chargeback('accepted')] }),
+      ),
+    ],
+  },
+];
+
+async function endOfCard(order: readonly Told[], last: Told) {
+  const memory = new Memory({ ...nothingStored, payment: cardCharge }, columns, start + 20_000);
+  // The acquirer's present word is always asked for in the end.
+  for (const { tell } of [...order, last]) {
+    memory.now += 1_000;
+    await tell(memory);
+  }
+  const { stored } = memory;
+  const { available, receivable, cardHeld } = memory.columns;
+  const { card, status, notice } = stored.payment ?? {};
+  return {
+    ...{ owned: available - receivable, cardHeld, clearing: stored.clearing, suspense: stored.suspense },
+    ...{
+      status,
+      notice,
+      settlement: card?.settlement,
+      costCents: card?.costCents,
+      releaseAt: card?.releaseAt,
+    },
+    taken: Object.entries(card?.taken ?? {})
+      .map(([name, { outCents, backCents }]) => [name, outCents, backCents])
+      .sort(),
+    disputes: stored.disputes.map(({ providerId, status: of, debitedCents }) => [
+      providerId,
+      of,
+      debitedCents,
+    ]),
+    once: stored.movements.filter((one) => one === 'cardApprove' || one === 'cardRelease').sort(),
+  };
+}
+
+describe('news of a payment by card has the same end in every order, however often each word comes', () => {
+  it.each(cardSets)('$name', async ({ news: all }) => {
+    const last = all.at(-1) as Told;
+    const first = await endOfCard(all, last);
+    expect(first.once).toEqual(['cardApprove', 'cardRelease']);
+    for (const order of orders(all)) {
+      const named = order.map(({ name }) => name).join(', ');
+      expect(await endOfCard(order, last), named).toEqual(first);
+      expect(await endOfCard([...order, ...order], last), `${named}, twice`).toEqual(first);
+    }
+  });
+});
 
 describe('news has the same end in every order', () => {
   it.each(sets)('$name', async ({ begins, news }) => {

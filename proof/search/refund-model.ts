@@ -52,10 +52,11 @@ import {
  */
 export type RefundKind = 'refunds' | 'payer return';
 
-type Row = 'none' | 'open' | 'completed' | 'refused';
+/** The provider's record of a refund. */
+export type Row = 'none' | 'open' | 'completed' | 'refused';
 
 /** One refund, and the world around it. */
-interface Lane {
+export interface Lane {
   /** Null: what is left. */
   asked: number;
   row: Row;
@@ -66,21 +67,32 @@ interface Lane {
   query: { startedAt: number; saw: Row } | null;
 }
 
-export interface RefundLocal {
-  kind: RefundKind;
+/** A paid charge with its refunds; `card`: a payment by card (`card-model.ts`). */
+export interface Returning {
+  kind: RefundKind | 'card';
   stored: Memory['stored'];
   now: number;
   lanes: readonly Lane[];
-  /** The provider took a part of the Pix back by itself. */
-  taken: boolean;
+  /** The part that the provider took back by itself. */
+  takenCents: number;
 }
 
-type World = WorldOf<RefundLocal>;
+export interface RefundLocal extends Returning {
+  kind: RefundKind;
+}
 
-const pixCents = 1_000;
+type World = WorldOf<Returning>;
+
+export const pixCents = 1_000;
 /** Of the charge whose refunds are asked for; its parts are no whole cents. */
-const feeCents = 3;
-const fees = { depositFeeCents: feeCents, refundFees: 'returned' } as const;
+export const feeCents = 3;
+/** Of every account whose refunds are asked for. */
+export const fees: Partial<Conditions> = {
+  depositFeeCents: feeCents,
+  cardFeeCents: feeCents,
+  cardConnection: connection,
+  refundFees: 'returned',
+};
 /** As much as a part that is refunded: under a name that says nothing, the two cannot be distinguished. */
 const takenCents = 400;
 const otherCents = 650;
@@ -127,7 +139,7 @@ async function paidCharge(
   return { stored: memory.stored, columns: memory.columns };
 }
 
-const requestKeyOf = (at: number): string =>
+export const requestKeyOf = (at: number): string =>
   `0190a000-0000-4000-8000-0000000000${String(at).padStart(2, '0')}`;
 
 const placeOf = (paymentId: string) => ({
@@ -150,7 +162,12 @@ export const newRefundLocal = (kind: RefundKind, parts: Parts): RefundLocal => (
   kind,
   stored: begins[kind].stored,
   now: start + 1_000,
-  lanes: parts.map((asked) => ({
+  lanes: lanesOf(parts),
+  takenCents: 0,
+});
+
+export const lanesOf = (parts: Parts): Lane[] =>
+  parts.map((asked) => ({
     asked,
     row: 'none',
     accepted: 0,
@@ -158,12 +175,10 @@ export const newRefundLocal = (kind: RefundKind, parts: Parts): RefundLocal => (
     zombie: null,
     orphans: 0,
     query: null,
-  })),
-  taken: false,
-});
+  }));
 
 /** Of the Pix that these refunds give back. */
-const endToEndOf = ({ kind }: RefundLocal): string => (kind === 'refunds' ? 'E0' : 'E1');
+const endToEndOf = ({ kind }: Returning): string => (kind === 'refunds' ? 'E0' : 'E1');
 
 const account = { id: accountId, number: caller.accountNumber };
 
@@ -179,43 +194,45 @@ const references: readonly string[] = Array.from({ length: most }).reduce<string
 );
 
 /** Made once: it is asked for in every step. */
+const asked = Array.from({ length: most }, (_, lane) => paymentIdFor(identity, account, requestKeyOf(lane)));
 const refundIds = {
-  refunds: Array.from({ length: most }, (_, lane) => paymentIdFor(identity, account, requestKeyOf(lane))),
+  refunds: asked,
+  card: asked,
   'payer return': references.map((reference) => paymentIdFor(identity, account, reference)),
 } as const;
 
-const refundIdOf = ({ kind }: RefundLocal, lane: number): string => refundIds[kind][lane] as string;
+export const refundIdOf = ({ kind }: Returning, lane: number): string => refundIds[kind][lane] as string;
 
-const refundAt = (local: RefundLocal, lane: number): Refund | undefined => {
+const refundAt = (local: Returning, lane: number): Refund | undefined => {
   const id = refundIdOf(local, lane);
   return local.stored.refunds.find((one) => one.id === id);
 };
 
-const intentAt = (local: RefundLocal, lane: number): Intent | undefined => {
+export const intentAt = (local: Returning, lane: number): Intent | undefined => {
   const id = refundIdOf(local, lane);
   return local.stored.refundIntents.find(({ paymentId }) => paymentId === id);
 };
 
-const amountAt = (local: RefundLocal, lane: number): number => refundAt(local, lane)?.amountCents ?? 0;
+export const amountAt = (local: Returning, lane: number): number => refundAt(local, lane)?.amountCents ?? 0;
 
 /** The rest of the Pix that the provider could still give back. */
-const providerHas = (local: RefundLocal): number =>
+const providerHas = (local: Returning): number =>
   local.lanes.reduce(
     (left, { row }, at) => (row === 'open' || row === 'completed' ? left - amountAt(local, at) : left),
-    pixCents - (local.taken ? takenCents : 0),
+    pixCents - local.takenCents,
   );
 
-function withLane(local: RefundLocal, at: number, change: Partial<Lane>): void {
+function withLane(local: Returning, at: number, change: Partial<Lane>): void {
   local.lanes = local.lanes.with(at, { ...(local.lanes[at] as Lane), ...change });
 }
 
 /** Everything that can happen next. */
-export function actionsOf(local: RefundLocal, rules: Rules): Action<RefundLocal>[] {
-  const actions: Action<RefundLocal>[] = [];
+export function actionsOf(local: Returning, rules: Rules): Action<Returning>[] {
+  const actions: Action<Returning>[] = [];
   const can: Can = (name, run, fault = false) => actions.push({ name, fault, run });
   for (const at of local.lanes.keys()) laneActions(local, at, rules, can);
   if (local.kind === 'payer return') decisions(local, rules, can);
-  const returned = local.lanes.some(({ row }) => row !== 'none') || local.taken;
+  const returned = local.lanes.some(({ row }) => row !== 'none') || local.takenCents > 0;
   if (returned)
     for (const form of forms) {
       can(`a report of the charge arrives (${form})`, (world) => reportCharge(world, rules, form));
@@ -225,23 +242,23 @@ export function actionsOf(local: RefundLocal, rules: Rules): Action<RefundLocal>
         true,
       );
     }
-  if (!local.taken && rules.returns && providerHas(local) >= takenCents)
+  if (local.takenCents === 0 && rules.returns && providerHas(local) >= takenCents)
     can('the provider takes a part of the Pix back', ({ local: one }) => {
-      one.taken = true;
+      one.takenCents = takenCents;
     });
   timeActions(local, can);
   return actions;
 }
 
-type Can = (name: string, run: Action<RefundLocal>['run'], fault?: boolean) => void;
+export type Can = (name: string, run: Action<Returning>['run'], fault?: boolean) => void;
 
-function laneActions(local: RefundLocal, at: number, rules: Rules, can: Can): void {
+export function laneActions(local: Returning, at: number, rules: Rules, can: Can): void {
   const lane = local.lanes[at] as Lane;
   const refund = refundAt(local, at);
   const name = (what: string) => `refund ${at + 1}: ${what}`;
   // A repeat changes nothing, and `ask` looks: of a refund beside others it is as of one by itself.
-  const repeats = local.kind === 'refunds' && local.lanes.length === 1;
-  if (repeats || (local.kind === 'refunds' && !refund))
+  const repeats = local.kind !== 'payer return' && local.lanes.length === 1;
+  if (repeats || (local.kind !== 'payer return' && !refund))
     can(name('it is asked for'), (world) => ask(world, rules, at, lane.asked));
   if (!refund) return;
   if (repeats)
@@ -267,7 +284,7 @@ function laneActions(local: RefundLocal, at: number, rules: Rules, can: Can): vo
 }
 
 function ownerActions(
-  local: RefundLocal,
+  local: Returning,
   at: number,
   who: 'owner' | 'zombie',
   { phase, fence }: Owner,
@@ -275,7 +292,7 @@ function ownerActions(
   can: Can,
 ): void {
   const name = (what: string) => `refund ${at + 1}: the ${who} ${what}`;
-  const orphansAfter = (one: RefundLocal) => {
+  const orphansAfter = (one: Returning) => {
     const { orphans } = one.lanes[at] as Lane;
     return phase === 'sent' ? Math.min(rules.lean ? 1 : 2, orphans + 1) : orphans;
   };
@@ -311,7 +328,7 @@ function ownerActions(
   stores('no answer', unclear, phase !== 'silent');
 }
 
-function answerOf(local: RefundLocal, at: number, phase: Owner['phase']): SendOutcome<RefundReport> | null {
+function answerOf(local: Returning, at: number, phase: Owner['phase']): SendOutcome<RefundReport> | null {
   switch (phase) {
     case 'accepted':
     case 'completed': {
@@ -327,10 +344,10 @@ function answerOf(local: RefundLocal, at: number, phase: Owner['phase']): SendOu
   }
 }
 
-type Arrival = readonly [name: string, fault: boolean, arrive: (local: RefundLocal) => Owner['phase']];
+type Arrival = readonly [name: string, fault: boolean, arrive: (local: Returning) => Owner['phase']];
 
 /** The provider's handling of a request that reaches it. */
-function arrivals(local: RefundLocal, at: number, rules: Rules): Arrival[] {
+function arrivals(local: Returning, at: number, rules: Rules): Arrival[] {
   const { row, accepted } = local.lanes[at] as Lane;
   if (row !== 'none' && rules.providerIsIdempotent) return [['a duplicate', false, () => 'duplicate']];
   const takes = (name: string, to: 'open' | 'completed'): Arrival => [
@@ -356,7 +373,7 @@ function arrivals(local: RefundLocal, at: number, rules: Rules): Arrival[] {
   ];
 }
 
-function providerActions(local: RefundLocal, at: number, rules: Rules, can: Can): void {
+function providerActions(local: Returning, at: number, rules: Rules, can: Can): void {
   const { row, orphans } = local.lanes[at] as Lane;
   const name = (what: string) => `refund ${at + 1}: ${what}`;
   if (row === 'open') {
@@ -381,7 +398,7 @@ function providerActions(local: RefundLocal, at: number, rules: Rules, can: Can)
 }
 
 function queryActions(
-  local: RefundLocal,
+  local: Returning,
   at: number,
   { startedAt, saw }: NonNullable<Lane['query']>,
   rules: Rules,
@@ -417,7 +434,7 @@ function queryActions(
 }
 
 /** A person's decisions about the Pix in suspense, or about its return. */
-function decisions(local: RefundLocal, rules: Rules, can: Can): void {
+function decisions(local: Returning, rules: Rules, can: Can): void {
   for (const at of local.lanes.keys()) {
     const reference = references[at] as string;
     const incident = local.stored.incidents.find((one) => one.reference === reference);
@@ -463,11 +480,11 @@ function decide(world: World, rules: Rules, at: number, action: Decided): void {
   } catch (error) {
     if (!(error instanceof OperatorRefused)) throw error;
   }
-  store(world, memory);
+  storeRefunds(world, memory);
 }
 
-function timeActions(local: RefundLocal, can: Can): void {
-  const marks = local.lanes.flatMap((_, at) => marksOf(local, at));
+export function timeActions(local: Returning, can: Can, more: readonly number[] = []): void {
+  const marks = [...more, ...local.lanes.flatMap((_, at) => marksOf(local, at))];
   if (marks.some((mark) => mark > local.now && mark <= local.now + 20_000))
     can(
       '20 s pass',
@@ -483,7 +500,7 @@ function timeActions(local: RefundLocal, can: Can): void {
 }
 
 /** The instants that some rule compares the present with. */
-function marksOf(local: RefundLocal, at: number): number[] {
+function marksOf(local: Returning, at: number): number[] {
   const intent = intentAt(local, at);
   if (!intent) return [];
   const { leaseUntil, absentAt, absences } = intent;
@@ -531,7 +548,7 @@ async function ask(world: World, rules: Rules, at: number, amountCents: number):
     return;
   }
   const earlier = broughtBack(alive(local.stored.refunds));
-  store(world, memory);
+  storeRefunds(world, memory);
   const now = alive(local.stored.refunds);
   const inAll = Math.max(earlier, Math.floor((feeCents * sumOf(now)) / pixCents + 0.5));
   if (broughtBack(now) !== inAll)
@@ -547,7 +564,7 @@ async function begin(world: World, rules: Rules, at: number): Promise<void> {
   if (!intent) return;
   const memory = new Memory(world.local.stored, world.columns, world.local.now);
   const attempt = await startSend(memory.runtime(rules.capabilities, rules), intent);
-  store(world, memory);
+  storeRefunds(world, memory);
   if (attempt) withLane(world.local, at, { owner: { fence: attempt.fence, phase: 'toSend' } });
 }
 
@@ -557,7 +574,7 @@ async function takeOver(world: World, rules: Rules, at: number): Promise<void> {
   if (!intent) return;
   const memory = new Memory(local.stored, world.columns, local.now);
   await takeOverSend(memory.runtime(rules.capabilities, rules), intent);
-  store(world, memory);
+  storeRefunds(world, memory);
   const { owner, zombie, orphans } = local.lanes[at] as Lane;
   if (owner)
     withLane(local, at, {
@@ -593,7 +610,7 @@ async function observe(
       memory.stored.refundIntents !== local.stored.refundIntents
     )
       throw new Violation('an owner that was overtaken changed something (47)');
-  store(world, memory);
+  storeRefunds(world, memory);
 }
 
 /** The provider's report of the charge: its Pix, each with its refunds and debits. */
@@ -607,7 +624,7 @@ async function reportCharge(
   const { payment } = local.stored;
   if (!payment) return;
   const lines = local.lanes.flatMap(({ row }, at) => lineOf(local, at, seen(row), form) ?? []);
-  const taken = local.taken ? [lineNamed('taken', 'RT', form, takenCents, 'settled')] : [];
+  const taken = local.takenCents > 0 ? [lineNamed('taken', 'RT', form, takenCents, 'settled')] : [];
   const pix = (endToEnd: string) => ({
     endToEnd,
     amountCents: pixCents,
@@ -625,10 +642,10 @@ async function reportCharge(
   ).catch((error: unknown) => {
     if (!(error instanceof ReturnUndecided)) throw error;
   });
-  store(world, memory);
+  storeRefunds(world, memory);
 }
 
-const lineOf = (local: RefundLocal, at: number, row: Row, form: Form): PixReturn | null => {
+const lineOf = (local: Returning, at: number, row: Row, form: Form): PixReturn | null => {
   if (row === 'none') return null;
   const status = row === 'open' ? 'pending' : row === 'completed' ? 'settled' : 'failed';
   return lineNamed(providerIdOf(refundIdOf(local, at)), `R${at}`, form, amountAt(local, at), status);
@@ -648,7 +665,7 @@ const lineNamed = (
   status,
 });
 
-function reportOf(local: RefundLocal, at: number, row: Row): RefundReport | null {
+function reportOf(local: Returning, at: number, row: Row): RefundReport | null {
   if (row === 'none') return null;
   return {
     providerId: providerIdOf(refundIdOf(local, at)),
@@ -660,7 +677,7 @@ function reportOf(local: RefundLocal, at: number, row: Row): RefundReport | null
   };
 }
 
-function store(world: World, memory: Memory): void {
+export function storeRefunds(world: World, memory: Memory): void {
   const before = world.local.stored.refunds;
   world.local.stored = memory.stored;
   world.columns = memory.columns;
@@ -685,13 +702,14 @@ const allowed: Record<Refund['status'], readonly Refund['status'][]> = {
 
 // ------------------------------------------------------------------------------------------------------- what must hold
 
-const sumOf = (refunds: readonly Refund[]): number =>
+export const sumOf = (refunds: readonly Refund[]): number =>
   refunds.reduce((sum, { amountCents }) => sum + amountCents, 0);
 
 const broughtBack = (refunds: readonly Refund[]): number =>
   refunds.reduce((sum, { feeBackCents }) => sum + (feeBackCents ?? 0), 0);
 
-const alive = (refunds: readonly Refund[]): Refund[] => refunds.filter(({ status }) => status !== 'failed');
+export const alive = (refunds: readonly Refund[]): Refund[] =>
+  refunds.filter(({ status }) => status !== 'failed');
 
 /** Throws a Violation when this state must not exist. */
 export function check({ local, columns }: World): void {
@@ -708,14 +726,14 @@ export function check({ local, columns }: World): void {
   if (count('refundReserve', 'suspenseReserve') !== refunds.length) throw new Violation('reserves (53)');
   if (count('refundComplete') !== of('completed').length) throw new Violation('completions (53)');
   if (count('refundRelease', 'suspenseRelease') !== of('failed').length) throw new Violation('releases (53)');
-  if (stored.returns.length > (local.taken ? 1 : 0))
+  if (stored.returns.length > (local.takenCents > 0 ? 1 : 0))
     throw new Violation('a refund is posted as a debit (56)');
   if (local.kind === 'payer return') checkSuspense(local, columns);
   else checkFees(local);
 }
 
 /** Each completed refund has brought back its part of the fee, and all of them no more than the fee. */
-function checkFees({ stored: { refunds, feeRevenue } }: RefundLocal): void {
+function checkFees({ stored: { refunds, feeRevenue } }: Returning): void {
   const completed = refunds.filter(({ status }) => status === 'completed');
   if (feeRevenue !== feeCents - broughtBack(completed))
     throw new Violation(`the fee of ${feeCents} stands at ${feeRevenue} (60)`);
@@ -725,7 +743,7 @@ function checkFees({ stored: { refunds, feeRevenue } }: RefundLocal): void {
     throw new Violation('everything is refunded, and not the whole fee comes back (60)');
 }
 
-function checkLane(local: RefundLocal, { row, accepted }: Lane, at: number): void {
+export function checkLane(local: Returning, { row, accepted }: Lane, at: number): void {
   const refund = refundAt(local, at);
   if (accepted > 1) throw new Violation('the provider gave it back twice (12)');
   if (!refund) return;
@@ -747,48 +765,47 @@ function checkLane(local: RefundLocal, { row, accepted }: Lane, at: number): voi
 }
 
 /** A Pix in suspense leaves it once: back to its payer, to the merchant, or as a gain. */
-function checkSuspense({ stored, taken }: RefundLocal, { available }: Columns): void {
+function checkSuspense({ stored, takenCents: taken }: Returning, { available }: Columns): void {
   const open = sumOf(stored.refunds.filter(isRefundOpen));
   if (stored.ownReserved !== open)
     throw new Violation(`reserved ${stored.ownReserved}, open returns ${open} (59)`);
-  if (stored.suspense < (taken ? -takenCents : 0))
-    throw new Violation('more left suspense than came in (59)');
+  if (stored.suspense < -taken) throw new Violation('more left suspense than came in (59)');
   const went = stored.refunds.some(({ status }) => status !== 'failed') ? 1 : 0;
   const decided = [...stored.resolved.values()].filter(
     (action) => action === 'credit' || action === 'writeoff',
   );
   if (went + decided.length > 1) throw new Violation('a Pix in suspense went two ways (59)');
   // A credit takes what is left of the Pix: less where the provider took a part before.
-  const credits = [0, pixCents, ...(taken ? [pixCents - takenCents] : [])];
+  const credits = [0, pixCents, ...(taken > 0 ? [pixCents - taken] : [])];
   if (!credits.includes(available - pixCents)) throw new Violation('a balance of another sum (59)');
 }
 
 /** Every refund has ended, and every cent that the provider moved is in the journal; or a person has to look. */
-export function hasEnded(local: RefundLocal): boolean {
+export function hasEnded(local: Returning): boolean {
   const { stored, lanes } = local;
   const gone = lanes.reduce((sum, { row }, at) => (row === 'completed' ? sum + amountAt(local, at) : sum), 0);
-  const moved = gone + (local.taken ? takenCents : 0) - pixCents * (local.kind === 'refunds' ? 1 : 2);
+  const moved = gone + local.takenCents - pixCents * (local.kind === 'refunds' ? 1 : 2);
   const waits = stored.refunds.some((one, at) => isRefundOpen(one) && !waitsForPerson(local, at));
   return !waits && stored.clearing === moved;
 }
 
 /** Never sent, and its operation is frozen: it goes out when a person has looked at the incident that froze it. */
-const waitsForPerson = (local: RefundLocal, at: number): boolean =>
+export const waitsForPerson = (local: Returning, at: number): boolean =>
   intentAt(local, at)?.state === 'ready' && local.stored.incidents.some(({ freezes }) => freezes);
 
 /** The part of the operation's balance that is reserved for it. */
-export const reservedFor = ({ kind, stored: { refunds } }: RefundLocal): number =>
-  kind === 'refunds' ? sumOf(refunds.filter(isRefundOpen)) : 0;
+export const reservedFor = ({ kind, stored: { refunds } }: Returning): number =>
+  kind !== 'payer return' ? sumOf(refunds.filter(isRefundOpen)) : 0;
 
 /** Whether it keeps its operation from being deleted, besides by the columns. */
-export const blocksDeletion = ({ stored: { refundIntents, incidents, resolved } }: RefundLocal): boolean =>
+export const blocksDeletion = ({ stored: { refundIntents, incidents, resolved } }: Returning): boolean =>
   refundIntents.length > 0 || incidents.some(({ reference }) => !resolved.has(reference));
 
 // -------------------------------------------------------------------------------------------------------------- the key
 
 /** Everything that what happens next depends on, and nothing else. */
-export function keyOf(local: RefundLocal): string {
-  const { kind, stored, lanes, taken } = local;
+export function keyOf(local: Returning): string {
+  const { kind, stored, lanes, takenCents: taken } = local;
   return [
     kind,
     taken,
@@ -809,7 +826,7 @@ export function keyOf(local: RefundLocal): string {
   ].join('|');
 }
 
-function keyOfLane(local: RefundLocal, lane: Lane, at: number): string {
+export function keyOfLane(local: Returning, lane: Lane, at: number): string {
   const refund = refundAt(local, at);
   const intent = intentAt(local, at);
   const { now } = local;

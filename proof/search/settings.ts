@@ -51,6 +51,9 @@ const rules = {
   twins: { ...efi, name: 'what is given back, under changing names' },
   refundsByWorkers: { ...efi, name: 'workers send refunds', transferWaitMs: 0, returns: true },
   refundsFull: { ...efi, name: 'what is given back, everything at once', lean: false, returns: true },
+  cards: { ...efi, name: 'an acquirer that knows its own pages, as Stripe', returns: true },
+  cardsOld: { ...efi, name: 'an acquirer whose word may be old', lean: false },
+  cardsTwice: { ...efi, name: 'an acquirer that makes a second page, as Asaas', providerIsIdempotent: false },
   liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
 } satisfies Record<string, Rules>;
 
@@ -62,7 +65,56 @@ const alone = (kind: 'transfer' | 'charge', available = 1_000): Setting['operati
 const goingBack = (back: 'refunds' | 'payer return', ...parts: number[]): Setting['operations'] => [
   { available: 1_000, payments: [{ back, parts }] },
 ];
+/** A payment by card from its beginning, from its page, or approved and held, with refunds in such parts. */
+const byCard = (card: 'page' | 'cancel' | 'paid', ...parts: number[]): Setting['operations'] => [
+  { available: 0, cardHeld: card === 'paid' ? 1_000 : 0, payments: [{ card, parts }] },
+  { available: 0, payments: [] },
+];
 const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
+
+/** Payments by card: their creation, their end by the merchant, and what follows an approval. */
+const cards: Setting[] = [
+  {
+    name: 'one payment by card, the page made again',
+    rules: rules.cardsTwice,
+    operations: byCard('page'),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'a payment by card that is cancelled',
+    rules: rules.cards,
+    operations: byCard('cancel'),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'an approved payment by card, news of any age',
+    rules: rules.cardsOld,
+    operations: byCard('paid'),
+    ...unbounded,
+  },
+  {
+    name: 'an approved payment by card that is refunded',
+    rules: rules.cards,
+    operations: byCard('paid', 1_000),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'an approved payment by card of which a part is refunded',
+    rules: rules.cards,
+    operations: byCard('paid', 400),
+    ...unbounded,
+    faults: 0,
+  },
+];
+
+/** The same with a fault on each path. */
+const longCards: Setting[] = [
+  { name: 'one payment by card', rules: rules.cards, operations: byCard('page'), ...unbounded, faults: 1 },
+  ...cards.filter(({ faults }) => faults === 0).map((setting) => ({ ...setting, faults: 1 })),
+];
 
 /** The settings that `npm run proof` explores, however few its minutes are. */
 export const quick: Setting[] = [
@@ -175,6 +227,7 @@ export const quick: Setting[] = [
     ...unbounded,
     faults: 1,
   },
+  ...cards,
 ];
 
 const ofTheSuite = [
@@ -189,6 +242,7 @@ export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(n
 
 /** Further settings of the long run. Two refunds of one amount are not among it: with a fault they took 6 GB in twenty minutes without an end. */
 export const long: Setting[] = [
+  ...longCards,
   {
     name: 'two refunds of a charge, more than there is',
     rules: rules.refunds,

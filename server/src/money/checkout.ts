@@ -39,23 +39,28 @@ export type CardEvent =
 
 /** `payment` after the word of its acquirer; null when that changes nothing. */
 export function nextCheckout(payment: Payment, event: CardEvent, facts: CardFacts): CardStep | null {
-  const { card, status } = payment;
-  if (card === null) throw new Error('a payment without a card');
+  if (!isOnCard(payment)) throw new Error('a payment without a card');
   if (event.type === 'refused')
-    return isUnpaid(payment) && status !== 'expired'
+    return isUnpaid(payment) && payment.status !== 'expired'
       ? enter(payment, 'failed', facts, { reasonCode: event.reason }, 'charge.failed')
       : null;
   const { report } = event;
-  if (report.amountCents !== payment.amountCents || report.currency !== currency)
+  if (!isOfPayment(report, payment))
     return stopped(payment, `page:${report.currency}:${report.amountCents}`, report.amountCents);
   if (report.approval !== null)
-    return withOthers(payment, approved({ ...payment, card }, report.approval, facts), report.others ?? []);
-  return isUnpaid(payment) ? waiting({ ...payment, card }, report, facts) : null;
+    return withOthers(payment, approved(payment, report.approval, facts), report.others ?? []);
+  return isUnpaid(payment) ? waiting(payment, report, facts) : null;
 }
 
 type OnCard = Payment & { card: CardPayment };
 
+const isOnCard = (payment: Payment): payment is OnCard => payment.card !== null;
+
 const currency = 'BRL';
+
+/** A report of another amount or currency says nothing of the payment or of its chargebacks. */
+export const isOfPayment = (report: CheckoutReport, { amountCents }: Pick<Payment, 'amountCents'>): boolean =>
+  report.amountCents === amountCents && report.currency === currency;
 
 const isUnpaid = ({ status }: Payment): boolean =>
   status === 'unknown' || status === 'pending' || status === 'expired';

@@ -1,4 +1,5 @@
 import { takenCents } from '../../money/card.ts';
+import { isOfPayment } from '../../money/checkout.ts';
 import { type Dispute, reported } from '../../money/dispute.ts';
 import type { Payment } from '../../money/payment.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -36,8 +37,9 @@ export function chargebackWrites(
 ): Write[] {
   const { accountId, paymentId, connection } = place;
   const chargebacks = chargebacksIn(report);
+  if (report === null || chargebacks.length === 0) return [];
   // Of an approval that is not this payment's, a person decides.
-  if (chargebacks.length === 0 || after.card?.approval !== report?.approval?.reference) return [];
+  if (!isOfPayment(report, after) || after.card?.approval !== report.approval?.reference) return [];
   const known = view.get(disputesOfPayment, disputesKey(accountId, paymentId))?.disputes ?? [];
   const all = new Map<string, Dispute>(known.map((one) => [one.providerId, one]));
   const news: Write[] = [];

@@ -56,7 +56,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       const options = { ids, livemode: capabilities.movesMoney, silent: operationDeleted, now };
       const chargebacks = chargebackWrites(view, place, report, last, options);
       writes.push(...chargebacks);
-      const row = chargebacks.length > 0 ? { ...last, disputed: true } : last;
+      const row = chargebacks.length > 0 && !last.disputed ? { ...last, disputed: true } : last;
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
