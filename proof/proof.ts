@@ -10,6 +10,7 @@ import { mutateAll } from './asvs/mutate.ts';
 import { tryCitus } from './citus/citus.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
+import { judgePages, tableOf as tableOfPages } from './pages/lighthouse.ts';
 import { plantAll } from './planted/plant.ts';
 import { copyFolders } from './processes/copies.ts';
 import { freezeTill } from './processes/frozen-till.ts';
@@ -258,6 +259,25 @@ await rig(
       faults: done.faults,
     };
   },
+);
+await rig(
+  'pages',
+  'node proof/pages/lighthouse.ts',
+  async () => (isLong ? judgePages({ rounds: 3, only: '', withTime: false, say: console.log }) : null),
+  (done) => {
+    if (done === null) return { figures: '', faults: [], notRun: leftOut };
+    console.log(tableOfPages(done));
+    const scores = done.pages.map(
+      ({ page, scores: { performance, accessibility, bestPractices }, bytes }) =>
+        `${page} ${performance}, ${accessibility}, ${bestPractices}, ${Math.round(bytes / 1024)} KiB`,
+    );
+    return { figures: scores.join('; '), faults: done.faults, notRun: done.notRun };
+  },
+);
+await script(
+  'codes of pages',
+  ['node_modules/vitest/vitest.mjs', 'run', 'proof/pages'],
+  given.only === undefined ? 'among the tests of the proof, or by its name' : null,
 );
 await rig(
   'pgbouncer',

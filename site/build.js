@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, posix, relative } from 'node:path';
+import { basename, dirname, extname, join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
 import MarkdownIt from 'markdown-it';
 import MiniSearch from 'minisearch';
 import { inLanguages } from './languages.js';
@@ -24,6 +25,31 @@ const base = values.base.endsWith('/') ? values.base : `${values.base}/`;
 /** The service's own document names its address and what its operator has changed; a server of static files has the repository's. */
 const openapi = base === '/docs/' ? '/api/v1/public/openapi.json' : `${base}openapi.json`;
 const reference = `${base}reference`;
+
+const require = createRequire(import.meta.url);
+/** Styles and scripts of the pages: ours, and those of packages. */
+const parts = new Map([
+  ...['frame.css', 'site.css', 'site.js', 'reference.css', 'reference.js'].map((name) => [
+    name,
+    join(here, 'src', name),
+  ]),
+  ['minisearch.js', join(dirname(require.resolve('minisearch')), '../es/index.js')],
+  ...['swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => [
+    name,
+    require.resolve(`@fastify/swagger-ui/static/${name}`),
+  ]),
+]);
+const hashes = new Map();
+for (const [name, path] of parts)
+  hashes.set(
+    name,
+    createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex')
+      .slice(0, 12),
+  );
+/** The address of one of them, which changes with it: a browser may keep it. */
+const named = (name) => `${base}${name}?v=${hashes.get(name)}`;
 
 /** As GitHub makes them, so that a link works in both places. */
 const slugOf = (text) =>
@@ -156,9 +182,9 @@ function frame({ file, language, title, html, headings }, pages) {
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)} · vintem</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${base}frame.css">
-<link rel="stylesheet" href="${base}site.css">
-<script type="module" src="${base}site.js" data-base="${base}"></script>
+<link rel="stylesheet" href="${named('frame.css')}">
+<link rel="stylesheet" href="${named('site.css')}">
+<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}"></script>
 </head>
 <body>
 <a class="skip" href="#content">${say.skip}</a>
@@ -189,11 +215,11 @@ const referencePage = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>API reference · vintem</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${base}swagger-ui.css">
-<link rel="stylesheet" href="${base}frame.css">
-<link rel="stylesheet" href="${base}reference.css">
-<script src="${base}swagger-ui-bundle.js" defer></script>
-<script src="${base}reference.js" data-document="${openapi}" defer></script>
+<link rel="stylesheet" href="${named('swagger-ui.css')}">
+<link rel="stylesheet" href="${named('frame.css')}">
+<link rel="stylesheet" href="${named('reference.css')}">
+<script src="${named('swagger-ui-bundle.js')}" defer></script>
+<script src="${named('reference.js')}" data-document="${openapi}" defer></script>
 </head>
 <body>
 <header>
@@ -220,6 +246,21 @@ function packInto(folder) {
     stdio: ['ignore', 'ignore', 'inherit'],
     shell: npm === 'npm' && process.platform === 'win32',
   });
+}
+
+/** Each text also as Brotli makes it, which the service sends to browsers that take it. */
+async function compress(folder) {
+  const squeeze = promisify(brotliCompress);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  await Promise.all(
+    entries
+      .filter((entry) => entry.isFile() && ['.html', '.css', '.js', '.json'].includes(extname(entry.name)))
+      .map(async (entry) => {
+        const path = join(entry.parentPath ?? entry.path, entry.name);
+        const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+        await writeFile(`${path}.br`, await squeeze(await readFile(path), { params }));
+      }),
+  );
 }
 
 // ------------------------------------------------------------------------------------------------------------------- the work
@@ -277,18 +318,14 @@ const index = new MiniSearch({
 });
 index.addAll(documents);
 await writeFile(join(fresh, 'search.json'), JSON.stringify(index));
-const require = createRequire(import.meta.url);
-await copyFile(join(dirname(require.resolve('minisearch')), '../es/index.js'), join(fresh, 'minisearch.js'));
-for (const name of ['frame.css', 'site.css', 'site.js', 'reference.css', 'reference.js'])
-  await copyFile(join(here, 'src', name), join(fresh, name));
+for (const [name, path] of parts) await copyFile(path, join(fresh, name));
 await writeFile(join(fresh, 'reference.html'), referencePage);
-for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
-  await copyFile(require.resolve(`@fastify/swagger-ui/static/${name}`), join(fresh, name));
 await mkdir(join(fresh, 'images'));
 for (const name of await readdir(join(root, 'docs/images')))
   await copyFile(join(root, 'docs/images', name), join(fresh, 'images', name));
 await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
 packInto(fresh);
+await compress(fresh);
 if ((await contentsOf(fresh)) === (await contentsOf(values.out))) {
   // Readers find the old pages until then.
   await rm(fresh, { recursive: true });

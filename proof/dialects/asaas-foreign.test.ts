@@ -8,7 +8,7 @@ import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createAsaasProvider } from '../../server/src/provider/asaas/asaas.ts';
 import { createAsaasCheckoutProvider } from '../../server/src/provider/asaas/asaas-checkout.ts';
-import { installedClients } from './clients.ts';
+import { installedPackages } from '../judges.ts';
 
 /** A public client of Asaas (npm `asaas`) drives the dialect, and its types judge the answers to it and what our adapter makes there. */
 
@@ -22,7 +22,7 @@ let simulator: { url: string; stop(): Promise<void> };
 let stateDir: string;
 
 beforeAll(async () => {
-  const clients = await installedClients();
+  const clients = await installedPackages(new URL('clients/', import.meta.url));
   stateDir = await mkdtemp(join(tmpdir(), 'vintem-asaas-'));
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   const { AsaasClient } = await import(join(clients, 'asaas/dist/index.js'));
@@ -161,7 +161,9 @@ test('A card payment of our adapter is found by the client, with every member th
     ...{ connection: 'cartoes', test: true, simulated: true, baseUrl: `${simulator.url}/asaas` },
     ...{ apiKey: cardKey, email: 'a@b.example', webhookToken: 'w'.repeat(32), net, clock: systemClock },
   });
-  const { AsaasClient } = await import(join(await installedClients(), 'asaas/dist/index.js'));
+  const { AsaasClient } = await import(
+    join(await installedPackages(new URL('clients/', import.meta.url)), 'asaas/dist/index.js')
+  );
   const theirs = new AsaasClient(cardKey, { baseUrl: `${simulator.url}/asaas/v3`, printError: false });
   const made = await cards.cards?.create({
     ...{ providerId: id(9), amountCents: 12_345, description: 'Pedido', minutes: 60 },

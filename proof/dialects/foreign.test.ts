@@ -6,7 +6,7 @@ import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { DueTerms } from '../../server/src/provider/due-terms.ts';
 import { createEfiProvider } from '../../server/src/provider/efi/efi.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
-import { installedClients } from './clients.ts';
+import { installedPackages } from '../judges.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
 
 /**
@@ -21,7 +21,7 @@ let url: string;
 const net = createUndiciNet();
 
 beforeAll(async () => {
-  clients = await installedClients();
+  clients = await installedPackages(new URL('clients/', import.meta.url));
   recorder = await startRecorder();
   url = recorder.url;
 });

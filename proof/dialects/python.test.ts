@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { installedPython } from './clients.ts';
+import { installedPython } from '../judges.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
 
 /** Clients of the providers in Python judge the simulator, where Python is installed: it takes what they send, and they read what it answers. */
 
-const python = await installedPython();
+const python = await installedPython(new URL('python/', import.meta.url));
 
 describe.runIf(python !== null)('A client in Python', () => {
   let recorder: Recorder;

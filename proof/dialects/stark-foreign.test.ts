@@ -13,7 +13,7 @@ import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { createStarkProvider } from '../../server/src/provider/stark/stark.ts';
-import { installedClients } from './clients.ts';
+import { installedPackages } from '../judges.ts';
 
 /** Stark's own client drives the simulator's dialect, and judges what our adapter makes there, signs and believes. */
 
@@ -42,7 +42,7 @@ const receiver = createServer((request, answer) => {
 const signed: { message: string; signature: string }[] = [];
 
 beforeAll(async () => {
-  const clients = await installedClients();
+  const clients = await installedPackages(new URL('clients/', import.meta.url));
   stateDir = await mkdtemp(join(tmpdir(), 'vintem-stark-'));
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));

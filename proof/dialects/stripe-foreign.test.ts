@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createStripeProvider, stripeEvents } from '../../server/src/provider/stripe/stripe.ts';
-import { installedClients } from './clients.ts';
+import { installedPackages } from '../judges.ts';
 
 /** Stripe's own client drives the simulator's dialect, and judges what our adapter makes there and which deliveries it believes. */
 
@@ -35,7 +35,7 @@ const receiver = createServer((request, answer) => {
 });
 
 beforeAll(async () => {
-  const clients = await installedClients();
+  const clients = await installedPackages(new URL('clients/', import.meta.url));
   stateDir = await mkdtemp(join(tmpdir(), 'vintem-stripe-'));
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));

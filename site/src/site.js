@@ -1,21 +1,18 @@
-// The search: an index that was made with the pages, read at the first key stroke.
-import MiniSearch from './minisearch.js';
-
-const { base } = document.querySelector('script[data-base]').dataset;
+// The search: its program, and an index that was made with the pages, read at the first key stroke.
+const { base, search } = document.querySelector('script[data-base]').dataset;
 const input = document.getElementById('search');
 const found = document.getElementById('found');
 const language = document.documentElement.lang;
 let loading;
 
 const load = () => {
-  loading ??= fetch(`${base}search.json`)
-    .then((answer) => answer.text())
-    .then((text) =>
+  loading ??= Promise.all([import(search), fetch(`${base}search.json`).then((answer) => answer.text())]).then(
+    ([{ default: MiniSearch }, text]) =>
       MiniSearch.loadJSON(text, {
         fields: ['title', 'page', 'text'],
         storeFields: ['page', 'title', 'language', 'translated'],
       }),
-    );
+  );
   return loading;
 };
 

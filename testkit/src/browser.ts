@@ -7,8 +7,11 @@ import { expect } from 'vitest';
 import { password } from './panel.ts';
 import { lastingFolder } from './run.ts';
 
-/** The browser that npm brought: nothing of the system's is needed, its libraries included. */
-export async function openBrowser(): Promise<Browser> {
+/**
+ * The browser that npm brought: nothing of the system's is needed, its libraries included.
+ * @param more words of its command line
+ */
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
   const { executablePath, folder } = await unpacked();
   return driver.launch({
     executablePath,
@@ -22,6 +25,7 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      ...more,
     ],
     env: {
       ...(process.env as Record<string, string>),

@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf } from '../edge/bearer.ts';
 import { callerAddress } from '../edge/caller-address.ts';
+import { keptText } from '../edge/compress.ts';
 import { type Cost, costOf, unitsOf } from '../edge/costs.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
@@ -56,10 +57,11 @@ export function mountPublic(
         }
       });
       routes(api);
-      let document: string | undefined;
-      api.get('/openapi.json', (_request, reply) => {
-        document ??= JSON.stringify(openApiOf(described, deps.config.publicUrl + prefix, events));
-        return reply.type('application/json; charset=utf-8').send(document);
+      let document: ReturnType<typeof keptText> | undefined;
+      api.get('/openapi.json', async (request, reply) => {
+        document ??= keptText(JSON.stringify(openApiOf(described, deps.config.publicUrl + prefix, events)));
+        reply.type('application/json; charset=utf-8');
+        return reply.send(await document(request, reply));
       });
       for (const [path, methods] of [...methodsOf]) answerOtherMethods(scope, path, methods);
     },

@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../ground/errors.ts';
+import { takesBrotli, variesByEncoding } from './compress.ts';
 
 /**
  * The documentation: the site that `site/build.js` makes of `docs/`, with the reference. Nothing of it comes from another address, and the
@@ -31,19 +32,29 @@ const types: Readonly<Record<string, string>> = {
   '.tgz': 'application/gzip',
 };
 
-/** Every file of the site by its address below `/docs/`; none where it was not built. A name that is not in it reaches no disk. */
-async function siteFiles(): Promise<Map<string, string>> {
-  const names = await readdir(site, { recursive: true }).catch(() => []);
-  return new Map(
-    names
-      .map((name) => name.replaceAll('\\', '/'))
-      .filter((name) => extname(name) in types)
-      .map((name) => [name.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, ''), name]),
-  );
+interface SiteFiles {
+  /** The names of all files by their addresses below `/docs/`. */
+  byAddress: ReadonlyMap<string, string>;
+  /** Those that the build has compressed as well. */
+  compressed: ReadonlySet<string>;
 }
 
-/** Large, of a package, and the same until the next update. */
-const isOfPackage = (name: string): boolean => name.startsWith('swagger-ui') || name === 'minisearch.js';
+/** None where the site was not built. A name that is not among them reaches no disk. */
+async function siteFiles(): Promise<SiteFiles> {
+  const found = await readdir(site, { recursive: true }).catch(() => []);
+  const names = found.map((name) => name.replaceAll('\\', '/'));
+  return {
+    byAddress: new Map(
+      names
+        .filter((name) => extname(name) in types)
+        .map((name) => [name.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, ''), name]),
+    ),
+    compressed: new Set(names.filter((name) => name.endsWith('.br')).map((name) => name.slice(0, -3))),
+  };
+}
+
+/** Pages name these with a hash of what is in them. */
+const isNamedByContent = (url: string): boolean => /\?v=[0-9a-f]+$/.test(url);
 
 export function docsRoutes(app: FastifyInstance): void {
   app.register(
@@ -54,15 +65,21 @@ export function docsRoutes(app: FastifyInstance): void {
         reply.header('referrer-policy', 'no-referrer');
         done(null, payload);
       });
-      let listing: Promise<Map<string, string>> | undefined;
+      let listing: Promise<SiteFiles> | undefined;
       const serve = async (request: FastifyRequest, reply: FastifyReply) => {
         const [path = ''] = request.url.split('?', 1);
         const address = path.replace(/^\/docs\/?/, '').replace(/\/$/, '');
         listing ??= siteFiles();
-        const name = (await listing).get(address);
+        const listed = await listing;
+        const name = listed.byAddress.get(address);
         if (name === undefined) throw refuse('route_not_found');
-        if (isOfPackage(name)) reply.header('cache-control', 'public, max-age=3600');
-        return reply.type(types[extname(name)] ?? 'text/plain').send(await readFile(site + name));
+        if (isNamedByContent(request.url))
+          reply.header('cache-control', 'public, max-age=31536000, immutable');
+        reply.type(types[extname(name)] ?? 'text/plain');
+        if (!listed.compressed.has(name)) return reply.send(await readFile(site + name));
+        variesByEncoding(reply);
+        if (!takesBrotli(request)) return reply.send(await readFile(site + name));
+        return reply.header('content-encoding', 'br').send(await readFile(`${site}${name}.br`));
       };
       docs.get('/', serve);
       docs.get('/*', serve);

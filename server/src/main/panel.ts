@@ -12,6 +12,7 @@ import { paymentRoutes } from '../api/payments/routes.ts';
 import { staticCodeRoutes } from '../api/static-codes/routes.ts';
 import { webhookRoutes } from '../api/webhooks/routes.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
+import { compressed } from '../edge/compress.ts';
 import { costOf, unitsOf } from '../edge/costs.ts';
 import { type ApiScope, type CellOf, onceForCell } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
@@ -150,6 +151,12 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
           admitMembers(account, deps, sessions, limiter);
           account.addHook('onSend', async (request, reply, payload) => views.shown(request, reply, payload));
+          // The answer to a GET has no secret in it; a new key is that to a POST.
+          account.addHook('onSend', async (request, reply, payload) =>
+            request.method === 'GET' && typeof payload === 'string'
+              ? compressed(request, reply, payload)
+              : payload,
+          );
           account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
           publicCalls(account, cellOf);
           peopleCalls(account, deps, cellOf);

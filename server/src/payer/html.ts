@@ -113,10 +113,22 @@ ${seller?.test ? `<p class="test">${say.test}</p>` : ''}${content.main}
 `;
 }
 
-function headOf({ name, cnpj, hasLogo }: ShownSeller, path: string): string {
-  const logo = hasLogo ? `<img src="${path}/logo.png" alt="" height="44">` : '';
+function headOf({ name, cnpj, logoSides }: ShownSeller, path: string): string {
+  const logo = logoSides === null ? '' : `<img src="${path}/logo.png" alt="" ${shownSides(logoSides)}>`;
   const number = cnpj === null ? '' : `<span>CNPJ ${escaped(cnpjText(cnpj))}</span>`;
   return `<header>${logo}<p><bdi>${escaped(name)}</bdi>${number}</p></header>`;
+}
+
+const logoMostHigh = 38;
+/** Around a logo (`page.css`). */
+const logoPadding = 3;
+
+/** The place of a logo before it is there, so that nothing moves when it comes. Two numbers of the head of a PNG (its specification, 11.2.1). */
+function shownSides(sides: Buffer): string {
+  const [wide, high] = [sides.readUInt32BE(0), sides.readUInt32BE(4)];
+  const shownHigh = Math.min(high, logoMostHigh);
+  const shownWide = Math.round((wide * shownHigh) / high);
+  return `width="${shownWide + 2 * logoPadding}" height="${shownHigh + 2 * logoPadding}"`;
 }
 
 const rowsOf = (rows: readonly (readonly [label: string, value: string | null])[]): string =>

@@ -9,7 +9,8 @@ export interface ShownSeller {
   name: string;
   cnpj: string | null;
   colour: string | null;
-  hasLogo: boolean;
+  /** Width and height as its file says them; null: there is none. */
+  logoSides: Buffer | null;
   test: boolean;
 }
 
@@ -57,7 +58,7 @@ export interface PublicPayment extends ShownSeller {
   cancelUrl: string | null;
 }
 
-const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m.cnpj, m.colour, m.logo IS NOT NULL AS "hasLogo", a.test`;
+const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m.cnpj, m.colour, substring(m.logo FROM 17 FOR 8) AS "logoSides", a.test`;
 
 const contested = `CASE WHEN p.disputed THEN EXISTS (SELECT FROM dispute d
         WHERE d.account_id = p.account_id AND d.payment_id = p.id AND d.status IN ('open', 'defending')) ELSE false END AS contested`;

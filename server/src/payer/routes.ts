@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stopReminders } from '../api/due-charges/reminders.ts';
 import { chargeOfLink } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
+import { compressed } from '../edge/compress.ts';
 import { connectionsMost } from '../edge/connection-shares.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
@@ -65,6 +66,8 @@ export interface PayerDeps {
 
 /** A form of a page has no more than a name, an amount and two keys. */
 const formBytesMost = 4 * 1024;
+/** For styles and scripts, which pages name with a hash of their content. */
+const keptForAYear = 'public, max-age=31536000, immutable';
 
 /** Nothing from elsewhere, nothing inline, no frame around it. */
 const policy = [
@@ -160,7 +163,10 @@ export function payerRoutes(
     now: deps.clock.now(),
   });
   const html = (reply: FastifyReply, frame: PageFrame, text: string) =>
-    reply.header('content-language', frame.language).type('text/html; charset=utf-8').send(text);
+    reply
+      .header('content-language', frame.language)
+      .type('text/html; charset=utf-8')
+      .send(compressed(reply.request, reply, text));
 
   /** @throws ApiError `route_not_found` for what leads nowhere, whatever the reason */
   async function subjectOf(
@@ -262,15 +268,15 @@ export function payerRoutes(
         const { colour = '' } = request.query as Query;
         const own = /^[0-9a-f]{6}$/.test(colour) ? `:root{--accent:#${colour}}\n` : '';
         return reply
-          .header('cache-control', 'public, max-age=604800')
+          .header('cache-control', keptForAYear)
           .type('text/css; charset=utf-8')
-          .send(css + own);
+          .send(compressed(request, reply, css + own));
       });
-      pay.get('/page.js', (_request, reply) =>
+      pay.get('/page.js', (request, reply) =>
         reply
-          .header('cache-control', 'public, max-age=604800')
+          .header('cache-control', keptForAYear)
           .type('text/javascript; charset=utf-8')
-          .send(script),
+          .send(compressed(request, reply, script)),
       );
 
       pay.get('/:token', async (request, reply) => {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { brotliDecompressSync } from 'node:zlib';
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** The pages of the documentation and their reference: under a policy that lets nothing else in. */
@@ -46,10 +47,38 @@ test('the page needs no key, runs no inline script and names no outside address'
   const page = (await edge.app.inject({ url: '/docs/reference' })).body;
   expect(page).not.toMatch(/https?:\/\//);
   expect(page).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=/);
-  const bundle = await edge.app.inject({ url: '/docs/swagger-ui-bundle.js' });
-  expect(bundle.headers['cache-control']).toBe('public, max-age=3600');
   const script = (await edge.app.inject({ url: '/docs/reference.js' })).body;
   expect(script).not.toMatch(/https?:\/\//);
+});
+
+test('what a page names by its content is kept for a year, and each text is compressed for a browser that takes it', async () => {
+  const page = await edge.app.inject({ url: '/docs/reference', headers: { 'accept-encoding': 'gzip, br' } });
+  const html = brotliDecompressSync(page.rawPayload).toString();
+  expect(html).toBe((await edge.app.inject({ url: '/docs/reference' })).body);
+  expect(page.headers['cache-control']).toBe('no-store');
+  const named = [...html.matchAll(/(?:href|src)="(\/docs\/[^"?]+\?v=[0-9a-f]{12})"/g)].map(
+    ([, url = '']) => url,
+  );
+  expect(named.map((url) => url.split('?')[0])).toEqual([
+    '/docs/swagger-ui.css',
+    '/docs/frame.css',
+    '/docs/reference.css',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/reference.js',
+  ]);
+  for (const url of [...named, `${base}/openapi.json`]) {
+    const plain = await edge.app.inject({ url });
+    const small = await edge.app.inject({ url, headers: { 'accept-encoding': 'br' } });
+    expect([url, plain.headers['content-encoding'], small.headers['content-encoding']]).toEqual([
+      url,
+      undefined,
+      'br',
+    ]);
+    for (const { headers } of [plain, small]) expect(headers.vary).toBe('accept-encoding');
+    expect(brotliDecompressSync(small.rawPayload).equals(plain.rawPayload)).toBe(true);
+    if (url !== `${base}/openapi.json`)
+      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  }
 });
 
 test('a new project installs the SDK from beside the pages, as the quick start says', async () => {

@@ -365,6 +365,22 @@ describe('accounts apart', () => {
   });
 });
 
+describe('what is long', () => {
+  test('travels compressed where it is read, and as it is where an act may answer with a secret', async () => {
+    await newPerson('leitora@padaria.example', 'owner');
+    const tab = await signedIn('leitora@padaria.example');
+    const order = { amountCents: 1000, payerName: 'Maria', description: 'Um pedido '.repeat(13) };
+    const takes = { 'accept-encoding': 'gzip, br' };
+    const make = () =>
+      tab.account('POST', '/pix/charges', { ...order, requestKey: crypto.randomUUID() }, takes);
+    const [made] = [await make(), await make(), await make(), await make(), await make(), await make()];
+    const read = await tab.account('GET', '/payments?kind=deposit', undefined, takes);
+    for (const { body } of [made, read]) expect(JSON.stringify(body).length).toBeGreaterThan(1_400);
+    const encodings = [made, read].map(({ headers }) => headers.get('content-encoding'));
+    expect([made.status, read.status, ...encodings]).toEqual([201, 200, null, 'br']);
+  });
+});
+
 describe('news', () => {
   test('of a payment reach every open page', async () => {
     const tab = await signedIn('owner@padaria.example');

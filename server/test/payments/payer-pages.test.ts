@@ -1,5 +1,6 @@
 import { get } from 'node:http';
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { PNG } from 'pngjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPageAddresses, type PageKind } from '../../src/ground/page-address.ts';
 
@@ -91,6 +92,33 @@ describe('a payer’s page', () => {
     );
     const bytes = [page, ...files].reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
     expect(bytes).toBeLessThan(60 * 1024);
+  });
+
+  test('A page, its style and its script travel compressed, and a logo has its place before it is there', async () => {
+    const path = pathOf('charge', await newCharge());
+    await service.database.admin(
+      `INSERT INTO merchant_profile (account_id, logo, updated_at) VALUES ($1, $2, now())`,
+      [merchant.ownerId, PNG.sync.write(new PNG({ width: 400, height: 100 }))],
+    );
+    // 38 pixels high, and a border of 3 around it.
+    const { text } = await open(path, { 'accept-encoding': 'identity' });
+    expect(text).toContain('alt="" width="158" height="44">');
+    await service.database.admin('DELETE FROM merchant_profile WHERE account_id = $1', [merchant.ownerId]);
+    const parts = [...text.matchAll(/"(\/pay\/(?:style\.css|page\.js)\?v=[0-9a-f]{12})"/g)].map(
+      ([, url = '']) => url,
+    );
+    expect(parts.length).toBe(2);
+    for (const url of [path, ...parts]) {
+      const small = await open(url, { 'accept-encoding': 'br' });
+      const plain = await open(url, { 'accept-encoding': 'identity' });
+      expect([url, small.headers.get('content-encoding')]).toEqual([url, 'br']);
+      expect([url, plain.headers.get('content-encoding')]).toEqual([url, null]);
+      for (const { headers } of [small, plain])
+        expect(headers.get('vary')).toBe('accept-language, accept-encoding');
+      if (url === path) continue;
+      expect(small.text).toBe(plain.text);
+      expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    }
   });
 
   test('A thousand visits of bots create nothing: every table has the rows that it had', async () => {

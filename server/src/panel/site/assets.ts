@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { takesBrotli, variesByEncoding } from '../../edge/compress.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Ids } from '../../ports/ids.ts';
 
@@ -89,14 +90,9 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
   function send(request: FastifyRequest, reply: FastifyReply, asset: Asset, hashed: boolean): FastifyReply {
     secure(reply, policyOf('none'));
     reply.header('cache-control', hashed ? 'public, max-age=31536000, immutable' : 'no-cache');
-    const brotli = /\bbr\b/.test(String(request.headers['accept-encoding'] ?? ''));
-    if (asset.brotli && brotli) {
-      return reply
-        .header('content-encoding', 'br')
-        .header('vary', 'accept-encoding')
-        .type(asset.type)
-        .send(asset.brotli);
-    }
+    if (asset.brotli) variesByEncoding(reply);
+    if (asset.brotli && takesBrotli(request))
+      return reply.header('content-encoding', 'br').type(asset.type).send(asset.brotli);
     return reply.type(asset.type).send(asset.plain);
   }
 }

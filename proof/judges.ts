@@ -5,32 +5,32 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const wanted = fileURLToPath(new URL('clients/', import.meta.url));
-/** Not in `clients/` itself: Git and the checkers leave `node_modules` out. */
-const kept = fileURLToPath(new URL('../node_modules/.clients/', import.meta.url));
+/** Not beside their lists: Git and the checkers leave `node_modules` out. */
+const kept = fileURLToPath(new URL('node_modules/.clients/', import.meta.url));
 const files = ['package.json', 'package-lock.json'];
 const run = promisify(execFile);
 
 /**
- * Where the providers' own clients are installed, as `clients/package-lock.json` says; installs them at the first call. Test files that run
- * side by side each install into a folder of their own, and the first to end renames it: `npm ci` in one common folder removes what
+ * Where the foreign packages that judge us are installed, as the lock file in `list` says; installs them at the first call. Test files that
+ * run side by side each install into a folder of their own, and the first to end renames it: `npm ci` in one common folder removes what
  * another file has begun to import.
  */
-export async function installedClients(): Promise<string> {
-  const lock = await readFile(join(wanted, 'package-lock.json'));
+export async function installedPackages(list: URL): Promise<string> {
+  const from = (file: string): string => join(fileURLToPath(list), file);
+  const lock = await readFile(from('package-lock.json'));
   const folder = await installed(lock, async (own) => {
-    for (const file of files) await copyFile(join(wanted, file), join(own, file));
+    for (const file of files) await copyFile(from(file), join(own, file));
     await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: own });
   });
   return join(folder, 'node_modules');
 }
 
 /**
- * The same for those in Python, as `python/requirements.txt` says. They judge where Python and its packages are to be had: nothing of the product needs them.
+ * The same for those in Python, as `requirements.txt` in `from` says. They judge where Python and its packages are to be had: nothing of the product needs them.
  * @returns the interpreter; null: there is none here, or its packages cannot be installed
  */
-export async function installedPython(): Promise<string | null> {
-  const list = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
+export async function installedPython(from: URL): Promise<string | null> {
+  const list = fileURLToPath(new URL('requirements.txt', from));
   try {
     const folder = await installed(await readFile(list), async (own) => {
       await run('python3', ['-m', 'venv', own]);
@@ -39,7 +39,7 @@ export async function installedPython(): Promise<string | null> {
     });
     return join(folder, 'bin/python');
   } catch (error) {
-    console.log(`the clients in Python are left out: ${(error as Error).message.split('\n')[0]}`);
+    console.log(`the judges in Python are left out: ${(error as Error).message.split('\n')[0]}`);
     return null;
   }
 }
