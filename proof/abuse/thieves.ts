@@ -56,7 +56,8 @@ async function freshApp(): Promise<void> {
   const { email } = victims.robbed;
   const thief = browserAt({ from: '127.0.0.43', as: '192.0.2.43' });
   await thief.signIn(email, password);
-  const { body } = await thief.call('POST', '/auth/two-factor/enable', { password });
+  const { status, body } = await thief.call('POST', '/auth/two-factor/enable', { password });
+  if (body.totpURI === undefined) return count(attack, `no app: ${status}`);
   const secret = new URL(String(body.totpURI)).searchParams.get('secret') ?? '';
   await thief.call('POST', '/auth/two-factor/verify-totp', { code: totpOf(secret, Date.now()) });
   const where = { from: '127.0.0.44', as: '192.0.2.44' };
