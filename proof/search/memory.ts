@@ -289,8 +289,9 @@ export class Memory {
             } as Row;
           case 'breaker':
           case 'request_key':
-          // The search moves no test clock.
+          // The search moves no test clock, and no merchant defends a dispute in it.
           case 'test_clock':
+          case 'defence_of_dispute':
             return undefined;
           case 'dispute':
             return { accountId, paymentId: payment?.id, disputes } as Row;
