@@ -37,6 +37,8 @@ const breaks: Record<string, string> = {
   account_refund_fees_check: "refund_fees = 'some'",
   account_return_odd_money_check: "return_odd_money = 'some'",
   account_return_odd_money_after_minutes_check: 'return_odd_money_after_minutes = -1',
+  account_merchant_odd_kinds: "merchant_odd_kinds = '{undecided}', merchant_odd_most_cents = 1",
+  account_merchant_odd_most: 'merchant_odd_most_cents = 1',
   account_deposit_fee_bps_check: 'deposit_fee_bps = -1',
   account_deposit_fee_cents_check: 'deposit_fee_cents = -1',
   account_maximum_deposit_cents_check: 'maximum_deposit_cents = 200001',

@@ -20,6 +20,22 @@ const till = 'server/src/store/till.ts';
  */
 export const bugs: Bug[] = [
   {
+    name: 'people of an account decide about odd money above the limit of the operator',
+    file: 'server/src/operate/incidents/merchant-rule.ts',
+    line: 'return amountCents > 0 && amountCents <= rule.mostCents ?',
+    with: 'return amountCents > 0 ?',
+    rig: 'suite',
+    test: 'server/test/panel/panel-odd-money.test.ts',
+  },
+  {
+    name: 'people of an account decide about the odd money of another one',
+    file: 'server/src/panel/views/odd-money-routes.ts',
+    line: 'if (incident?.accountId !== accountId) throw',
+    with: 'if (!incident) throw',
+    rig: 'suite',
+    test: 'server/test/panel/panel-odd-money.test.ts',
+  },
+  {
     name: 'an audit row is chained to the beginning and not to the row before it',
     file: 'server/src/store/rows/audit.sql.ts',
     line: 'head = sha256(c.head || int8send(c.seq + 1)',

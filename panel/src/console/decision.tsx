@@ -5,6 +5,7 @@ import { ask } from '../api/client.ts';
 import type { paths } from '../api/console.d.ts';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import '../ui/choices.css';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, Money } from '../ui/parts.tsx';
 import { desk, deskKey, useOperator } from './api.ts';

@@ -9,6 +9,7 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
 import { PaymentName } from '../ui/names.tsx';
+import { OddMoney } from '../ui/odd-money.tsx';
 import { FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 function useReconciliation() {
@@ -38,6 +39,7 @@ export function ReconciliationPage() {
             <ProviderCard data={data} />
             <LedgerCard data={data} />
           </div>
+          <OddMoney />
           <UnknownCard data={data} />
           <IncidentsCard data={data} />
           <p className="soft" style={{ margin: 0, fontSize: 13 }}>
@@ -240,7 +242,7 @@ function IncidentsCard({ data }: { data: Reconciliation }) {
                   <td className="soft">
                     {one.action === null
                       ? '–'
-                      : `${words.reconciliation.actions[one.action] ?? one.action}: ${one.reason ?? ''}`}
+                      : `${words.reconciliation.actions[one.action] ?? one.action}: ${one.reason ?? words.oddMoney.byAccount}`}
                   </td>
                   <td className="right soft">
                     <When at={one.openedAt} />

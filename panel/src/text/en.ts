@@ -919,7 +919,7 @@ export const en: Words = {
     },
     created: 'Created',
     allDisputes: 'View disputes',
-    waits: 'waits for a decision of the service operator',
+    waits: 'waits for a decision, under Reconciliation',
     net: { came: 'Received', refunded: 'refund', taken: 'MED debit', fee: 'fee', held: 'held' },
     decided: {
       credit: 'Credited to the balance, by a decision of the service operator',
@@ -1040,6 +1040,49 @@ export const en: Words = {
     payment: 'View payment',
     notSent: 'Not sent',
     open: 'View events',
+  },
+  oddMoney: {
+    title: 'Unassigned money',
+    lead: (most: string) =>
+      `Received Pix that do not fit their charge. Up to ${most} each, your team decides: the amount enters the balance or returns to the payer.`,
+    leadOperator: 'Received Pix that do not fit their charge. The service operator decides about them.',
+    decide: 'Decide',
+    choose: 'What shall become of this amount?',
+    acts: {
+      credit: (amount: string) => `Credit ${amount} to the operation`,
+      return: (amount: string) => `Return ${amount} to the payer`,
+    },
+    consequences: {
+      credit: (charge: boolean) =>
+        charge
+          ? 'The amount enters the balance. A charge that still waits for its payment is paid with this amount, with the usual fee.'
+          : 'The amount enters the balance of the operation, without a fee.',
+      return: (charge: boolean) =>
+        charge
+          ? 'The whole Pix goes back to the account that it came from, and a charge that still waits for its payment expires. This cannot be undone.'
+          : 'The whole Pix goes back to the account that it came from. This cannot be undone.',
+    },
+    columns: {
+      available: 'available balance',
+      reserved: 'reserved',
+      held: 'held',
+      receivable: 'receivable',
+      suspense: 'unassigned',
+      feeRevenue: 'fee',
+      clearing: 'at the provider',
+    } as Record<string, string>,
+    submit: 'Confirm decision',
+    again: 'Look again',
+    nothingAllowed:
+      'Nothing can be done now: the amount went back already, is disputed, or is too old. The service operator was notified.',
+    byAccount: 'decision of your team',
+    byFinance: 'Owners, administrators and finance decide.',
+    why: {
+      kind: 'The service operator was notified and will decide.',
+      amount: 'The amount is above what your team decides: the service operator was notified.',
+      kept: 'The service operator is looking into this amount.',
+      paused: 'Waits for the comparison with the provider after a recovery of the database.',
+    } as Record<string, string>,
   },
   reconciliation: {
     title: 'Reconciliation',
@@ -1386,6 +1429,7 @@ export const en: Words = {
       'draft.created': 'Transfer created',
       'draft.confirmed': 'Transfer confirmed',
       'refund.created': 'Refund requested',
+      'odd_money.decided': 'Unassigned money decided',
       'defence.created': 'Dispute answered',
       'receiver.saved': 'Receiver saved',
       'receiver.removed': 'Receiver removed',

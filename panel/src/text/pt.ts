@@ -919,7 +919,7 @@ export const pt = {
     },
     created: 'Criada',
     allDisputes: 'Ver contestações',
-    waits: 'aguarda decisão do operador do serviço',
+    waits: 'aguarda decisão, em Conciliação',
     net: {
       came: 'Recebido',
       refunded: 'reembolso',
@@ -1047,6 +1047,49 @@ export const pt = {
     payment: 'Ver pagamento',
     notSent: 'Não enviado',
     open: 'Ver eventos',
+  },
+  oddMoney: {
+    title: 'Valores a identificar',
+    lead: (most: string) =>
+      `Pix recebidos que não correspondem à cobrança. Até ${most} cada um, a sua equipe decide: o valor entra no saldo ou volta ao pagador.`,
+    leadOperator: 'Pix recebidos que não correspondem à cobrança. O operador do serviço decide sobre eles.',
+    decide: 'Decidir',
+    choose: 'O que fazer com este valor?',
+    acts: {
+      credit: (amount: string) => `Creditar ${amount} na operação`,
+      return: (amount: string) => `Devolver ${amount} ao pagador`,
+    },
+    consequences: {
+      credit: (charge: boolean): string =>
+        charge
+          ? 'O valor entra no saldo. Se a cobrança ainda espera pagamento, ela fica paga com este valor, com a tarifa de sempre.'
+          : 'O valor entra no saldo da operação, sem tarifa.',
+      return: (charge: boolean): string =>
+        charge
+          ? 'O Pix inteiro volta à conta de onde veio, e a cobrança, se ainda espera pagamento, expira. Não dá para desfazer.'
+          : 'O Pix inteiro volta à conta de onde veio. Não dá para desfazer.',
+    },
+    columns: {
+      available: 'saldo disponível',
+      reserved: 'reservado',
+      held: 'bloqueado',
+      receivable: 'a receber',
+      suspense: 'a identificar',
+      feeRevenue: 'tarifa',
+      clearing: 'no provedor',
+    } as Record<string, string>,
+    submit: 'Confirmar decisão',
+    again: 'Ver de novo',
+    nothingAllowed:
+      'Nada pode ser feito agora: o valor já foi devolvido, está em contestação ou é antigo demais. O operador do serviço foi avisado.',
+    byAccount: 'decisão da sua equipe',
+    byFinance: 'Proprietários, administradores e o financeiro decidem.',
+    why: {
+      kind: 'O operador do serviço foi avisado e vai decidir.',
+      amount: 'O valor está acima do que a sua equipe decide: o operador do serviço foi avisado.',
+      kept: 'O operador do serviço está analisando este valor.',
+      paused: 'Aguarda a conferência com o provedor depois de uma recuperação do banco de dados.',
+    } as Record<string, string>,
   },
   reconciliation: {
     title: 'Conciliação',
@@ -1406,6 +1449,7 @@ export const pt = {
       'draft.created': 'Transferência criada',
       'draft.confirmed': 'Transferência confirmada',
       'refund.created': 'Reembolso pedido',
+      'odd_money.decided': 'Valor a identificar decidido',
       'defence.created': 'Contestação respondida',
       'receiver.saved': 'Recebedor salvo',
       'receiver.removed': 'Recebedor removido',

@@ -57,6 +57,7 @@ import { accountScopeRoutes } from '../panel/views/account-routes.ts';
 import { closeViewRoutes } from '../panel/views/close-routes.ts';
 import { draftRoutes } from '../panel/views/draft-routes.ts';
 import { keyRoutes } from '../panel/views/key-routes.ts';
+import { oddMoneyRoutes } from '../panel/views/odd-money-routes.ts';
 import { reconciliationRoutes } from '../panel/views/reconciliation-routes.ts';
 import { refundViewRoutes } from '../panel/views/refund-routes.ts';
 import { requestRoutes } from '../panel/views/request-routes.ts';
@@ -273,6 +274,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   securityEventRoutes(account, deps);
   supportRoutes(account, deps);
   reconciliationRoutes(account, cellOf, attempts);
+  oddMoneyRoutes(account, cellOf, attempts);
   requestRoutes(account, cellOf);
   exportRoutes(account, cellOf);
   account.register(async (test) => testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), cellOf), {

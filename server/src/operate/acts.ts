@@ -220,7 +220,7 @@ export const acts = {
     ['administrator'],
     'always',
     ['subject', 'detail'],
-    ['account set', 'account returns', 'account rates'],
+    ['account set', 'account returns', 'account odd-money', 'account rates'],
   ),
   keysOfMerchants: changing(
     ['administrator'],

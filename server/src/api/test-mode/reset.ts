@@ -45,6 +45,8 @@ export const copiedColumns = [
   'return_odd_money',
   'return_odd_money_after_minutes',
   'return_odd_money_since',
+  'merchant_odd_kinds',
+  'merchant_odd_most_cents',
   'cell',
   'second_factor_grace_days',
   'second_factor_since',

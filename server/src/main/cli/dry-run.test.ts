@@ -16,7 +16,8 @@ const silent = [
     'restore',
     'find',
   ],
-  ...['account create', 'account list', 'account returns', 'account rates', 'account set', 'account show'],
+  ...['account create', 'account list', 'account odd-money', 'account returns'],
+  ...['account rates', 'account set', 'account show'],
   ...['account route', 'account move', 'key create', 'key list', 'key revoke', 'key roll', 'key wake'],
   ...[
     'transfer draft',

@@ -3,6 +3,7 @@ import { type Operator, OperatorRefused } from '../../store/operator.ts';
 import { type PlannedPosting, RehearsalBusy, rehearseAct } from '../../store/rehearsal.ts';
 import { type Action, actions } from './endings.ts';
 import { type IncidentView, resolveIncident } from './incident.ts';
+import type { Decider } from './resolution.ts';
 
 /** An action that an open incident allows at this moment. */
 export interface Allowed {
@@ -19,9 +20,14 @@ export interface Allowed {
 const actOf = (id: string, action: Action): readonly string[] => ['incident.resolve', id, action];
 
 /** One of them. @throws OperatorRefused it is not allowed */
-export async function shownAction(operator: Operator, id: string, action: Action): Promise<Allowed> {
+export async function shownAction(
+  operator: Operator,
+  id: string,
+  action: Action,
+  decider: Decider = 'operator',
+): Promise<Allowed> {
   const postings = await rehearseAct(operator, (one) =>
-    resolveIncident(one, id, { action, reason: 'rehearsed' }),
+    resolveIncident(one, id, { action, reason: 'rehearsed', decider }),
   );
   return {
     action,
@@ -32,11 +38,16 @@ export async function shownAction(operator: Operator, id: string, action: Action
 }
 
 /** @throws RehearsalBusy other work was in the way: which actions are allowed is not known */
-export async function allowedActions(operator: Operator, id: string): Promise<Allowed[]> {
+export async function allowedActions(
+  operator: Operator,
+  id: string,
+  among: readonly Action[] = actions,
+  decider: Decider = 'operator',
+): Promise<Allowed[]> {
   const allowed: Allowed[] = [];
-  for (const action of actions) {
+  for (const action of among) {
     try {
-      allowed.push(await shownAction(operator, id, action));
+      allowed.push(await shownAction(operator, id, action, decider));
     } catch (error) {
       if (!(error instanceof OperatorRefused) || error instanceof RehearsalBusy) throw error;
     }
@@ -51,7 +62,7 @@ export async function allowedActions(operator: Operator, id: string): Promise<Al
 export const resolveAsShown = (
   operator: Operator,
   id: string,
-  wanted: { action: Action; reason: string },
+  wanted: { action: Action; reason: string; decider?: Decider },
   agreed: Agreed,
 ): Promise<IncidentView> =>
   resolveIncident(onlyAsShown(operator, actOf(id, wanted.action), agreed), id, wanted);

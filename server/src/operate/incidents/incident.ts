@@ -22,7 +22,13 @@ import { namesReturnOf } from '../../store/rows/statement-lines.sql.ts';
 import { findIncidentsOfPix, findPixOfReturn, suspenseKey } from '../../store/rows/suspense.sql.ts';
 import { createTill } from '../../store/till.ts';
 import type { Action } from './endings.ts';
-import { buildKeep, buildResolution, type NamedPlace, type ResolutionInput } from './resolution.ts';
+import {
+  buildKeep,
+  buildResolution,
+  type Decider,
+  type NamedPlace,
+  type ResolutionInput,
+} from './resolution.ts';
 
 export interface IncidentView {
   id: string;
@@ -105,9 +111,9 @@ const viewOf = (incident: IncidentCase): IncidentView => ({
 export async function resolveIncident(
   operator: Operator,
   id: string,
-  wanted: { action: Action; reason: string; byRule?: true },
+  wanted: { action: Action; reason: string; decider?: Decider },
 ): Promise<IncidentView> {
-  const { action, byRule = false } = wanted;
+  const { action, decider = 'operator' } = wanted;
   const reason = reasonOf(wanted.reason);
   const incident = await findIncident(operator.sql, id);
   if (!incident) throw new OperatorRefused('no such incident');
@@ -132,7 +138,7 @@ export async function resolveIncident(
     action,
     reason,
     actor: operator.actor,
-    byRule,
+    decider,
     reference,
     suspended,
     ...(await ownerOf(operator, incident, action, { reference, suspended })),

@@ -24,6 +24,7 @@ import {
 } from '../../store/rows/incidents.sql.ts';
 import { intents } from '../../store/rows/intents.sql.ts';
 import { lostPayments } from '../../store/rows/lost-payments.sql.ts';
+import { oddMoneyRules } from '../../store/rows/odd-money-rules.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { refundKey, refunds } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
@@ -40,6 +41,7 @@ import {
   type Write,
 } from '../../store/till.ts';
 import { type Action, type CaseFacts, type Ending, endingOf, type NamedOwner } from './endings.ts';
+import { requireOfMerchant } from './merchant-rule.ts';
 import type { PayerReturnInput } from './return-to-payer.ts';
 
 /** Where the money of a payment belongs that is not here, or that another connection has. */
@@ -52,6 +54,8 @@ export interface NamedPlace {
   /** The name of the Pix among the returns of unmatched money, under which what went back of it is kept. */
   pix: string;
 }
+
+export type Decider = 'operator' | 'rule' | 'merchant';
 
 /** A person's decision about an incident, and the facts read before the lock. */
 export interface ResolutionInput {
@@ -73,8 +77,8 @@ export interface ResolutionInput {
   claimed: boolean;
   /** For the `credit` of `unmatched`: the account and the payment that the money's id names. */
   named: NamedPlace | null;
-  /** The account's rule decides, and no person: it leaves alone what a person keeps. */
-  byRule: boolean;
+  /** Who decides: an operator, the account's rule for what goes back by itself, or a person of the account within the operator's rule. */
+  decider: Decider;
   /** For `return`: what goes back to the payer is sent under this id. */
   returning: Omit<PayerReturnInput, 'token'> | null;
   /** The event types that this account's log keeps. */
@@ -98,6 +102,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
     chains: [account, own, heir, operationOf(input.named)].filter((chain) => chain !== null),
     reads: [
       read(incidentCases, caseKey),
+      ...(input.decider === 'merchant' ? [read(oddMoneyRules, accountId)] : []),
       ...(key === null ? [] : [read(payments, key), read(oddMoney, key)]),
       ...(ofRefund === null ? [] : [read(refunds, ofRefund)]),
       ...(intentKey === null ? [] : [read(intents, intentKey)]),
@@ -118,7 +123,8 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
     decide: (view, now) => {
       const incident = view.get(incidentCases, caseKey);
       if (!incident) throw new OperatorRefused('no such incident');
-      if (input.byRule && incident.keptAt !== null) throw new OperatorRefused('a person keeps its money');
+      if (input.decider === 'rule' && incident.keptAt !== null)
+        throw new OperatorRefused('a person keeps its money');
       if (incident.state === 'resolved') {
         // The resolution of this command, when the answer to COMMIT was lost.
         if (incident.resolution?.command === token) return { answer: incident };
@@ -126,6 +132,8 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
         if (incident.resolution?.action !== 'none' || input.action === 'none')
           throw new OperatorRefused('the incident is resolved already');
       }
+      if (input.decider === 'merchant')
+        requireOfMerchant(view.get(oddMoneyRules, accountId), incident, input.action);
       return resolved(view, input, incident, now);
     },
   };

@@ -15,7 +15,11 @@ export async function stepPayerReturns(deps: Omit<Operator, 'actor'>): Promise<b
   const due = await findReturnable(deps.sql, deps.clock.now(), most);
   for (const id of due) {
     try {
-      await resolveIncident(operator, id, { action: 'return', reason: 'rule of the account', byRule: true });
+      await resolveIncident(operator, id, {
+        action: 'return',
+        reason: 'rule of the account',
+        decider: 'rule',
+      });
     } catch (error) {
       if (!(error instanceof OperatorRefused)) throw error;
       deps.log.warn(

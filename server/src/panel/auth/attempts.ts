@@ -59,6 +59,8 @@ export const limits = {
   draftMailAccount: floods(200, hour),
   /** Each takes a query of the limit at the provider that all accounts share. */
   paymentQuery: guesses(30, 15 * minute),
+  /** Each holds the locks of the account's operations for a moment. */
+  rehearsal: guesses(60, 15 * minute),
   /** Sign-ins to the console, by e-mail and network, by network, and by e-mail from anywhere. */
   operatorSignIn: guesses(10, 15 * minute),
   operatorSignInNetwork: guesses(50, 15 * minute),

@@ -222,6 +222,7 @@ const activity: Record<SecurityEventKind, string> = {
   'draft.created': 'Transferência criada',
   'draft.confirmed': 'Transferência confirmada',
   'refund.created': 'Reembolso pedido',
+  'odd_money.decided': 'Valor a identificar decidido',
   'defence.created': 'Contestação respondida',
   'receiver.saved': 'Recebedor salvo',
   'receiver.removed': 'Recebedor removido',

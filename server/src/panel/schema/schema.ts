@@ -21,9 +21,9 @@ import { filterMarks, marks } from './marks.ts';
 
 /** Schemas that only the panel uses; all others are in the public API. */
 
-const NullableText = (description: string) =>
+export const NullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
-const NullableUuid = (description: string) =>
+export const NullableUuid = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const Day = (description: string) => Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description });
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -170,7 +170,7 @@ const paymentNames = {
 };
 
 /** The name of a payment for people. */
-const PaymentNames = Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof paymentNames>>> | null>({
+export const PaymentNames = Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof paymentNames>>> | null>({
   description: 'The payment; null: there is none, or its operation was deleted',
   anyOf: [{ type: 'null' }, Type.Object(paymentNames)],
 });

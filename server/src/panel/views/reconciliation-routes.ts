@@ -124,5 +124,6 @@ const viewOfIncident = (one: IncidentView) => ({
   openedAt: isoOf(one.openedAt),
   resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
   action: one.resolution?.action ?? null,
-  reason: one.resolution?.reason ?? null,
+  // A person of the account gives none.
+  reason: one.resolution?.actor.startsWith('panel:') ? null : (one.resolution?.reason ?? null),
 });

@@ -141,10 +141,16 @@ export const freezingIncidents: Readable<{ accountId: string; operationId: strin
     tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
 
-export const oddKinds = ['amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused'];
+export const oddKinds = [
+  'amount_mismatch',
+  'second_payment',
+  'failed_charge_paid',
+  'return_refused',
+] as const;
 
 /** Money of a charge's Pix that waits for a person. */
-export const isOddMoney = (kind: string): boolean => oddKinds.includes(kind);
+export const isOddMoney = (kind: string): kind is (typeof oddKinds)[number] =>
+  (oddKinds as readonly string[]).includes(kind);
 
 const odd: Statement = {
   name: 'incident_odd',
@@ -208,6 +214,31 @@ export const creditedPix: Readable<CreditedPix> = {
   read: (tx, keys) =>
     tx.run(credited, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
+
+const openOdd: Statement = {
+  name: 'incident_odd_open',
+  text: `SELECT ${caseColumns} FROM incident i WHERE i.account_id = $1 AND i.state = 'open' AND i.kind = ANY ($2::text[])
+    ORDER BY i.opened_at DESC, i.id DESC LIMIT $3`,
+};
+
+const sumOdd: Statement = {
+  name: 'incident_odd_sum',
+  text: `SELECT coalesce(sum(i.amount_cents), 0)::bigint AS "sumCents" FROM incident i
+    WHERE i.account_id = $1 AND i.state = 'open' AND i.kind = ANY ($2::text[])`,
+};
+
+/** The odd money of an account that no person has decided about: the sum of all of it, and the newest. */
+export async function findOpenOddMoney(
+  sql: Queries,
+  accountId: string,
+  most: number,
+): Promise<{ sumCents: number; incidents: IncidentCase[] }> {
+  const [sums, incidents] = await Promise.all([
+    sql.run<{ sumCents: number }>(sumOdd, [accountId, oddKinds]),
+    sql.run<IncidentCase>(openOdd, [accountId, oddKinds, most]),
+  ]);
+  return { sumCents: sums[0]?.sumCents ?? 0, incidents };
+}
 
 const find: Statement = {
   name: 'incident_find',
