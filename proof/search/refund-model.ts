@@ -463,7 +463,7 @@ function decide(world: World, rules: Rules, at: number, action: Decided): void {
     money: 'E1',
     claimed: false,
     named: null,
-    byRule: false,
+    decider: 'operator',
     returning:
       action === 'return'
         ? {

@@ -503,7 +503,7 @@ describe('the rule of an account', () => {
     expect(keptAt).not.toBeNull();
     await step(60 * minute);
     expect(await refundsOf(other)).toEqual([]);
-    const race = { action: 'return', reason: 'rule of the account', byRule: true } as const;
+    const race = { action: 'return', reason: 'rule of the account', decider: 'rule' } as const;
     await expect(resolveIncident(operator(incident.accountId), incident.id, race)).rejects.toThrow(
       /keeps its money/,
     );
