@@ -49,6 +49,7 @@ const silent = [
   ...['connection movements', 'member invite', 'member list', 'member sessions', 'member end'],
   ...['member reset-factor', 'secret status', 'secret rotate', 'subject export', 'subject anonymise'],
   ...['operator create', 'operator list', 'operator suspend', 'operator reset-factor', 'operator grant'],
+  ...['operator bind-oidc'],
   ...['cells list', 'cells status', 'cells add', 'cells set', 'notice set', 'notice show', 'notice end'],
 ];
 

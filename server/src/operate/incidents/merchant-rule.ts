@@ -17,7 +17,7 @@ export function notOfMerchant(
 ): NotOfMerchant | null {
   if (state === 'resolved') return 'resolved';
   if (!rule || !isOddMoney(kind) || !rule.kinds.includes(kind)) return 'kind';
-  // What an operator keeps here stays: there may be a fraud behind it.
+  // An incident that an operator keeps stays with operators: there may be a fraud behind it.
   if (keptAt !== null) return 'kept';
   return amountCents > 0 && amountCents <= rule.mostCents ? null : 'amount';
 }
