@@ -35,7 +35,7 @@ export function OddMoney() {
       <p className="soft" style={{ marginTop: 0 }}>
         {data.mostCents > 0 ? words.oddMoney.lead(money(data.mostCents)) : words.oddMoney.leadOperator}
       </p>
-      <ul className="moves">
+      <ul className="moves undecided">
         {data.waiting.map((one) => (
           <li key={one.id}>
             <div className="cardhead" style={{ marginBottom: 0 }}>
