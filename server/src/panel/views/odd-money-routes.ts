@@ -82,7 +82,11 @@ const ActsSchema = Type.Object({
 const DecisionBody = Body({ action: OneOf(merchantActions, 'Act'), shown: Shown });
 const DecidedSchema = Type.Object({ action: OneOf(merchantActions, 'Act') });
 
-interface OddMoneyDeps extends Omit<Operator, 'actor'> {
+interface OddMoneyDeps {
+  sql: Operator['sql'];
+  clock: Operator['clock'];
+  ids: Operator['ids'];
+  log: Operator['log'];
   secrets: Secrets;
   mail: Mail;
   cells: { refresh(): Promise<unknown>; all(): readonly { sql: Operator['sql'] }[] };
