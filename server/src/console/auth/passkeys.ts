@@ -137,7 +137,7 @@ export function passkeys({ sql, clock, ids, party }: PasskeyDeps): Passkeys {
 
     async made(asked, response) {
       const challenge = await takenOf(asked, response.response.clientDataJSON);
-      if (challenge === null || !isPlainAttestation(response.response.attestationObject)) return null;
+      if (challenge === null || !(await isPlainAttestation(response.response.attestationObject))) return null;
       const { verifyRegistrationResponse } = await library();
       const verified = await verifyRegistrationResponse({ response, ...expected(challenge) }).catch(
         () => null,

@@ -50,7 +50,7 @@ export function authRoutes(
       if (!rule) throw new PanelError('not_found');
       sessions.requireOrigin(request);
       requireReadableFields(request.body);
-      if (call === 'POST /passkey/verify-registration') requirePlainAttestation(request.body);
+      if (call === 'POST /passkey/verify-registration') await requirePlainAttestation(request.body);
       const person = await callerOf(request, call, rule);
       // better-auth answers as if it had ended the session when its store fails: it is ended here first.
       if (person && call === 'POST /sign-out')
@@ -149,10 +149,10 @@ function requireReadableFields(body: unknown): void {
 }
 
 /** @throws PanelError `field_unreadable` for one that names certificates */
-function requirePlainAttestation(body: unknown): void {
+async function requirePlainAttestation(body: unknown): Promise<void> {
   const { response } = (body ?? {}) as { response?: { response?: { attestationObject?: unknown } } };
   const object = response?.response?.attestationObject;
-  if (typeof object !== 'string' || !isPlainAttestation(object)) throw new PanelError('field_unreadable');
+  if (typeof object !== 'string' || !(await isPlainAttestation(object))) throw new PanelError('field_unreadable');
 }
 
 /** Of all values of a body, at any depth; bodies of 16 KiB are at most that deep, and the parser has read them the same way. */

@@ -1,12 +1,12 @@
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
-
 /**
  * Whether an authenticator's word about itself names no certificates. We ask for none, and browsers then send "none", or "packed" without
  * certificates (WebAuthn 3, 5.1.3: "If the attestation conveyance preference is none"). The library would ask for the revocation list
  * of any other one at an address that stands in the certificate, which its sender chooses.
  * @param object base64url
  */
-export function isPlainAttestation(object: string): boolean {
+export async function isPlainAttestation(object: string): Promise<boolean> {
+  // Read when the first passkey is made: it brings a library of certificates, and every process starts with this file.
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   try {
     const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(object, 'base64url')));
     const format = decoded.get('fmt');
