@@ -50,8 +50,8 @@ export function authRoutes(
       if (!rule) throw new PanelError('not_found');
       sessions.requireOrigin(request);
       requireReadableFields(request.body);
-      if (call === 'POST /passkey/verify-registration') await requirePlainAttestation(request.body);
       const person = await callerOf(request, call, rule);
+      if (call === 'POST /passkey/verify-registration') await requirePlainAttestation(request.body);
       // better-auth answers as if it had ended the session when its store fails: it is ended here first.
       if (person && call === 'POST /sign-out')
         await deps.sql.tx((tx) => endSession(tx, person.userId, person.id));
