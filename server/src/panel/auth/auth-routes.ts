@@ -152,7 +152,8 @@ function requireReadableFields(body: unknown): void {
 async function requirePlainAttestation(body: unknown): Promise<void> {
   const { response } = (body ?? {}) as { response?: { response?: { attestationObject?: unknown } } };
   const object = response?.response?.attestationObject;
-  if (typeof object !== 'string' || !(await isPlainAttestation(object))) throw new PanelError('field_unreadable');
+  if (typeof object !== 'string' || !(await isPlainAttestation(object)))
+    throw new PanelError('field_unreadable');
 }
 
 /** Of all values of a body, at any depth; bodies of 16 KiB are at most that deep, and the parser has read them the same way. */

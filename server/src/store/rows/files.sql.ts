@@ -1,6 +1,6 @@
 import type { DisputeFile } from '../../money/evidence.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
-import { bigint, defineTable, text, timestamptz, uuid } from '../database/define-table.ts';
+import { defineTable, integer, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
 import type { Scope } from './disputes.sql.ts';
 
@@ -20,7 +20,7 @@ export const disputeFiles = defineTable<Omit<DisputeFile, 'sha256'>>({
     operationId: uuid,
     name: text,
     type: text,
-    sizeBytes: bigint,
+    sizeBytes: integer,
     createdAt: timestamptz,
   },
 });
