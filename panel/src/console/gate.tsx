@@ -2,14 +2,14 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ask, Problem } from '../api/client.ts';
+import { ask } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
-import { Icon } from '../ui/icons.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
+import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Qr } from '../ui/qr.tsx';
 import { desk, deskKey } from './api.ts';
-import { signedBy } from './proof.tsx';
+import { CodeField, digits, usePasskey } from './factor.tsx';
 import { useConsoleWords } from './words.ts';
 
 export function useEnter() {
@@ -19,31 +19,6 @@ export function useEnter() {
     queries.removeQueries({ queryKey: [deskKey] });
     await navigate({ to: '/operator' });
   };
-}
-
-const digits = (text: string): string => text.replace(/\D/g, '');
-
-export function CodeField({
-  label,
-  value,
-  onValue,
-}: {
-  label: string;
-  value: string;
-  onValue: (text: string) => void;
-}) {
-  return (
-    <TextInput
-      label={label}
-      inputMode="numeric"
-      autoComplete="one-time-code"
-      maxLength={7}
-      required
-      withAsterisk={false}
-      value={value}
-      onChange={(event) => onValue(event.currentTarget.value)}
-    />
-  );
 }
 
 export function OperatorSignIn() {
@@ -57,15 +32,15 @@ export function OperatorSignIn() {
     await ask(() => desk.POST('/sign-in', { body: { email: email.trim(), password, code: digits(code) } }));
     await enter();
   });
-  const byPasskey = useAction(
-    async () => {
+  const byPasskey = usePasskey(
+    () => {
       signIn.forget();
-      const options = await ask(() => desk.POST('/sign-in/passkey/options', { body: {} }));
-      const response = await signedBy(options);
+      return ask(() => desk.POST('/sign-in/passkey/options', { body: {} }));
+    },
+    async (response) => {
       await ask(() => desk.POST('/sign-in/passkey', { body: { response } }));
       await enter();
     },
-    { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
   );
   const { data: ways } = useQuery({
     queryKey: [deskKey, 'sign-in'],
@@ -102,15 +77,7 @@ export function OperatorSignIn() {
         <Button type="submit" size="md" loading={signIn.busy}>
           {words.signIn.submit}
         </Button>
-        <Button
-          variant="default"
-          size="md"
-          leftSection={<Icon name="finger" />}
-          loading={byPasskey.busy}
-          onClick={() => byPasskey.run()}
-        >
-          {words.signIn.passkey}
-        </Button>
+        <PasskeyButton label={words.signIn.passkey} busy={byPasskey.busy} onClick={() => byPasskey.run()} />
         {ways && ways.oidc !== null && (
           <Button variant="default" size="md" loading={byOidc.busy} onClick={() => byOidc.run()}>
             {words.signIn.oidc}

@@ -1,14 +1,14 @@
 import { Anchor, Button } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { ask, Problem } from '../api/client.ts';
+import { ask } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
-import { Icon } from '../ui/icons.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
+import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { desk, useOperator } from './api.ts';
-import { CodeField, useEnter } from './gate.tsx';
-import { signedBy } from './proof.tsx';
+import { CodeField, digits, usePasskey } from './factor.tsx';
+import { useEnter } from './gate.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** The answer of the OpenID provider, in the address. It leaves the address at once: its code counts once. */
@@ -89,18 +89,18 @@ function SecondFactor() {
   const [code, setCode] = useState('');
   const byCode = useAction(async () => {
     byPasskey.forget();
-    await ask(() => desk.POST('/sign-in/oidc/factor', { body: { code: code.replace(/\D/g, '') } }));
+    await ask(() => desk.POST('/sign-in/oidc/factor', { body: { code: digits(code) } }));
     await enter();
   });
-  const byPasskey = useAction(
-    async () => {
+  const byPasskey = usePasskey(
+    () => {
       byCode.forget();
-      const options = await ask(() => desk.POST('/sign-in/passkey/options', { body: {} }));
-      const response = await signedBy(options);
+      return ask(() => desk.POST('/sign-in/passkey/options', { body: {} }));
+    },
+    async (response) => {
       await ask(() => desk.POST('/sign-in/oidc/factor', { body: { response } }));
       await enter();
     },
-    { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
   );
   return (
     <Gate title={words.signIn.title} lead={words.signIn.lead} home="/operator">
@@ -116,15 +116,7 @@ function SecondFactor() {
         <Button type="submit" size="md" loading={byCode.busy}>
           {words.signIn.submit}
         </Button>
-        <Button
-          variant="default"
-          size="md"
-          leftSection={<Icon name="finger" />}
-          loading={byPasskey.busy}
-          onClick={() => byPasskey.run()}
-        >
-          {words.signIn.passkey}
-        </Button>
+        <PasskeyButton label={words.signIn.passkey} busy={byPasskey.busy} onClick={() => byPasskey.run()} />
       </form>
     </Gate>
   );

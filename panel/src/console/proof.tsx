@@ -1,11 +1,12 @@
 import { Button, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { ask, onReauthentication, Problem } from '../api/client.ts';
+import { ask, onReauthentication } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError } from '../ui/parts.tsx';
 import { desk } from './api.ts';
+import { digits, usePasskey } from './factor.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Asks for a second factor again when a call needs one, then repeats that call. */
@@ -22,31 +23,23 @@ export function Prove() {
   return <ProofDialog close={close} />;
 }
 
-/** The signature of a passkey. @throws Error the browser made none */
-export async function signedBy(
-  options: Parameters<typeof import('@simplewebauthn/browser').startAuthentication>[0]['optionsJSON'],
-) {
-  const { startAuthentication } = await import('@simplewebauthn/browser');
-  return startAuthentication({ optionsJSON: options });
-}
-
 function ProofDialog({ close }: { close: (given: boolean) => void }) {
   const words = useConsoleWords();
   const [code, setCode] = useState('');
   const byCode = useAction(async () => {
     byPasskey.forget();
-    await ask(() => desk.POST('/factors/proof', { body: { code: code.replace(/\D/g, '') } }));
+    await ask(() => desk.POST('/factors/proof', { body: { code: digits(code) } }));
     close(true);
   });
-  const byPasskey = useAction(
-    async () => {
+  const byPasskey = usePasskey(
+    () => {
       byCode.forget();
-      const options = await ask(() => desk.POST('/factors/proof/options', { body: {} }));
-      const response = await signedBy(options);
+      return ask(() => desk.POST('/factors/proof/options', { body: {} }));
+    },
+    async (response) => {
       await ask(() => desk.POST('/factors/proof', { body: { response } }));
       close(true);
     },
-    { textOf: (problem) => (problem instanceof Problem ? problem : words.factors.failed) },
   );
   return (
     <Dialog title={words.proof.title} close={() => close(false)} zIndex={400}>

@@ -6,8 +6,8 @@ import { authCall, Problem } from '../api/client.ts';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
-import { Icon } from '../ui/icons.tsx';
 import { FormError } from '../ui/parts.tsx';
+import { PasskeyButton } from '../ui/passkey-button.tsx';
 
 export function SignIn() {
   const words = useWords();
@@ -90,15 +90,7 @@ function Password({ toCode }: { toCode: () => void }) {
       <Button type="submit" size="md" loading={byPassword.busy}>
         {words.signIn.submit}
       </Button>
-      <Button
-        variant="default"
-        size="md"
-        leftSection={<Icon name="finger" />}
-        loading={byPasskey.busy}
-        onClick={() => byPasskey.run()}
-      >
-        {words.signIn.passkey}
-      </Button>
+      <PasskeyButton label={words.signIn.passkey} busy={byPasskey.busy} onClick={() => byPasskey.run()} />
       <Anchor component={Link} to="/senha" ta="center">
         {words.signIn.forgot}
       </Anchor>
