@@ -6,7 +6,7 @@ export const closingLines: Reporter = {
     const tests = modules.reduce((sum, module) => sum + [...module.children.allTests()].length, 0);
     process.stdout.write(
       `\n ${modules.length} files with ${tests} tests ran: the pure rules, the till, each kind of payment, the ways in, one program and one browser.\n` +
-        ' `npm run test:all` runs every test (three times as long); `npm run proof` the rigs that kill, search and simulate.\n',
+        ' `npm run test:all` runs every test (six times as long); `npm run proof` the rigs that kill, search and simulate.\n',
     );
   },
 };

@@ -5,8 +5,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Below it the head of an answer weighs more than compression saves. */
 const leastBytes = 1_400;
 
-export const takesBrotli = ({ headers }: FastifyRequest): boolean =>
-  /\bbr\b/.test(String(headers['accept-encoding'] ?? ''));
+/** A weight of zero refuses an encoding (RFC 9110, 12.5.3). */
+export const takesBrotli = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  String(headers['accept-encoding'] ?? '')
+    .split(',')
+    .map((one) => one.split(';').map((part) => part.trim().toLowerCase()))
+    .some(([name, weight]) => name === 'br' && Number(weight?.replace('q=', '') ?? 1) !== 0);
 
 /** A cache in between keeps an answer for each encoding. */
 export function variesByEncoding(reply: FastifyReply): void {
