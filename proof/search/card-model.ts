@@ -22,6 +22,7 @@ import {
   accountId,
   type Columns,
   connection,
+  factsOfIntent,
   Memory,
   nothingStored,
   operationId,
@@ -844,21 +845,7 @@ const keyOfOwner = (one: Owner | null, intent: { fence: string } | null): string
 function keyOfIntent(
   { stored: { payment }, now }: CardLocal,
   intent: CardLocal['stored']['intent'],
-): unknown[] {
+): readonly (string | number | boolean)[] {
   if (!intent || !payment) return ['-'];
-  const isSending = intent.state === 'sending';
-  const overdueAt = overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY;
-  return [
-    intent.state,
-    Math.min(intent.attempt, isSending ? 3 : 2),
-    isSending && (intent.leaseUntil ?? 0) <= now,
-    intent.attemptEndedAt !== null,
-    intent.absences,
-    intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
-    intent.undecidedSince !== null,
-    now >= overdueAt,
-    (intent.answeredAt ?? 0) >= overdueAt,
-    intent.known,
-    intent.refused,
-  ];
+  return factsOfIntent(intent, now, overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY);
 }

@@ -100,6 +100,29 @@ export const nothingStored: Stored = {
   cancelIntent: null,
 };
 
+/** How a followed intent stands, for the keys of the models: no times, only the answers that rules take from them. */
+export function factsOfIntent(
+  intent: Intent,
+  now: number,
+  overdueAt: number,
+): readonly (string | number | boolean)[] {
+  const isSending = intent.state === 'sending';
+  return [
+    intent.state,
+    // Rules ask for the first attempt and for none before: what counts is how many ended, up to two.
+    Math.min(intent.attempt, isSending ? 3 : 2),
+    isSending && (intent.leaseUntil ?? 0) <= now,
+    intent.attemptEndedAt !== null,
+    intent.absences,
+    intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
+    intent.undecidedSince !== null,
+    now >= overdueAt,
+    (intent.answeredAt ?? 0) >= overdueAt,
+    intent.known,
+    intent.refused,
+  ];
+}
+
 export const accountId = '0190a000-0000-7000-8000-000000000001';
 export const operationId = '0190a000-0000-7000-8000-00000000000a';
 export const connection = 'simulator';

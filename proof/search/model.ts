@@ -27,6 +27,7 @@ import {
   accountId,
   type Columns,
   connection,
+  factsOfIntent,
   Memory,
   nothingStored,
   operationId,
@@ -960,22 +961,8 @@ export function keyOf(local: Local): string {
     late(now),
   ];
   if (intent) {
-    const sending = intent.state === 'sending';
-    parts.push(
-      intent.state,
-      // Rules ask for the first attempt and for none before: what counts is how many ended, up to two.
-      Math.min(intent.attempt, sending ? 3 : 2),
-      sending && (intent.leaseUntil ?? 0) <= now,
-      intent.attemptEndedAt !== null,
-      intent.absences,
-      intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
-      intent.undecidedSince !== null,
-      now >= (overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY),
-      (intent.answeredAt ?? 0) >= (overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY),
-      intent.known,
-      intent.refused,
-      intent.step ?? '-',
-    );
+    const overdueAt = overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY;
+    parts.push(...factsOfIntent(intent, now, overdueAt), intent.step ?? '-');
   }
   if (query)
     parts.push(

@@ -25,6 +25,7 @@ import {
   accountId,
   type Columns,
   connection,
+  factsOfIntent,
   identity,
   Memory,
   nothingStored,
@@ -842,23 +843,7 @@ export function keyOfLane(local: Returning, lane: Lane, at: number): string {
     refund?.rtrId ?? '-',
     refund?.feeBackCents ?? '-',
   ];
-  if (intent) {
-    const sending = intent.state === 'sending';
-    const overdueAt = overdueAtOf(intent) ?? Number.POSITIVE_INFINITY;
-    parts.push(
-      intent.state,
-      Math.min(intent.attempt, sending ? 3 : 2),
-      sending && (intent.leaseUntil ?? 0) <= now,
-      intent.attemptEndedAt !== null,
-      intent.absences,
-      intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
-      intent.undecidedSince !== null,
-      now >= overdueAt,
-      (intent.answeredAt ?? 0) >= overdueAt,
-      intent.known,
-      intent.refused,
-    );
-  }
+  if (intent) parts.push(...factsOfIntent(intent, now, overdueAtOf(intent) ?? Number.POSITIVE_INFINITY));
   if (lane.query)
     parts.push(
       lane.query.saw,
