@@ -7,6 +7,7 @@ import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createInterProvider } from '../../server/src/provider/inter/inter.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { createWooviProvider } from '../../server/src/provider/woovi/woovi.ts';
+import { untilDayIsCertain } from '../../server/src/provider/woovi/woovi-due.ts';
 import { faults } from '../../simulator/test/api-pix-schema.ts';
 import { interShapes } from './inter-shapes.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
@@ -69,6 +70,8 @@ async function day(provider: Provider, desk: string): Promise<void> {
   await provider.createCharge({ txid: cancelled, ...asked });
   const cancel = { txid: cancelled, amountCents: 12_345, createdAt: Date.now() };
   expect(await provider.cancelCharge?.(cancel)).toMatchObject({ outcome: 'accepted' });
+  if (provider.capabilities.dueCharges && untilDayIsCertain(Date.now()) === 0)
+    await dueCharge(provider, desk);
   const payouts = provider.capabilities.canListPayouts ? provider.listPayouts : undefined;
   const lists = [provider.listCharges, payouts, provider.listReturns, provider.statement, provider.listCosts];
   for (const list of lists)
@@ -78,6 +81,30 @@ async function day(provider: Provider, desk: string): Promise<void> {
   await provider.askAccount?.();
   await provider.lookUpReceiver?.(key.pixKey);
   await provider.diagnose({ webhookUrl: `${recorder.simulatorUrl}/nowhere` });
+}
+
+/** With everything that its terms may say, paid after its due date. */
+async function dueCharge({ dueCharges }: Provider, desk: string): Promise<void> {
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const txid = idOf('e');
+  const terms = {
+    ...{ dueDate: inDays(10), validAfterDue: 30, rebate: null },
+    fine: { type: 'fixed', value: 200 },
+    interest: { type: 'percent_day', value: 10, days: 'calendar' },
+    discounts: [
+      { until: inDays(3), type: 'percent', value: 500 },
+      { until: inDays(6), type: 'percent', value: 200 },
+    ],
+  } as const;
+  const address = { street: 'Rua A, 12', city: 'Recife', state: 'PE', postalCode: '50030000' };
+  const payer = {
+    ...{ name: 'Maria Silva', document: '11144477735', email: 'maria@loja.example' },
+    address: { ...address, neighborhood: 'Boa Vista' },
+  };
+  const asked = { txid, amountCents: 10_000, terms, payer, description: 'Mensalidade' };
+  expect(await dueCharges?.create(asked)).toMatchObject({ outcome: 'accepted' });
+  await recorder.control(`${desk}/control/charges/${txid}/pay`, { on: inDays(20) });
+  expect(await dueCharges?.query(txid)).toMatchObject({ report: { status: 'paid' } });
 }
 
 /**

@@ -114,17 +114,8 @@ function shapeOf(document: Node, schema: Node): Shape {
 
 /** Large parts of other products, of which nothing is read or written here. */
 const leftOut = new Set([
-  ...[
-    'subscription',
-    'splits',
-    'boleto',
-    'address',
-    'interests',
-    'fines',
-    'discountSettings',
-    'installments',
-  ],
-  ...['paymentMethods', 'debitParty', 'creditParty', 'customer', 'payer', 'pixRecurring', 'withdraw'],
+  ...['subscription', 'splits', 'boleto', 'installments'],
+  ...['paymentMethods', 'debitParty', 'creditParty', 'payer', 'pixRecurring', 'withdraw'],
 ]);
 
 /** With what it refers to and the parts that it is made of; of alternatives all members, none of them required. */

@@ -198,6 +198,8 @@ export type Payout = PayoutRequest & {
   overLimit?: true;
   /** The provider sent it by itself, to the company's own key: no call lists it, and the statement alone has it. */
   swept?: true;
+  /** A person has removed it before it was sent: no call finds it any more. */
+  removed?: true;
   /** It leaves when the account's own address says so, and then ends like this. */
   asks?: { settleAs?: 'completed' | 'refused' };
 };
@@ -905,6 +907,25 @@ export function settlePayout(
   if (payout.status !== 'pending') return { answer: 'not-pending', writes: [] };
   const outcome = as === 'completed' ? as : { ...refusedLater, ...as };
   return { answer: 'done', writes: settle(bank, world, payout, outcome) };
+}
+
+/**
+ * A person removes a payout that waits for an approval, as in Woovi's panel: "pagamentos com os status de em processamento ou confirmados não podem ser
+ * removidos" (woovi-developers, docs/payment/payment-how-to-remove.md).
+ */
+export function removePayout(
+  bank: Bank,
+  world: World,
+  idEnvio: string,
+): { answer: 'done' | 'not-found' | 'not-waiting'; writes: Entry[] } {
+  const payout = bank.payouts.get(idEnvio);
+  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout.status !== 'pending' || payout.held === undefined) return { answer: 'not-waiting', writes: [] };
+  delete payout.held;
+  payout.status = 'refused';
+  payout.removed = true;
+  const about = { key: payout.payerKey, kind: 'payout' as const, id: idEnvio, returns: 0 };
+  return { answer: 'done', writes: [['payout', payout], ...report(bank, world.now(), about)] };
 }
 
 /** A completed payout comes back, whole or in part; all returns together are at most what was sent. */

@@ -16,6 +16,7 @@ import {
   payCharge,
   payStatic,
   removeCharge,
+  removePayout,
   report,
   resend,
   returnedCents,
@@ -345,6 +346,7 @@ const bodyOfPayoutCall: Record<string, string[]> = {
   refuse: ['reason', 'code'],
   return: ['amountCents', 'id'],
   resend: [],
+  remove: [],
 };
 
 function payout(desk: Desk, idEnvio: string, action: string | undefined, body: string): Reply {
@@ -357,6 +359,14 @@ function payout(desk: Desk, idEnvio: string, action: string | undefined, body: s
     const one = desk.bank.payouts.get(idEnvio);
     if (one === undefined) return failure(404, `no payout ${idEnvio}`);
     desk.commit(resend(desk.bank, desk.world, one));
+    return json(200, { ok: true });
+  }
+  if (action === 'remove') {
+    const { answer, writes } = removePayout(desk.bank, desk.world, idEnvio);
+    desk.commit(writes);
+    if (answer === 'not-found') return failure(404, `no payout ${idEnvio}`);
+    if (answer === 'not-waiting')
+      return failure(409, 'only a payout that waits for an approval can be removed');
     return json(200, { ok: true });
   }
   if (action === 'return') {

@@ -29,6 +29,7 @@ import {
   type Webhook,
 } from './bank.ts';
 import { isUnknownKey } from './behaviour.ts';
+import { dayAt } from './cobv.ts';
 import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import { readForm } from './form.ts';
 import { costOf, lookUpsLeast, lookUpsMost, lookUpsOf, lookUpsPerMinute } from './look-ups.ts';
@@ -103,7 +104,7 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         query,
         'charges',
         // One that was deleted is gone, from lists as from queries.
-        ownAccount(desk).charges.filter(isThere),
+        chargesOf(ownAccount(desk)),
         (charge) => charge.createdAt,
         (charge, stale) => chargeView(charge, desk.world.now(), stale),
       );
@@ -126,7 +127,7 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         desk,
         query,
         'payments',
-        ownAccount(desk).payouts.filter(({ swept }) => swept === undefined),
+        ownAccount(desk).payouts.filter(({ swept, removed }) => swept === undefined && removed === undefined),
         (payout) => payout.createdAt,
         paymentView,
       );
@@ -179,7 +180,7 @@ function clientOf(desk: Desk, { headers }: Request): string | undefined {
 
 function postCharge(desk: Desk, client: string, query: URLSearchParams, body: string): Outcome {
   const given = parsed(body);
-  const read = readCharge(client, given);
+  const read = readCharge(client, given, dayAt(desk.world.now()));
   const txid = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
   const { bank, world } = desk;
   const { writes, ...fated } = createCharge(bank, world, txid, 'request' in read ? read.request : undefined);
@@ -219,6 +220,13 @@ function getStaticCode(desk: ClientDesk, id: string): Outcome {
   const own = ownOf(desk, code);
   return own === undefined ? failure('QR Code not found') : json(200, { pixQrCode: staticCodeView(own) });
 }
+
+/** In order of creation. */
+const chargesOf = ({ charges, dueCharges }: Account): Charge[] =>
+  (dueCharges.length === 0
+    ? charges
+    : [...charges, ...dueCharges].sort((one, other) => one.n - other.n)
+  ).filter(isThere);
 
 const isThere = (charge: Charge | undefined): charge is Charge =>
   charge !== undefined && (charge.status === 'ATIVA' || charge.status === 'CONCLUIDA');
@@ -333,7 +341,7 @@ function approvePayment(desk: ClientDesk, body: string): Outcome {
   const given = parsed(body);
   const id = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
   const payout = ownOf(desk, desk.bank.payouts.get(id));
-  if (payout === undefined) return paymentNotFound();
+  if (payout === undefined || payout.removed) return paymentNotFound();
   const { writes, ...fated } = approvePayout(desk.bank, desk.world, payout);
   desk.commit(writes);
   return outcomeOf(
@@ -368,7 +376,7 @@ function getPayment(desk: ClientDesk, id: string): Outcome {
     paymentNotFound,
     (stale) => {
       const payout = ownOf(desk, desk.bank.payouts.get(id));
-      if (payout === undefined || payout.status === 'seen') return paymentNotFound();
+      if (payout === undefined || payout.status === 'seen' || payout.removed) return paymentNotFound();
       return json(200, paymentView(payout, stale));
     },
     serverError,

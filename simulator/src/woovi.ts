@@ -15,8 +15,9 @@ import {
   type StoredFile,
 } from './bank.ts';
 import { staticBrCode } from './br-code.ts';
+import { addDays, type DueTerms } from './cobv.ts';
 import type { Field } from './form.ts';
-import { isRecord } from './money.ts';
+import { isRecord, toReais } from './money.ts';
 import { json, type Reply } from './reply.ts';
 
 /**
@@ -40,7 +41,11 @@ const isText = (value: unknown, most: number): boolean =>
   typeof value === 'string' && [...value].length <= most;
 
 /** Reads the body of POST /api/v1/charge. */
-export function readCharge(key: string, body: unknown): { request: ChargeRequest } | { refusal: Reply } {
+export function readCharge(
+  key: string,
+  body: unknown,
+  today: string,
+): { request: ChargeRequest } | { refusal: Reply } {
   const invalid = (error: string) => ({ refusal: failure(error) });
   if (!isRecord(body)) return invalid('Invalid body');
   const {
@@ -54,9 +59,12 @@ export function readCharge(key: string, body: unknown): { request: ChargeRequest
   } = body;
   if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
   if (!isCents(value)) return invalid('value must be a positive integer of cents');
-  if (type !== 'DYNAMIC') return invalid('only DYNAMIC charges are offered');
+  if (type !== 'DYNAMIC' && type !== 'OVERDUE')
+    return invalid('only DYNAMIC and OVERDUE charges are offered');
   if (customer !== undefined && !isCustomer(customer))
     return invalid('customer needs a taxID, an email or a phone');
+  const due = type === 'OVERDUE' ? readDue(body, today) : undefined;
+  if (typeof due === 'string') return invalid(due);
   if (comment !== undefined && !isText(comment, 140)) return invalid('comment has more than 140 characters');
   if (!Number.isSafeInteger(expiresIn) || (expiresIn as number) < 300)
     return invalid('expiresIn is too small');
@@ -73,8 +81,71 @@ export function readCharge(key: string, body: unknown): { request: ChargeRequest
         ...(comment === undefined ? {} : { solicitacaoPagador: comment as string }),
         infoAdicionais: infos.map(({ key: nome, value: valor }) => ({ nome, valor })),
       },
+      ...(due !== undefined && { due }),
     },
   };
+}
+
+/**
+ * The terms of an OVERDUE charge (woovi.yml, ChargePayload), as those of API Pix, by which the simulator computes. Interest is a percentage a calendar day, as that document
+ * says; the unit of FIXED interest is said nowhere, so it is refused. @returns a text: the refusal
+ */
+function readDue(body: Record<string, unknown>, today: string): DueTerms | string {
+  const { daysForDueDate, daysAfterDueDate = 0, customer, interests, fines, discountSettings } = body;
+  const isDays = (value: unknown, least: number): value is number =>
+    Number.isSafeInteger(value) && (value as number) >= least;
+  if (!isDays(daysForDueDate, 1)) return 'daysForDueDate must be positive';
+  if (!isDays(daysAfterDueDate, 0)) return 'daysAfterDueDate is invalid';
+  const { taxID, address } = isRecord(customer) ? customer : {};
+  if (typeof taxID !== 'string' || taxID === '') return 'customer needs a taxID';
+  if (!isAddress(address)) return 'customer needs an address';
+  const fine = fines === undefined ? undefined : rateIn(fines, { FIXED: 1, PERCENTAGE: 2 });
+  const interest = interests === undefined ? undefined : rateIn(interests, { PERCENTAGE: 2 });
+  if (fine === null || interest === null) return 'fines or interests are invalid';
+  const discount =
+    discountSettings === undefined ? undefined : discountIn(discountSettings, today, daysForDueDate);
+  if (discount === null) return 'discountSettings are invalid';
+  return {
+    dueDate: addDays(today, daysForDueDate),
+    validAfterDue: daysAfterDueDate,
+    ...(fine && { fine }),
+    ...(interest && { interest }),
+    ...(discount && { discount }),
+  };
+}
+
+const isAddress = (value: unknown): boolean =>
+  isRecord(value) &&
+  ['zipcode', 'street', 'city', 'state'].every(
+    (name) => typeof value[name] === 'string' && value[name] !== '',
+  );
+
+function rateIn(value: unknown, modes: Readonly<Record<string, number>>) {
+  const { value: cents, type = 'PERCENTAGE' } = isRecord(value) ? value : {};
+  const mode = modes[String(type)];
+  return isCents(cents) && mode !== undefined ? { mode, value: toReais(cents) } : null;
+}
+
+const discountModes: Readonly<Record<string, number>> = {
+  FIXED_VALUE_UNTIL_SPECIFIED_DATE: 1,
+  PERCENTAGE_UNTIL_SPECIFIED_DATE: 2,
+};
+
+/** "Discount only applies to payments before the due date"; of those that have not ended "the largest discount wins". */
+function discountIn(value: unknown, today: string, daysForDueDate: number): DueTerms['discount'] | null {
+  const { modality, discountFixedDate: items } = isRecord(value) ? value : {};
+  const mode = discountModes[String(modality)];
+  if (mode === undefined || !Array.isArray(items) || items.length === 0) return null;
+  let largest = 0;
+  const dates: { data: string; valorPerc: string }[] = [];
+  const latestFirst = items.toSorted((one, other) => other?.daysActive - one?.daysActive);
+  for (const { daysActive, value: amount } of latestFirst) {
+    if (!Number.isSafeInteger(daysActive) || daysActive < 1 || !isCents(amount)) return null;
+    largest = Math.max(largest, amount);
+    const lasts = Math.min(daysActive, daysForDueDate - 1);
+    dates.unshift({ data: addDays(today, lasts), valorPerc: toReais(largest) });
+  }
+  return { mode, dates };
 }
 
 const isCustomer = (value: unknown): boolean =>
@@ -140,6 +211,8 @@ export function readRefund(
 // ---------------------------------------------------------------------------------------------- answers
 
 const iso = (at: number): string => new Date(at).toISOString();
+/** Of a day of Brasília, as `2023-03-04T02:59:59.999Z`. */
+const endOf = (day: string): string => `${addDays(day, 1)}T02:59:59.999Z`;
 const globalId = (kind: string, id: string): string => Buffer.from(`${kind}:${id}`).toString('base64');
 
 /** Woovi's own name of a charge, which is the txid of its Pix: our id is only its `correlationID`. */
@@ -164,8 +237,10 @@ export function chargeView(charge: Charge, now: number, stale: boolean) {
     fee: 0,
     discount: 0,
     valueWithDiscount: charge.amountCents,
-    expiresDate: iso(deadline),
-    type: 'DYNAMIC',
+    // The example of an OVERDUE charge has the end of its due day, and it can be paid after that.
+    expiresDate: charge.due ? endOf(charge.due.dueDate) : iso(deadline),
+    type: charge.due ? 'OVERDUE' : 'DYNAMIC',
+    ...(charge.due && { dueDate: endOf(charge.due.dueDate) }),
     correlationID: charge.txid,
     paymentLinkID: id,
     createdAt: iso(charge.createdAt),
@@ -506,6 +581,8 @@ export function payoutEvents(payout: Payout, about: number): Record<string, unkn
         amountCents: payout.amountCents,
       }),
     ];
+  if (payout.removed)
+    return [{ event: 'OPENPIX:MOVEMENT_REMOVED', payment: { correlationID: payout.idEnvio } }];
   const failed = payout.status === 'refused';
   const { correlationID, value, destinationAlias, comment } = paymentPart(payout, false);
   const payment = {

@@ -88,6 +88,24 @@ test('answers', async () => {
   // Its own page about deliveries shows the fields that this sample lacks.
   const whole = { ...known, charge: { ...known.charge, comment: '', fee: 0, ensureSameTaxID: false } };
   expect(differences({ ...rest, body: whole }, charge.body)).toEqual([]);
+  const asked = { ...(foreign('woovi/charge-overdue-request').body as Json), additionalInfo: [] };
+  const overdue = await call('POST', '/api/v1/charge', { ...asked, correlationID: newId() });
+  const sample = foreign('woovi/charge-overdue-answer') as Json;
+  // The OpenAPI document has its due date.
+  const dated = { comment: '', fee: 0, ensureSameTaxID: false, dueDate: '2023-03-04T02:59:59.999Z' };
+  const shown = { ...sample.body, charge: { ...sample.body.charge, ...dated } };
+  expect(differences({ ...sample, body: shown } as never, overdue.body)).toEqual([]);
+  const { address: _, ...nowhere } = asked.customer;
+  for (const wrong of [
+    { customer: nowhere },
+    { daysForDueDate: 0 },
+    { interests: { value: 1, type: 'FIXED' } },
+  ])
+    expect(
+      await call('POST', '/api/v1/charge', { ...asked, ...wrong, correlationID: newId() }),
+    ).toMatchObject({
+      status: 400,
+    });
 });
 
 test('deliveries', async () => {

@@ -18,7 +18,15 @@ import {
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
 import { newStaticIdentifier, parseBrCode } from '../../server/src/provider/br-code.ts';
-import type { Moves, Provider, WebhookContent, WebhookDelivery } from '../../server/src/provider/provider.ts';
+import { queryAnyCharge } from '../../server/src/provider/due-charges.ts';
+import type { DueTerms } from '../../server/src/provider/due-terms.ts';
+import type {
+  DueCharges,
+  Moves,
+  Provider,
+  WebhookContent,
+  WebhookDelivery,
+} from '../../server/src/provider/provider.ts';
 import { payOut } from './pay-out.ts';
 
 /**
@@ -55,7 +63,13 @@ export interface Subject {
   create(url: string, world: AdapterWorld, limits: { pageSize?: number; maxPages?: number }): Provider;
 }
 
-type Lack = 'cancels' | 'refunds' | 'static codes' | 'disputes' | 'end-to-end ids of payouts';
+type Lack =
+  | 'cancels'
+  | 'refunds'
+  | 'static codes'
+  | 'due-date charges'
+  | 'disputes'
+  | 'end-to-end ids of payouts';
 
 /** A fault on the way: an answer in place of the provider's, an error, another request; undefined: the request passes. */
 type Fault = (request: NetRequest) => NetAnswer | Error | { pass: NetRequest } | undefined;
@@ -79,6 +93,7 @@ export function adapterKit(subject: Subject): void {
     const { lacks = [] } = subject;
     aboutCharges(bench, subject);
     if (!lacks.includes('cancels')) aboutCancels(bench);
+    if (!lacks.includes('due-date charges')) aboutDueCharges(bench);
     aboutChargeLists(bench);
     if (!lacks.includes('refunds')) aboutRefunds(bench, subject);
     if (!lacks.includes('static codes')) aboutStaticCodes(bench);
@@ -110,11 +125,12 @@ export function adapterKit(subject: Subject): void {
 
 function aboutLacks(bench: Bench, lacks: readonly Lack[]): void {
   test('its capabilities deny what its provider lacks, and nothing else', () => {
-    const { cancelsCharges, canRefund, staticCodes } = bench.provider.capabilities;
-    expect([cancelsCharges, canRefund, staticCodes !== null]).toEqual([
+    const { cancelsCharges, canRefund, staticCodes, dueCharges } = bench.provider.capabilities;
+    expect([cancelsCharges, canRefund, staticCodes !== null, dueCharges]).toEqual([
       !lacks.includes('cancels'),
       !lacks.includes('refunds'),
       !lacks.includes('static codes'),
+      !lacks.includes('due-date charges'),
     ]);
     if (lacks.includes('disputes')) expect(bench.provider.capabilities.canDispute).toBe(false);
   });
@@ -375,6 +391,91 @@ function aboutCancels(bench: Bench): void {
     const txid = newId();
     await charge(bench.provider, txid);
     expect(await cancel(txid)).toMatchObject({ outcome: 'unclear', cause });
+  });
+}
+
+// --------------------------------------------------------------------------------------------- due-date charges
+
+const brasiliaMs = 3 * 3_600_000;
+
+/** With terms that every provider takes. Their days lie so far apart that neither a weekend nor midnight makes another amount. */
+function aboutDueCharges(bench: Bench): void {
+  // At Woovi nothing goes out within a minute of midnight.
+  const byDay: Clock = {
+    ...systemClock,
+    now() {
+      const now = Date.now();
+      const sinceMidnight = (now + 86_400_000 - brasiliaMs) % 86_400_000;
+      return sinceMidnight < 300_000 || sinceMidnight > 86_100_000 ? now + 900_000 : now;
+    },
+  };
+  const dueOf = (): DueCharges => {
+    const { dueCharges } = bench.with({ clock: byDay });
+    if (!dueCharges) throw new Error('the adapter has no due-date charges');
+    return dueCharges;
+  };
+  const inDays = (days: number): string =>
+    new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const terms = (): DueTerms => ({
+    ...{ dueDate: inDays(10), validAfterDue: 60, interest: null, rebate: null },
+    fine: { type: 'percent', value: 200 },
+    discounts: [{ until: inDays(7), type: 'fixed', value: 500 }],
+  });
+  const payer = {
+    ...{ name: 'Maria Silva', document: '11144477735' },
+    address: { street: 'Rua A, 12', city: 'Recife', state: 'PE', postalCode: '50030000' },
+  };
+  const create = (txid: string) =>
+    dueOf().create({ txid, amountCents: 10_000, terms: terms(), payer, description: 'Mensalidade' });
+
+  test.each([
+    ['early', 3, 9_500],
+    ['late', 40, 10_200],
+  ])(
+    'a due-date charge has a code, and what is paid %s is what its provider computes',
+    async (_, on, paid) => {
+      const txid = newId();
+      const outcome = await create(txid);
+      if (outcome.outcome !== 'accepted') throw new Error(outcome.outcome);
+      expect(outcome.report).toMatchObject({ txid, amountCents: 10_000, status: 'open', received: [] });
+      expect(parseBrCode(outcome.report.copyPaste ?? '')).not.toBeNull();
+      expect((await create(txid)).outcome).toMatch(/^(accepted|duplicate)$/);
+      await bench.control('POST', `charges/${txid}/pay`, { on: inDays(on) });
+      expect(await dueOf().query(txid)).toMatchObject({
+        report: { amountCents: 10_000, status: 'paid', received: [{ amountCents: paid, txid }] },
+      });
+      expect(await queryAnyCharge(bench.provider, txid)).toMatchObject({ report: { status: 'paid' } });
+    },
+  );
+
+  test.each([
+    ['lose-answer', 'network', 'found'],
+    ['lose-request', 'network', 'notFound'],
+    ['refuse-unknown', 'unknownRefusal', 'notFound'],
+  ])('a due-date charge under %s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
+    await bench.control('PUT', 'behaviour', { charge: behaviour });
+    const txid = newId();
+    expect(await create(txid)).toMatchObject({ outcome: 'unclear', cause });
+    expect(await dueOf().query(txid)).toMatchObject({ outcome: query });
+  });
+
+  test('a due-date charge is cancelled by its own answer', async () => {
+    const txid = newId();
+    await create(txid);
+    const asked = { txid, amountCents: 10_000, createdAt: Date.now() };
+    expect(await dueOf().cancel(asked)).toMatchObject({
+      ...{ outcome: 'accepted', report: { txid, status: 'removed' } },
+    });
+  });
+
+  test('the terms of an open charge are changed where the provider changes them, and it says where it does not', async () => {
+    const { change } = dueOf();
+    expect(change === undefined).toBe(bench.provider.capabilities.dueTerms?.changes === false);
+    if (!change) return;
+    const txid = newId();
+    await create(txid);
+    const asked = { txid, amountCents: 11_000, terms: terms(), before: terms(), createdAt: Date.now() };
+    expect(await change(asked)).toMatchObject({ outcome: 'accepted', report: { amountCents: 11_000 } });
   });
 }
 

@@ -1,6 +1,8 @@
 import { eventKinds } from '../money/journal.ts';
 import type { Queries } from '../ports/sql.ts';
-import type { ListOutcome, ListWindow, Provider, ProviderCost } from '../provider/provider.ts';
+import { payoutName } from '../provider/cards.ts';
+import type { ListOutcome, ListWindow, Provider, ProviderCost, UnreadKind } from '../provider/provider.ts';
+import { lineNameOf } from '../provider/unread.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
 import { insertPayouts } from '../store/rows/cash-transfers.sql.ts';
 import {
@@ -17,6 +19,7 @@ import { claimJob, endTurn, type Job } from '../store/rows/jobs.sql.ts';
 import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
 import { stepCash } from './cash-transfers.ts';
+import { endUnread, keepUnread } from './keep-unread.ts';
 import { waitForQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -192,42 +195,59 @@ async function readCosts(
 
 async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWindow): Promise<boolean> {
   const { connection, listCosts, cards } = provider;
-  const keepCosts = (costs: readonly ProviderCost[]) =>
-    keepMovements(deps, connection, movementsOfCosts(costs, 'statement'));
-  if (listCosts && !(await readList(deps, provider, window, listCosts, keepCosts))) return false;
+  const costs: Listed<ProviderCost> | undefined = listCosts && {
+    kind: 'cost',
+    list: listCosts,
+    nameOf: ({ reference }) => lineNameOf(reference),
+    keep: (read) => keepMovements(deps, connection, movementsOfCosts(read, 'statement')),
+  };
+  if (costs && !(await readList(deps, provider, window, costs))) return false;
   const listPayouts = cards?.listPayouts;
   if (listPayouts === undefined) return true;
-  return readList(deps, provider, window, listPayouts, (payouts) =>
-    insertPayouts(deps.sql, connection, payouts, deps.clock.now()),
-  );
+  return readList(deps, provider, window, {
+    kind: 'sent',
+    list: listPayouts,
+    nameOf: ({ reference, isReturn }) => payoutName(reference, isReturn),
+    keep: (read) => insertPayouts(deps.sql, connection, read, deps.clock.now()),
+  });
+}
+
+/** A list of movements, and what is done with them. */
+interface Listed<Report> {
+  /** Of what cannot be read. */
+  kind: UnreadKind;
+  list(window: ListWindow): Promise<ListOutcome<Report>>;
+  /** The name under which it was kept while it could not be read. */
+  nameOf(report: Report): string;
+  keep(reports: readonly Report[]): Promise<unknown>;
 }
 
 async function readList<Report>(
   deps: TrackingDeps,
   provider: Provider,
   window: ListWindow,
-  list: (window: ListWindow) => Promise<ListOutcome<Report>>,
-  keep: (reports: readonly Report[]) => Promise<unknown>,
+  listed: Listed<Report>,
 ): Promise<boolean> {
   const { connection } = provider;
+  const { kind, nameOf } = listed;
   const slot = await waitForQuery(deps, provider);
   if (!slot) return false;
   const outcome = await deps.breakers
-    .counted(queryOf(connection), () => list(window))
+    .counted(queryOf(connection), () => listed.list(window))
     .finally(() => slot.free());
   if (outcome.outcome !== 'listed') return false;
-  // The daily close shows what these were: the list is read on.
-  if (outcome.unread.length > 0)
-    deps.log.error({ connection, unread: outcome.unread.length }, 'costs of the provider cannot be read');
+  // A person decides what these were: the list is read on.
+  await keepUnread(deps, connection, outcome.unread);
   // The read items of a part that is too long are kept: each movement is kept once.
-  await keep(outcome.reports);
+  await listed.keep(outcome.reports);
+  await endUnread(deps, connection, [kind], outcome.reports.map(nameOf));
   if (outcome.complete) return true;
   const lengthMs = window.toMs - window.fromMs;
   if (lengthMs <= 1_000) return false;
   const partMs = Math.max(1_000, Math.ceil(lengthMs / outcome.parts));
   for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
     const part = { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) };
-    if (!(await readList(deps, provider, part, list, keep))) return false;
+    if (!(await readList(deps, provider, part, listed))) return false;
   }
   return true;
 }

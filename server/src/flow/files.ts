@@ -71,7 +71,7 @@ export async function keepFile(
 }
 
 /**
- * Takes a file away that goes out with no defence.
+ * Takes a file away that goes out with no defence. One that is there when the call begins, and that something else takes away before the till decides, is gone as wanted.
  * @throws ApiError `dispute_not_found`, `file_not_found`, `dispute_defended`
  */
 export async function removeFile(
@@ -80,7 +80,8 @@ export async function removeFile(
   disputeId: string,
   fileId: string,
 ): Promise<void> {
-  await lookUp(deps, scope, disputeId);
+  const { files } = await lookUp(deps, scope, disputeId);
+  if (!files.some(({ id }) => id === fileId)) throw refuse('file_not_found');
   const { till, ids, clock } = deps;
   const deadlineMs = clock.monotonicMs() + answerWithinMs;
   await till.submit(buildRemoval({ scope, disputeId, fileId, token: ids.uuid(), deadlineMs }));
@@ -94,7 +95,10 @@ interface RemovalInput {
   deadlineMs: number;
 }
 
-/** Under the lock under which a defence takes its files. Pure. */
+/**
+ * Under the lock under which a defence takes its files. Where the answer to COMMIT was lost and the row is gone, it is decided again without it, and a
+ * removal leaves no row that carries its token: so a file that is not there is answered as one that was taken away. Pure.
+ */
 function buildRemoval({ scope, disputeId, fileId, token, deadlineMs }: RemovalInput): Command<void> {
   const { accountId, operationId } = scope;
   const key = accountId + fileId;
@@ -105,8 +109,7 @@ function buildRemoval({ scope, disputeId, fileId, token, deadlineMs }: RemovalIn
     reads: [read(disputeFiles, key), read(defencesOfDisputes, accountId + disputeId)],
     eventRefs: [],
     decide: (view) => {
-      const file = view.get(disputeFiles, key);
-      if (file?.disputeId !== disputeId || file.operationId !== operationId) throw refuse('file_not_found');
+      if (!view.get(disputeFiles, key)) return { answer: undefined };
       const known = view.get(defencesOfDisputes, accountId + disputeId);
       const sent = known && view.get(sentDefences, accountId + known.id);
       if (sent?.fileIds.includes(fileId) && !mayBeReplaced(sent)) throw refuse('dispute_defended');

@@ -24,7 +24,7 @@ import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { noteLost, strayOfReport } from './find-lost-payments.ts';
 import { byCell, findNamed, findOwnersInCells, findPage } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
-import { confirm, nextQuery } from './query.ts';
+import { askForRemoved, confirm, nextQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
@@ -89,6 +89,8 @@ export async function applyNews(
     ...(news.named ?? []),
     ...(await namesOf(deps, provider, news.namedAs ?? [], untilMs)),
   ]);
+  for (const { cell, owner } of await ownersNamed(ownersOf, connection, news.removed ?? []))
+    if (!isPixCharge(owner.kind)) await askForRemoved(cell, provider, owner, untilMs);
   const { named, lines } = await withReturned(deps, provider, news, untilMs);
   for (const pix of named.received) of(pix.txid).received.push(pix);
   for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
@@ -301,13 +303,17 @@ async function namesOf(
 
 /** Payments that a delivery names and says nothing of by itself. @throws Error one could not be queried: the delivery is kept, and applied later */
 async function askForNamed(ownersOf: OwnersOf, provider: Provider, names: readonly string[]): Promise<void> {
+  for (const { cell, owner } of await ownersNamed(ownersOf, provider.connection, names))
+    await confirm(cell, provider, [owner]);
+}
+
+/** Of names as the provider writes them, those of payments of ours. */
+function ownersNamed(ownersOf: OwnersOf, connection: string, names: readonly string[]): Promise<Owned[]> {
   const ids = [...new Set(names.flatMap((name) => paymentIdOf(name) ?? []))];
-  if (ids.length === 0) return;
-  const owners = await ownersOf(
-    provider.connection,
+  return ownersOf(
+    connection,
     ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
-  for (const { cell, owner } of owners) await confirm(cell, provider, [owner]);
 }
 
 /**

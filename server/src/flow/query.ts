@@ -36,6 +36,47 @@ async function ask<Report>(
   return outcome;
 }
 
+/**
+ * Queries a payout that a person removed at the provider. One that is not there any more stays as it is, with its reserve, and is an incident: that a
+ * provider does not find a payout releases nothing, and no later answer will say more.
+ * @throws NoQueryLeft, or Error the provider does not answer: the delivery is not applied yet
+ */
+export async function askForRemoved(
+  deps: TrackingDeps,
+  provider: Provider,
+  owner: PaymentOwner,
+  untilMs: number,
+): Promise<void> {
+  if (!owner.followed) return;
+  const slot = await nextQuery(deps, provider, untilMs);
+  try {
+    await confirmOne(deps, provider, { ...owner, paymentId: owner.id, providerRef: null }, { removed: true });
+  } finally {
+    await slot.free();
+  }
+}
+
+/** @throws Error the provider does not answer */
+async function confirmOne(
+  deps: TrackingDeps,
+  provider: Provider,
+  asked: Omit<Asked, 'connection'>,
+  more: { removed?: true } = {},
+): Promise<void> {
+  const { connection } = provider;
+  const one = { ...asked, connection };
+  const startedAt = deps.clock.now();
+  const located = await kindOf(asked.kind).locate(deps.sql, one);
+  if (!located) return;
+  const outcome = await ask(deps, provider, one, located);
+  if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+  if (outcome.outcome === 'notFound' && !more.removed)
+    throw new Error('the provider does not know the payment');
+  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome, ...more } as const;
+  const observed = located.observed(connection, observation);
+  await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+}
+
 /** Applies the answer to a query. @returns null: it was not applied, and the row is due again when its claim has run out */
 export async function applyQuery(deps: TrackingDeps, observed: Observed): Promise<Sent | null> {
   try {
@@ -125,15 +166,7 @@ export async function confirm(
   for (const owner of owners.filter((one) => !one.followed)) {
     const slot = await nextQuery(deps, provider, untilMs);
     try {
-      const startedAt = deps.clock.now();
-      const located = await kindOf(owner.kind).locate(deps.sql, asked(owner));
-      if (!located) continue;
-      const outcome = await ask(deps, provider, asked(owner), located);
-      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
-      if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
-      const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
-      const observed = located.observed(connection, observation);
-      await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+      await confirmOne(deps, provider, asked(owner));
     } finally {
       await slot.free();
     }

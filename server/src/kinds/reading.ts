@@ -1,7 +1,9 @@
 import { type AttemptResult, failedQuery, type Intent, isRefusedUnlooked } from '../money/intent.ts';
 import type { PaymentReason } from '../money/payment.ts';
-import type { Capabilities, QueryOutcome, SendOutcome } from '../provider/provider.ts';
+import type { Capabilities, SendOutcome } from '../provider/provider.ts';
 import type { Answered } from './kind.ts';
+
+type Queried<Report> = Extract<Answered<Report>, { from: 'query' }>;
 
 /**
  * How an answer to a send or to a query is read, for every kind. Pure: the service, the search of all states and the tests use the same
@@ -79,7 +81,12 @@ export function readSend<Report, Event extends { type: string }>(
 
 /** An answer to a query. @param eventsOf what a report says */
 export function readQuery<Report, Event extends { type: string }>(
-  { startedAt, outcome, isList }: { startedAt: number; outcome: QueryOutcome<Report>; isList?: true },
+  {
+    startedAt,
+    outcome,
+    isList,
+    removed,
+  }: Pick<Queried<Report>, 'startedAt' | 'outcome' | 'isList' | 'removed'>,
   standing: Standing,
   eventsOf: (report: Report) => Event[],
 ): Reading<Event | Refusal> {
@@ -96,7 +103,15 @@ export function readQuery<Report, Event extends { type: string }>(
           ending: null,
           undecided: false,
         };
-      return nothingOf({ type: 'notFound', startedAt, repeatIsSafe: standing.capabilities.repeatIsSafe });
+      return {
+        ...nothingOf({
+          type: 'notFound',
+          startedAt,
+          repeatIsSafe: standing.capabilities.repeatIsSafe,
+          ...(removed && { removed }),
+        }),
+        undecided: isOpen && removed === true && intent?.state === 'awaiting',
+      };
   }
 }
 

@@ -352,8 +352,8 @@ export type AttemptResult =
   | { type: 'duplicate' }
   | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }
   | { type: 'notSent'; retryAfterMs?: number }
-  /** A query, begun at `startedAt`, did not find it. */
-  | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
+  /** A query, begun at `startedAt`, did not find it. `removed`: it was there, and a person removed it: it is not sent again. */
+  | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean; removed?: true }
   /** `answered`: the provider answered, and not what was asked: it cannot be read, or is an error that no table knows. */
   | { type: 'queryFailed'; retryAfterMs: number | null; answered?: boolean };
 
@@ -558,7 +558,7 @@ const countsAsAbsence = ({ attemptEndedAt, absentAt }: Intent, startedAt: number
 function afterAbsence(
   intent: Intent,
   ended: Intent,
-  { startedAt, repeatIsSafe }: Extract<AttemptResult, { type: 'notFound' }>,
+  { startedAt, repeatIsSafe, removed }: Extract<AttemptResult, { type: 'notFound' }>,
   now: number,
   nextAt: number,
 ): Intent {
@@ -567,9 +567,11 @@ function afterAbsence(
   // Of a prepared one only that it stands there unsent counts.
   const counts = intent.step === null && countsAsAbsence(intent, startedAt);
   const absences = intent.absences + (counts ? 1 : 0);
-  const repeats = absences >= 2 && !intent.known && repeatIsSafe;
+  const known = intent.known || removed === true;
+  const repeats = absences >= 2 && !known && repeatIsSafe;
   return {
     ...ended,
+    known,
     priority: repeats ? sendPriority : ended.priority,
     failures: 0,
     absences,

@@ -17,6 +17,8 @@ export interface Adapter {
   defaultUrl: string | null;
   /** The same of its own test environment, which moves no money; null: it has none that is known. */
   testUrl: string | null;
+  /** Further hosts that the provider has, or had: what stands at one of them is known, and no address is made of it. */
+  otherHosts?: { live?: readonly string[]; test?: readonly string[] };
   /** Below `SIMULATOR_URL`: where the simulator speaks this protocol. */
   simulatorPath: string;
   /** Opens no connection before the first call. @throws CredentialFault for a member that it cannot use */
@@ -32,13 +34,14 @@ export interface CredentialMember {
 
 /** Whether an address is of the provider's test environment, or of the one that moves money; null: it is none that is known. */
 export function placeOf(
-  { defaultUrl, testUrl }: Pick<Adapter, 'defaultUrl' | 'testUrl'>,
+  { defaultUrl, testUrl, otherHosts = {} }: Pick<Adapter, 'defaultUrl' | 'testUrl' | 'otherHosts'>,
   url: string,
 ): 'live' | 'test' | null {
   const host = new URL(url).hostname;
-  const isAt = (known: string | null): boolean => known !== null && new URL(known).hostname === host;
-  if (isAt(testUrl)) return 'test';
-  return isAt(defaultUrl) ? 'live' : null;
+  const isAt = (known: string | null, others: readonly string[] = []): boolean =>
+    (known !== null && new URL(known).hostname === host) || others.includes(host);
+  if (isAt(testUrl, otherHosts.test)) return 'test';
+  return isAt(defaultUrl, otherHosts.live) ? 'live' : null;
 }
 
 /** Where the simulator keeps what this adapter's calls make, and is controlled: the version of a protocol is no part of it. */

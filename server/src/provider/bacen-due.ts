@@ -87,7 +87,10 @@ export const debtorOf = ({ name, document, email, address }: DueInstruction['pay
   nome: cut(name, 200),
   ...(email !== undefined && { email }),
   ...(address && {
-    logradouro: cut(address.street, 200),
+    logradouro: cut(
+      [address.street, address.neighborhood].filter((part) => part !== undefined).join(', '),
+      200,
+    ),
     cidade: cut(address.city, 200),
     uf: address.state,
     cep: address.postalCode,

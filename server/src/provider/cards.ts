@@ -141,6 +141,10 @@ export interface CardPayout {
   dueAt: number;
 }
 
+/** The name of a line about a payout: one that came back has two. */
+export const payoutName = (reference: string, isReturn: boolean): string =>
+  isReturn ? `${reference} back` : reference;
+
 export interface CardChargeback {
   /** `providerId`: the acquirer's own name of it; `endToEnd`: of the approval. */
   report: DisputeReport;

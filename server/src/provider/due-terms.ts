@@ -60,6 +60,25 @@ export interface PayerAddress {
   state: string;
   /** Eight digits. */
   postalCode: string;
+  /** The `bairro`. */
+  neighborhood?: string;
+}
+
+/** A charge with a due date as it is asked for. */
+export interface DueAsked {
+  terms: DueTerms;
+  payer: DuePayer;
+}
+
+/**
+ * What a provider takes of charges with a due date, where that is not everything. What it cannot say as it is meant is refused before anything is recorded: a near
+ * meaning is another amount.
+ */
+export interface DueTermsOffer {
+  /** Why it cannot be made there; null: it can. Pure. */
+  refusal(asked: DueAsked, now: number): 'terms' | 'address' | null;
+  /** An open charge can get other terms. */
+  changes: boolean;
 }
 
 /** The parts of a received amount as the provider reports them (`componentesValor`), in cents; zero where it names none. */

@@ -58,7 +58,7 @@ export const heldProvider = (provider: Provider): Provider => ({
       query: asksNothing,
       list: asksNothing,
       cancel: sendsNothing,
-      change: sendsNothing,
+      ...(provider.dueCharges.change && { change: sendsNothing }),
     },
   }),
   ...(provider.lookUpReceiver && { lookUpReceiver: asksNothing }),

@@ -62,7 +62,9 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
         query: timed('query_due_charge', provider.dueCharges.query),
         ...(provider.dueCharges.list && { list: timed('list_due_charges', provider.dueCharges.list) }),
         cancel: timed('cancel_due_charge', provider.dueCharges.cancel),
-        change: timed('change_due_charge', provider.dueCharges.change),
+        ...(provider.dueCharges.change && {
+          change: timed('change_due_charge', provider.dueCharges.change),
+        }),
       },
     }),
     sendPayout: timed('send_payout', provider.sendPayout),

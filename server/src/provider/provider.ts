@@ -1,6 +1,6 @@
 import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport, NamedPage } from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
-import type { DuePayer, DueTerms, PaidParts, ShownTerms } from './due-terms.ts';
+import type { DuePayer, DueTerms, DueTermsOffer, PaidParts, ShownTerms } from './due-terms.ts';
 
 /**
  * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
@@ -132,6 +132,8 @@ export interface Capabilities {
   cards: boolean;
   /** Charges with a due date (`dueCharges`). */
   dueCharges: boolean;
+  /** What of their terms can be said there; absent: everything. */
+  dueTerms?: DueTermsOffer;
   /** How `createStaticCode` makes static codes; null: there are none. */
   staticCodes: 'local' | 'provider' | null;
   /** One listing may answer for many charges. */
@@ -225,15 +227,15 @@ export interface DueCharges {
   create(instruction: DueInstruction): Promise<SendOutcome<ChargeReport>>;
   /** As `Provider.queryCharge`. */
   query(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>>;
-  /** Those created in the window; only where the provider lists them. */
+  /** Those created in the window; only where the provider lists them, and not among the others (`Provider.listCharges`). */
   list?(window: ListWindow): Promise<ListOutcome<ChargeReport>>;
   /** As `Provider.cancelCharge`. */
   cancel(instruction: CancelInstruction): Promise<SendOutcome<ChargeReport>>;
   /**
    * Gives an open charge other terms. `accepted` reports the charge with the terms that it has now; `refused`: it has those that it had, or is open no more. A
-   * repeat is safe: all terms are named, and no money moves.
+   * repeat is safe: all terms are named, and no money moves. Absent: `capabilities.dueTerms` denies it.
    */
-  change(instruction: DueChange): Promise<SendOutcome<ChargeReport>>;
+  change?(instruction: DueChange): Promise<SendOutcome<ChargeReport>>;
 }
 
 export interface DueChange {
@@ -555,6 +557,8 @@ export interface WebhookNews extends Moves {
   addressed: boolean;
   /** Of an acquirer: one of a page that the books do not know is kept for a person. */
   paidPages?: PaidPage[];
+  /** Ids of payouts that a person has removed at the provider. Each is queried, and one that is not there any more is a person's to decide. */
+  removed?: string[];
 }
 
 /** Money that a payer gave, or may have given, on an acquirer's page. */

@@ -4,6 +4,8 @@ import type { UnreadItem, UnreadKind } from './provider.ts';
 const providerIds = new Set(['txid', 'idEnvio', 'correlationID', 'externalReference']);
 const endToEndIds = new Set(['endToEndId', 'e2eId', 'endToEnd', 'endToEndIdentifier']);
 const disputeIds = new Set(['idInfracao']);
+/** Names of a line of the provider's costs: at Woovi, at Inter, at Asaas, Stark Bank and Stripe. Those that readers take (`ProviderCost.reference`). */
+const lineIds = ['globalID', 'idTransacao', 'id'];
 
 /** Ids are opaque texts of letters, digits and hyphens; anything else may be a name or a key. */
 const isId = /^[A-Za-z0-9-]{1,80}$/;
@@ -18,7 +20,19 @@ export function unreadItem(kind: UnreadKind, body: unknown): UnreadItem {
   const providerId = idIn(body, providerIds, deepest) ?? idInTags(body, deepest);
   const endToEnd = idIn(body, endToEndIds, deepest);
   const ofDispute = kind === 'dispute' ? (idIn(body, disputeIds, 1) ?? idIn(body, new Set(['id']), 1)) : null;
-  return { kind, name: ofDispute ?? endToEnd ?? providerId, providerId, endToEnd, body };
+  // The Pix that a cost is of may have more than one.
+  const name = kind === 'cost' ? lineIn(body) : (ofDispute ?? endToEnd ?? providerId);
+  return { kind, name, providerId, endToEnd, body };
+}
+
+/** A line's name in the reference of its cost (`line:…`). */
+export const lineNameOf = (reference: string): string => reference.replace(/^line:/, '');
+
+function lineIn(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const names = lineIds.map((one) => (body as Record<string, unknown>)[one]);
+  const name = names.find((one) => (typeof one === 'string' && one !== '') || Number.isSafeInteger(one));
+  return name === undefined ? null : String(name).slice(0, 200);
 }
 
 function idInTags(body: unknown, depth: number): string | null {

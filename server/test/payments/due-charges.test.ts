@@ -7,6 +7,7 @@ import { stepReminders } from '../../src/api/due-charges/reminders.ts';
 import { type Letter, MailRefused } from '../../src/ground/mail.ts';
 import { priceOf } from '../../src/ground/money.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { untilDayIsCertain } from '../../src/provider/woovi/woovi-due.ts';
 
 /** Charges with a due date: what pays one may be another amount than asked for, and the provider says which. */
 
@@ -230,6 +231,75 @@ describe('A due-date charge', () => {
     const { status, body } = await ask(merchant, fields);
     expect([status, body.code]).toEqual([400, code]);
     expect((await merchant.call('GET', '/payments')).body.payments).toEqual([]);
+  });
+});
+
+// Nothing goes out there within a minute of midnight.
+describe.skipIf(untilDayIsCertain(Date.now()) > 0)('A due-date charge at Woovi', () => {
+  let woovi: Service;
+  beforeAll(async () => {
+    woovi = await openService({ dialect: 'woovi' });
+  });
+  afterAll(async () => {
+    expect(await violations(woovi)).toEqual([]);
+    await woovi.close();
+  });
+  const offered = {
+    interest: { type: 'percent_day', value: 10, days: 'calendar' },
+    payer: { ...payer, address: { ...payer.address, neighborhood: 'Boa Vista' } },
+  };
+
+  test('is paid late by the amount that Woovi computes', async () => {
+    const merchant = await woovi.newMerchant();
+    const { status, body } = await ask(merchant, offered);
+    expect([status, body.status]).toEqual([201, 'pending']);
+    expect(body.copyPaste).toMatch(/^000201/);
+    await woovi.simulator.control('POST', `/control/charges/${providerIdOf(body.id)}/pay`, {
+      on: after(tuesday, 10),
+    });
+    await until(async () => (await statusOf(woovi, body.id)) === 'paid');
+    const shown = (await merchant.call('GET', `/payments/${body.id}`)).body;
+    // 2 % once and 0.10 % for each of ten days.
+    expect(shown).toMatchObject({ originalAmountCents: 10_000, amountPaidCents: 10_300 });
+    expect(shown).not.toHaveProperty('components');
+    expect(await merchant.balanceCents()).toBe(shown.netAmountCents);
+  });
+
+  test.each([
+    ['interest by the month', { interest: terms.interest }, 'not_offered_by_provider'],
+    [
+      'interest in cents',
+      { interest: { type: 'fixed_day', value: 5, days: 'calendar' } },
+      'not_offered_by_provider',
+    ],
+    ['a rebate', { rebate: { type: 'fixed', value: 100 } }, 'not_offered_by_provider'],
+    [
+      'a discount on the due date',
+      { discounts: [{ until: tuesday, type: 'fixed', value: 500 }] },
+      'not_offered_by_provider',
+    ],
+    ['an address without its district', { payer }, 'pending'],
+    ['no address at all', { payer: { name: payer.name, document: payer.document } }, 'validation_failed'],
+  ])(
+    'with %s is refused before anything is recorded, or goes out as it is meant',
+    async (_name, fields, ends) => {
+      const merchant = await woovi.newMerchant();
+      const { body } = await ask(merchant, { ...offered, ...fields });
+      expect(body.code ?? body.status).toBe(ends);
+      if (ends === 'validation_failed')
+        expect(body.details).toEqual([{ field: 'payer.address', code: 'required' }]);
+      const { payments } = (await merchant.call('GET', '/payments')).body;
+      expect(payments).toHaveLength(ends === 'pending' ? 1 : 0);
+    },
+  );
+
+  test('keeps its terms, and can be cancelled', async () => {
+    const merchant = await woovi.newMerchant();
+    const { body } = await ask(merchant, offered);
+    const change = await merchant.call('PATCH', `/pix/due-charges/${body.id}`, { amountCents: 9_000 });
+    expect([change.status, change.body.code]).toEqual([400, 'not_offered_by_provider']);
+    const cancelled = await merchant.call('POST', `/payments/${body.id}/cancel`);
+    expect(cancelled.body).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_merchant' });
   });
 });
 

@@ -33,15 +33,17 @@ import {
   testConnection,
   type Wanted,
 } from '../../src/operate/connections/connections.ts';
+import { simulatorCredentials } from '../../src/operate/connections/credentials.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { examineConnections } from '../../src/operate/connections/doctor.ts';
 import { createHoldNotes, stepHolds } from '../../src/operate/connections/held.ts';
 import { keepConnections } from '../../src/operate/connections/keep.ts';
 import { resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
+import { placeOf } from '../../src/provider/adapter.ts';
 import { identityOf } from '../../src/provider/identity.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { adapterNames } from '../../src/provider/registry/adapters.ts';
+import { adapterNames, adapters } from '../../src/provider/registry/adapters.ts';
 import { certificate, passphrase, pfx } from './certificate.ts';
 
 /** Two merchants with a provider account of their own beside a shared one. Each provider account is a simulator of its own. */
@@ -487,6 +489,36 @@ describe("a provider's own test environment", () => {
       ),
     ).rejects.toThrow(/^url: is missing, and no test environment of this provider is known/);
   });
+
+  test.each(adapterNames)(
+    'Each known host of %s is of one environment, and makes no connection of the other',
+    async (name) => {
+      const adapter = adapters[name];
+      const { defaultUrl, testUrl, otherHosts = {} } = adapter;
+      const known = (url: string | null, hosts: readonly string[] = []) => [
+        ...(url === null ? [] : [url]),
+        ...hosts.map((host) => `https://${host}/api`),
+      ];
+      const live = known(defaultUrl, otherHosts.live);
+      const test = known(testUrl, otherHosts.test);
+      expect(live.map((url) => placeOf(adapter, url))).toEqual(live.map(() => 'live'));
+      expect(test.map((url) => placeOf(adapter, url))).toEqual(test.map(() => 'test'));
+      // Stripe has one address for both.
+      expect(test.length > 0).toBe(name !== 'stripe-checkout');
+      const credentials = {
+        ...simulatorCredentials(adapter, service.runtime.secrets, 'loja-s'),
+        ...(adapter.certificate === 'required' && {
+          ...{ certificate: pfx.toString('base64'), certificatePassphrase: passphrase },
+        }),
+      };
+      const made = (url: string, isTest: boolean) =>
+        createConnection(deps, sandbox({ adapter: name, credentials, url, sandbox: isTest }));
+      for (const url of test)
+        await expect(made(url, false)).rejects.toThrow("url: is of the provider's test environment");
+      for (const url of live)
+        await expect(made(url, true)).rejects.toThrow('url: is where the provider moves money');
+    },
+  );
 
   test('Only test accounts bind to it, and it is named wherever connections are', async () => {
     const { runtime } = service;

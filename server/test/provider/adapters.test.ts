@@ -58,7 +58,10 @@ adapterKit({
   payouts: true,
   ownId: true,
   refundRefusal: false,
-  lacks: ['cancels', 'refunds', 'static codes', 'disputes', 'end-to-end ids of payouts'],
+  lacks: [
+    ...(['cancels', 'refunds', 'static codes', 'due-date charges', 'disputes'] as const),
+    'end-to-end ids of payouts',
+  ],
   create: (baseUrl, world, limits) =>
     createStarkProvider({
       connection: 'kit',
@@ -89,6 +92,7 @@ adapterKit({
       clientSecret: 'a secret',
       pixKey: 'recebedor@vintem.example',
       trust: 'path',
+      dueCharges: true,
       limits: { ...limits, failureStandsMs: 0 },
       ...world,
     }),
@@ -101,7 +105,7 @@ adapterKit({
   payouts: true,
   ownId: true,
   looksFirst: true,
-  lacks: ['static codes', 'disputes'],
+  lacks: ['static codes', 'due-date charges', 'disputes'],
   refundRefusal: true,
   create: (baseUrl, { net, clock }, limits) =>
     createAsaasProvider({

@@ -75,6 +75,49 @@ describe('a cancel', () => {
   });
 });
 
+describe('a charge with a due date', () => {
+  const day = { until: '2026-11-23', type: 'percent', value: 500 } as const;
+  const make = (txid: string, amountCents: number) =>
+    create().dueCharges?.create({
+      ...{ txid, amountCents, description: 'good' },
+      terms: {
+        ...{ dueDate: '2026-11-26', validAfterDue: 5, rebate: null, discounts: [day] },
+        fine: { type: 'fixed', value: 20 },
+        interest: { type: 'percent_day', value: 10, days: 'calendar' },
+      },
+      payer: {
+        ...{ name: 'Dan', document: '31324227036', email: 'email0@example.com' },
+        address: {
+          ...{ street: 'Street, 100', neighborhood: 'Neighborhood', postalCode: '30421322' },
+          ...{ city: 'Belo Horizonte', state: 'MG' },
+        },
+      },
+    });
+
+  test('goes out as Woovi writes one, and its answer is read', async () => {
+    outside.answers = [saying('woovi/charge-overdue-answer')];
+    const id = 'c782e0ac-833d-4a89-9e73-9b60b2b41d3a';
+    expect(await make(id, 1500)).toMatchObject({
+      outcome: 'accepted',
+      // Of such a charge `expiresDate` is not said to be its last day.
+      report: { txid: id, amountCents: 1500, status: 'open', expiresAt: null, copyPaste: '0002010...' },
+    });
+    const sample = foreign('woovi/charge-overdue-request').body as Record<string, unknown>;
+    const { discountSettings, ...body } = JSON.parse(String(outside.calls[0]?.body));
+    const { phone: _, ...customer } = sample.customer as { phone: string; address: { complement: string } };
+    const { complement: __, ...address } = customer.address;
+    expect(body).toEqual({
+      ...sample,
+      ...{ correlationID: id, value: 1500, customer: { ...customer, address } },
+      additionalInfo: [{ key: 'Descrição', value: 'good' }],
+    });
+    expect(discountSettings).toEqual({
+      modality: 'PERCENTAGE_UNTIL_SPECIFIED_DATE',
+      discountFixedDate: [{ daysActive: 2, value: 500 }],
+    });
+  });
+});
+
 describe('whose a key is', () => {
   const look = () => create().lookUpReceiver?.('00000000191');
   const bucket = (tokens: number): NetAnswer => {
@@ -628,7 +671,10 @@ describe('a delivery', () => {
     ['woovi/delivery-movement-confirmed', { payouts: [{ status: 'completed', amountCents: 30 }] }],
     ['woovi/delivery-movement-failed', { payouts: [{ status: 'refused', reason: 'provider_refused' }] }],
     ['woovi/delivery-movement-failed-code', { payouts: [{ status: 'refused', reason: 'provider_refused' }] }],
-    ['woovi/delivery-movement-removed', { received: [], payouts: [] }],
+    [
+      'woovi/delivery-movement-removed',
+      { received: [], payouts: [], removed: ['222a1750-de17-406c-bd0c-25af9a5a5d08'] },
+    ],
     [
       'woovi/delivery-refund-received',
       {

@@ -27,10 +27,13 @@ import { endsAt } from '../../src/operate/closes/day.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { findForeignAccounts, setHolder } from '../../src/operate/connections/holders.ts';
+import { listIncidents } from '../../src/operate/incidents/incident.ts';
 import { resolveOwnIncidents } from '../../src/operate/own-incidents.ts';
 import { reconcile } from '../../src/operate/reconcile.ts';
 import { dayOf } from '../../src/operate/statement/period.ts';
+import { listUnread, stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { unreadItem } from '../../src/provider/unread.ts';
 import { createTill } from '../../src/store/till.ts';
 
 /** Costs of the provider, and movements of the company itself: booked once, so that each day closes with nothing unexplained. */
@@ -457,6 +460,47 @@ describe('a cost', () => {
     await keep('received:E3', 12, 'report');
     await postMovements(service.runtime, 'simulator');
     expect(await costsOf(service)).toBe(before + 10);
+  });
+
+  test('that cannot be read is kept for a person, is an incident after an hour, and ends when it can be read', async () => {
+    const { runtime } = service;
+    const before = await costsOf(service);
+    const line = { id: 'fee-1', value: 'a lot', endToEndId: 'E4' };
+    const given = (listCosts: Provider['listCosts']) =>
+      ({ ...(runtime.providers.get('simulator') as Provider), listCosts }) as Provider;
+    const read = { reference: 'line:fee-2', amountCents: 5, at: Date.now() };
+    const unread = given(async () => ({
+      ...{ outcome: 'listed', reports: [read], complete: true },
+      unread: [unreadItem('cost', line)],
+    }));
+    const turn = async (provider: Provider) => {
+      await fillQueryLimit(service);
+      await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'costs'`);
+      await stepConnectionMovements(runtime, provider);
+      await fillQueryLimit(service);
+      await service.database.admin(`UPDATE unread_item SET next_at = 'epoch'`);
+      await stepUnread(runtime, provider);
+    };
+    const incidents = async () =>
+      (await listIncidents(runtime, null)).flatMap(({ kind, state, detail }) =>
+        kind === 'unread' ? [[state, (detail as { items: string }).items]] : [],
+      );
+
+    await turn(unread);
+    // What can be read is booked.
+    expect(await costsOf(service)).toBe(before + 5);
+    expect(await listUnread(runtime)).toMatchObject([{ kind: 'cost', reference: 'fee-1' }]);
+    expect(await incidents()).toEqual([]);
+    await service.database.admin(`UPDATE unread_item SET incident_due_at = 'epoch'`);
+    await turn(unread);
+    expect(await incidents()).toEqual([['open', 'cost']]);
+
+    const now = { reference: 'line:fee-1', amountCents: 9, at: Date.now() };
+    await turn(given(async () => ({ outcome: 'listed', reports: [read, now], unread: [], complete: true })));
+    expect(await costsOf(service)).toBe(before + 14);
+    expect(await listUnread(runtime)).toEqual([]);
+    expect(await incidents()).toEqual([['resolved', 'cost']]);
+    expect(await violationsOfBooks(service)).toEqual([]);
   });
 
   test('that a person books is booked once under its request key, and stands in the audit log', async () => {

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { sendDefences, statusOf } from '@vintem/testkit/settlement.ts';
+import { callerOf, sendDefences, statusOf } from '@vintem/testkit/settlement.ts';
+import { cutAtCommit } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stepDisputeFiles } from '../../src/flow/files.ts';
+import { removeFile, stepDisputeFiles } from '../../src/flow/files.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
 import { stepDisputes } from '../../src/jobs/poll.ts';
 import { accountMostBytes, fileMostBytes, filesMost } from '../../src/money/evidence.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { openPool } from '../../src/store/database/pool.ts';
 import { countSealed, sealAgain } from '../../src/store/database/sealed-columns.ts';
+import { createTill } from '../../src/store/till.ts';
 
 /** Files of a defence: taken within their limits, kept sealed, and sent to a provider that takes files. */
 
@@ -175,6 +178,27 @@ describe('a file', () => {
         ['dispute_defended', 201],
       ]).toContainEqual([removed.body.code ?? removed.status, made.body.code ?? made.status]);
       expect(await rows(one)).toHaveLength(made.status === 201 ? 1 : 0);
+    }
+  });
+
+  test('is taken away once where the answer to COMMIT is lost, and the answer is as if it had come', async () => {
+    const one = await disputed();
+    const { body: file } = await give(one, pdf('a'));
+    const { runtime } = one.of;
+    const scope = await callerOf(one.of, one.merchant);
+    const way = await cutAtCommit(one.of.database.url, true);
+    const sql = openPool({ url: way.url, log: runtime.log, name: 'vintem test' });
+    try {
+      const deps = { ...runtime, till: createTill({ ...runtime, sql }) };
+      await removeFile(deps, scope, one.id, file.id);
+      expect(way.cuts()).toBe(1);
+      expect(await rows(one)).toEqual([]);
+      await expect(removeFile(deps, scope, one.id, file.id)).rejects.toMatchObject({
+        code: 'file_not_found',
+      });
+    } finally {
+      await sql.close();
+      await way.close();
     }
   });
 

@@ -1,4 +1,4 @@
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   beside,
   fillQueryLimit,
@@ -14,7 +14,9 @@ import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { strayOfReport } from '../../src/flow/find-lost-payments.ts';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { applyNews, gatherOwners } from '../../src/flow/inbound-news.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import type { PayoutReport, Provider, SendOutcome, Unclear } from '../../src/provider/provider.ts';
 
 /** A provider that takes a payout by one call and sends it by a second one (Woovi), and a process that may end between them. Each step is made by hand. */
@@ -68,6 +70,16 @@ const stepOf = async (id: string) =>
     )
   )[0];
 const received = async (id: string) => (await service.simulator.payout(id))?.timesReceived ?? 0;
+
+/** A delivery of the provider, as it is applied once it is stored. */
+async function hears(body: unknown): Promise<void> {
+  await fillQueryLimit(service);
+  const { clock, ids } = service.runtime;
+  const news = simulator.readWebhook(Buffer.from(JSON.stringify(body)), clock.now());
+  if (news === null) throw new Error('the delivery cannot be read');
+  const delivery = { id: ids.uuid(), connection: simulator.connection, news };
+  await applyNews(service.runtime, gatherOwners(service.runtime), delivery, clock.monotonicMs());
+}
 
 async function completes(id: string): Promise<void> {
   await expect.poll(async () => (await simulator.queryPayout(providerIdOf(id))).outcome).toBe('found');
@@ -184,6 +196,44 @@ test('A payout that the account at the provider cannot pay is sent once it can',
   expect(await stepOf(id)).toMatchObject({ step: 'prepared', state: 'awaiting' });
   await workOn(3_600_000);
   await completes(id);
+});
+
+test('A payout that a person removed in the panel of the provider is theirs to decide at once, and is not sent again', async () => {
+  const id = await leave(service, merchant, 'complete');
+  // The second step does not leave, so the payout waits at the provider.
+  await work(0, withCalls({ confirmPayout: async () => ({ outcome: 'notSent', detail: 'no connection' }) }));
+  expect(await stepOf(id)).toMatchObject({ step: 'prepared' });
+  await service.simulator.control('POST', `/control/payouts/${providerIdOf(id)}/remove`);
+  await until(async () => (await incidentsOf(service, id)).length > 0);
+  expect(await incidentsOf(service, id)).toMatchObject([{ kind: 'undecided' }]);
+  expect(await reservedCents(merchant)).toBe(1000);
+  await workOn(3_600_000);
+  expect(await received(id)).toBe(1);
+  expect(await incidentsOf(service, id)).toHaveLength(1);
+  const [incident] = await listIncidents(service.runtime, merchant.ownerId);
+  await resolveIncident({ ...cell, actor: 'ana' }, incident?.id ?? '', {
+    action: 'credit',
+    reason: 'removed in the panel, and it is not there',
+  });
+  expect([await statusOf(service, id), await reservedCents(merchant)]).toEqual(['cancelled', 0]);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('What says that a payout was removed which the provider has sent, or still has, opens nothing', async () => {
+  const [sent, waits] = [
+    await leave(service, merchant, 'complete'),
+    await leave(service, merchant, 'hold-for-approval'),
+  ];
+  await work(0, withCalls({ confirmPayout: async () => lost }));
+  await service.simulator.control('POST', `/control/payouts/${providerIdOf(sent)}/complete`);
+  const removed = [sent, waits].map((id) => ({
+    event: 'OPENPIX:MOVEMENT_REMOVED',
+    payment: { correlationID: providerIdOf(id) },
+  }));
+  for (const body of removed) await hears(body);
+  expect(await incidentsOf(service, sent)).toEqual([]);
+  expect(await incidentsOf(service, waits)).toEqual([]);
+  expect(await statusOf(service, sent)).toBe('completed');
 });
 
 test('A prepared payout with another amount than ours is not sent, and a person looks', async () => {

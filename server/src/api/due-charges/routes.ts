@@ -114,6 +114,7 @@ function orderOf(body: Static<typeof DueChargeBody>): DueChargeOrder {
         address: {
           ...{ street: address.street, city: address.city },
           ...{ state: address.state, postalCode: address.postalCode },
+          ...(address.neighborhood !== undefined && { neighborhood: address.neighborhood }),
         },
       }),
     },

@@ -17,12 +17,15 @@ const part = (description: string) =>
 
 const address = Type.Object(
   {
-    street: Text('Street and number', { minLength: 1, maxLength: 200 }),
+    street: Text('Street and number, as `Rua A, 12`', { minLength: 1, maxLength: 200 }),
     city: Text('City', { minLength: 1, maxLength: 200 }),
     state: Type.String({ pattern: '^[A-Z]{2}$', description: 'State, as `SP`' }),
     postalCode: Type.String({ pattern: '^[0-9]{8}$', description: 'CEP, eight digits' }),
+    neighborhood: Type.Optional(
+      Text('District (`bairro`); Woovi asks for it', { minLength: 1, maxLength: 200 }),
+    ),
   },
-  { additionalProperties: false, description: 'Optional: API Pix asks for no address' },
+  { additionalProperties: false, description: 'API Pix asks for no address; at Woovi it is required' },
 );
 
 const payer = Type.Object(

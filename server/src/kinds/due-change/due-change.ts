@@ -17,7 +17,7 @@ export const dueChange: Kind<ChargeRequest, ChangeOrder, ChargeReport, never> = 
   ...ofCharge,
   name: 'due_change',
   table: chargeChanges,
-  offers: (can) => can.dueCharges,
+  offers: (can) => can.dueCharges && can.dueTerms?.changes !== false,
   subjectOf: ({ id, paymentId }) => ({ paymentId, detail: { changeId: id } }),
 
   asked: ({ paymentId, fields }) => ({ paymentId, fields: JSON.stringify(fields) }),
@@ -61,5 +61,5 @@ async function prepareChange(
     ...{ createdAt: charge.createdAt, traceparent },
   };
   return async (provider) =>
-    provider.dueCharges?.change(instruction) ?? notSent('the connection has no due-date charges');
+    provider.dueCharges?.change?.(instruction) ?? notSent('the connection has no due-date charges');
 }

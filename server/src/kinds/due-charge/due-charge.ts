@@ -1,3 +1,4 @@
+import { refuse, refuseFields } from '../../ground/errors.ts';
 import type { DueCharge } from '../../money/due.ts';
 import { type Payment, providerIdOf } from '../../money/payment.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
@@ -48,10 +49,13 @@ export const dueCharge: Kind<Payment, DueChargeOrder, ChargeReport | PayoutRepor
   }),
 };
 
-/** @throws ApiError `due_date_out_of_range`, `due_terms_invalid`, and those of a charge */
+/** @throws ApiError `due_date_out_of_range`, `due_terms_invalid`, `not_offered_by_provider`, `validation_failed` without an address that the provider needs, and those of a charge */
 function admitDueCharge(view: View, admission: Admission<DueChargeOrder>, now: number): Admitted<Payment> {
-  const { order, account, sealed } = admission;
+  const { order, account, can, sealed } = admission;
   requireTerms(order, now);
+  const refusal = can?.dueTerms?.refusal(order, now) ?? null;
+  if (refusal === 'terms') throw refuse('not_offered_by_provider');
+  if (refusal === 'address') throw refuseFields([{ field: 'payer.address', code: 'required' }]);
   const admitted = charge.admit(view, admission, now);
   const due: DueCharge = {
     ...order.terms,

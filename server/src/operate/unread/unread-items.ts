@@ -71,8 +71,8 @@ async function askAgain(deps: TrackingDeps, provider: Provider, item: DueUnread)
   else await noteUnreadFailed(deps.sql, item.id, deps.clock.now() + waitMs);
 }
 
-/** Their lists end them: there is no query for one. */
-const withoutQuery: ReadonlySet<UnreadKind> = new Set(['dispute', 'return', 'refund', 'span']);
+/** Their lists end them: there is no query for one. That a Pix is found says nothing of its cost. */
+const withoutQuery: ReadonlySet<UnreadKind> = new Set(['dispute', 'return', 'refund', 'cost', 'span']);
 
 /** Whether the provider's own answer about it can be read. A payment of ours that it names is queried, so what it says is booked. */
 async function canBeRead(deps: TrackingDeps, provider: Provider, item: DueUnread): Promise<boolean> {

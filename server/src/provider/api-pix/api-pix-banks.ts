@@ -11,6 +11,8 @@ export interface ApiPixBank {
   live: Place;
   /** Null: known to have none that works like the live one. */
   test: Place | null;
+  /** Further hosts (`Adapter.otherHosts`). */
+  otherHosts?: Said<{ live?: readonly string[]; test?: readonly string[] }>;
   token: Said<TokenForm>;
   /** Permissions that are asked for with a token, where the bank wants them named; `scopes` of the credentials goes before it. */
   scopes?: Said<string>;
@@ -66,7 +68,6 @@ const receiptScopes = (file: string): Said<string> => ({
 export const banks = {
   bb: {
     name: 'Banco do Brasil',
-    // `api.bb.com.br` and `api.hm.bb.com.br` are the hosts without a client certificate.
     live: {
       url: seenIn('https://api-pix.bb.com.br/pix/v2', client('bb.py')),
       tokenUrl: seen('https://oauth.bb.com.br/oauth/token', 'BancoDoBrasil'),
@@ -75,6 +76,11 @@ export const banks = {
       url: seenIn('https://api-pix.hm.bb.com.br/pix/v2', client('bb.py')),
       tokenUrl: seen('https://oauth.hm.bb.com.br/oauth/token', 'BancoDoBrasil'),
     },
+    // The hosts without a client certificate.
+    otherHosts: seen(
+      { live: ['api.bb.com.br'], test: ['api.hm.bb.com.br', 'api.sandbox.bb.com.br'] },
+      'BancoDoBrasil',
+    ),
     token: seen(basicForm, 'BancoDoBrasil'),
     scopes: receiptScopes('BancoDoBrasil'),
     appKeyQuery: seen('gw-dev-app-key', 'BancoDoBrasil'),
@@ -93,6 +99,7 @@ export const banks = {
     },
     // Two versions of one client name two hosts, and the later one wants a fixed token of the portal.
     test: null,
+    otherHosts: seen({ test: ['devportal.itau.com.br', 'sandbox.devportal.itau.com.br'] }, 'Itau'),
     token: seen({ body: 'form', client: 'body' }, 'Itau'),
     correlationHeader: seen('x-correlationID', 'Itau'),
   },
@@ -120,8 +127,13 @@ export const banks = {
     },
     // Its sandbox takes a fixed token of the portal, and no client.
     test: null,
+    otherHosts: seen({ test: ['sandbox.sicoob.com.br'] }, 'Sicoob'),
     token: seen({ body: 'form', client: 'none' }, 'Sicoob'),
-    scopes: receiptScopes('Sicoob'),
+    // An application gets the permissions of "Pix Recebimentos" as one: clients of this bank ask for them all.
+    scopes: seenIn(
+      `${receiptScopes('Sicoob').value} cobv.read cobv.write`,
+      'github.com/laddertech/pypix-api, pypix_api/scopes/sicoob.py, group pix',
+    ),
     clientIdHeader: seen('client_id', 'Sicoob'),
     codeField: seen('brcode', 'Sicoob'),
   },

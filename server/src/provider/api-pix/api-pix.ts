@@ -221,7 +221,7 @@ function readDelivery(
     return null;
   }
   const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
-    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs' | 'paidPages'>
+    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs' | 'paidPages' | 'removed'>
   >;
   const items = pixIn(body);
   for (const item of items ?? []) {
@@ -289,6 +289,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
     certificate: 'required',
     defaultUrl: bank.live.url.value,
     testUrl: bank.test?.url.value ?? null,
+    ...(bank.otherHosts && { otherHosts: bank.otherHosts.value }),
     simulatorPath: '/api-pix/v2',
     create({ name, test, simulated, url, credentials, certificate }, world) {
       const { clientId = '', clientSecret = '', pixKey = '', appKey, webhookTrust = 'path' } = credentials;

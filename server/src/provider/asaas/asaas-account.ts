@@ -157,6 +157,9 @@ export async function askFreeBalance({ exchange, clock }: AsaasDeps): Promise<nu
   return cents;
 }
 
+/** Until 2024 the API stood below `asaas.com/api` and `sandbox.asaas.com/api` (docs.asaas.com, changelog of 2024-07-19). */
+export const olderHosts = { live: ['asaas.com', 'www.asaas.com'], test: ['sandbox.asaas.com'] } as const;
+
 /** Each fee is a line of its own, of a day: it is read by whole days. */
 export const listCosts = (
   deps: AsaasDeps,

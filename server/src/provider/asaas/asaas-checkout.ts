@@ -28,6 +28,7 @@ import {
   keyNewsIn,
   listCosts,
   notRead,
+  olderHosts,
   registerWebhook,
   tokenLeast,
   webhookFindingOf,
@@ -99,6 +100,7 @@ export const asaasCheckoutAdapter: Adapter = {
   certificate: 'none',
   defaultUrl: 'https://api.asaas.com',
   testUrl: 'https://api-sandbox.asaas.com',
+  otherHosts: olderHosts,
   simulatorPath: '/asaas',
   create({ name, test, simulated, url, credentials, identity }, { net, clock }) {
     const { apiKey = '', email = '', webhookToken = '' } = credentials;

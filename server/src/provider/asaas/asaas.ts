@@ -58,6 +58,7 @@ import {
   keyNewsIn,
   listCosts,
   notRead,
+  olderHosts,
   registerWebhook,
   tokenLeast,
   webhookFindingOf,
@@ -155,6 +156,7 @@ export const asaasAdapter: Adapter = {
   certificate: 'none',
   defaultUrl: 'https://api.asaas.com',
   testUrl: 'https://api-sandbox.asaas.com',
+  otherHosts: olderHosts,
   simulatorPath: '/asaas',
   create({ name, test, simulated, url, credentials, identity }, world) {
     const { apiKey = '', customer = '', email = '', webhookToken = '', withdrawalToken } = credentials;

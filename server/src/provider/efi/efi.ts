@@ -91,6 +91,8 @@ export const efiAdapter: Adapter = {
   certificate: 'required',
   defaultUrl: 'https://pix.api.efipay.com.br',
   testUrl: 'https://pix-h.api.efipay.com.br',
+  // Of Efí under its name Gerencianet (its SDKs before 2023).
+  otherHosts: { live: ['api-pix.gerencianet.com.br'], test: ['api-pix-h.gerencianet.com.br'] },
   simulatorPath: '',
   create({ name, test, simulated, url, credentials, certificate }, world) {
     const { clientId = '', clientSecret = '', pixKey = '' } = credentials;

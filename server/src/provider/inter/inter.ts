@@ -135,6 +135,8 @@ export const interAdapter: Adapter = {
   certificate: 'required',
   defaultUrl: 'https://cdpj.partners.bancointer.com.br',
   testUrl: 'https://cdpj-sandbox.partners.uatinter.co',
+  // The acceptance environment of Inter's own SDKs (github inter-co/pj-sdk-java, EnvironmentEnum).
+  otherHosts: { test: ['cdpj.partners.uatbi.com.br'] },
   simulatorPath: '/inter',
   create({ name, test, simulated, url, credentials, certificate }, world) {
     const {

@@ -206,11 +206,14 @@ export function readDispute(body: unknown): CardChargeback | null {
 /** The lines of the balance about payouts: one that left, and the two ways in which one comes back. */
 export const payoutTypes = ['payout', 'payout_failure', 'payout_cancel'] as const;
 
+/** The payout that a line of the balance is about; null: it names none. */
+export const payoutIn = (line: unknown): string | null => textOf(recordOf(recordOf(line)?.source)?.id);
+
 /** A line of the balance about a payout, with the payout itself as its source. */
 export function readPayout(item: unknown): CardPayout | null {
   const line = recordOf(item);
   const payout = recordOf(line?.source);
-  const reference = textOf(payout?.id);
+  const reference = payoutIn(line);
   const net = integerOf(line?.net);
   const at = msOf(line?.created);
   const isReturn = line?.type !== 'payout';

@@ -2,14 +2,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
-import type {
-  CardApproval,
-  CardPayout,
-  CardRefund,
-  CheckoutInstruction,
-  CheckoutName,
-  CheckoutReport,
-  NamedPage,
+import {
+  type CardApproval,
+  type CardPayout,
+  type CardRefund,
+  type CheckoutInstruction,
+  type CheckoutName,
+  type CheckoutReport,
+  type NamedPage,
+  payoutName,
 } from '../cards.ts';
 import { balanceFinding, clockFindings, tokenFindings, webhookFinding } from '../diagnosis.ts';
 import type { DisputeReport } from '../dispute-report.ts';
@@ -38,10 +39,12 @@ import type {
   RefundReport,
   SendOutcome,
   Unclear,
+  UnreadItem,
   WebhookContent,
   WebhookDelivery,
   WebhookNews,
 } from '../provider.ts';
+import { unreadItem } from '../unread.ts';
 import { cut } from '../wire.ts';
 import {
   apiVersion,
@@ -55,6 +58,7 @@ import {
   listIn,
   metadataName,
   nameIn,
+  payoutIn,
   payoutTypes,
   readDispute,
   readFee,
@@ -494,31 +498,54 @@ async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<L
 }
 
 /** https://docs.stripe.com/api/balance_transactions/list: the lines of one type, in reais, each with what it is about. */
-const linesOf = <One>(
+/** Lines of the balance. One that cannot be read is no reason to leave the others out. */
+async function linesOf<One>(
   deps: Deps,
   type: string,
   { fromMs, toMs }: ListWindow,
   read: (item: unknown) => One | null,
-): Promise<One[] | Unclear> => {
+): Promise<{ reports: One[]; unread: unknown[] } | Unclear> {
   const created = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
   const path = `/v1/balance_transactions?type=${type}&currency=brl&${created}&expand[]=data.source`;
-  return listed(deps, path, read);
-};
+  const lines = await listed(deps, path, (item) => ({ item, line: read(item) }));
+  if (!Array.isArray(lines)) return lines;
+  return {
+    reports: lines.flatMap(({ line }) => line ?? []),
+    unread: lines.flatMap(({ item, line }) => (line === null ? [item] : [])),
+  };
+}
 
 async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<CardPayout>> {
   const reports: CardPayout[] = [];
+  const unread: UnreadItem[] = [];
   for (const type of payoutTypes) {
     const lines = await linesOf(deps, type, window, readPayout);
-    if (!Array.isArray(lines)) return lines;
-    reports.push(...lines);
+    if ('outcome' in lines) return lines;
+    reports.push(...lines.reports);
+    unread.push(...lines.unread.map(unreadPayout));
   }
-  return { outcome: 'listed', reports, unread: [], complete: true };
+  return { outcome: 'listed', reports, unread, complete: true };
+}
+
+/** Under the name of the payout, which both its lines share. */
+function unreadPayout(line: unknown): UnreadItem {
+  const item = unreadItem('sent', line);
+  const reference = payoutIn(line);
+  return reference === null
+    ? item
+    : { ...item, name: payoutName(reference, recordOf(line)?.type !== 'payout') };
 }
 
 async function listFees(deps: Deps, window: ListWindow): Promise<ListOutcome<ProviderCost>> {
-  const reports = await linesOf(deps, 'stripe_fee', window, readFee);
-  if (!Array.isArray(reports)) return reports;
-  return { outcome: 'listed', reports, unread: [], complete: true };
+  const lines = await linesOf(deps, 'stripe_fee', window, readFee);
+  if ('outcome' in lines) return lines;
+  const { reports, unread } = lines;
+  return {
+    outcome: 'listed',
+    reports,
+    unread: unread.map((item) => unreadItem('cost', item)),
+    complete: true,
+  };
 }
 
 /** Of which payment of ours an intent is: its metadata says it. */

@@ -142,7 +142,8 @@ export function readCharge(value: unknown): ChargeReport | null {
     // that expired is not paid and not removed. A new word changes nothing.
     status: charge.status === 'COMPLETED' ? 'paid' : 'open',
     createdAt,
-    expiresAt: timeOf(charge.expiresDate),
+    // Of a charge with a due date no document says whether `expiresDate` is its due date or its last day.
+    expiresAt: charge.type === 'OVERDUE' ? null : timeOf(charge.expiresDate),
     copyPaste: textOf(charge.brCode),
     received: [],
   };

@@ -1,4 +1,3 @@
-import type { Log } from '../../ground/log.ts';
 import type { Net } from '../../ports/net.ts';
 import { textOf } from '../../ports/outside-text.ts';
 import type { WebhookNews } from '../provider.ts';
@@ -98,7 +97,7 @@ function isAddressed(body: Record<string, unknown>, { account: own, isTest }: Ad
 }
 
 /** One event a delivery. One that is not asked for, or that is new, says nothing. */
-export function readDelivery(body: Record<string, unknown>, addressing: Addressing, log: Log): WebhookNews {
+export function readDelivery(body: Record<string, unknown>, addressing: Addressing): WebhookNews {
   const news: WebhookNews = { addressed: isAddressed(body, addressing), received: [], payouts: [] };
   const unreadable = (): void => {
     news.unread = [unreadItem('delivery', body)];
@@ -123,13 +122,14 @@ export function readDelivery(body: Record<string, unknown>, addressing: Addressi
       else unreadable();
       break;
     }
-    case 'MOVEMENT_REMOVED':
-      // It has no amount and no state, so it ends nothing: the payout stays open until a person decides.
-      log.warn(
-        { paymentId: recordOf(body.payment)?.correlationID },
-        "a payout was removed in the provider's panel",
-      );
+    case 'MOVEMENT_REMOVED': {
+      // "Payment was removed by a user" (description of the events in the OpenAPI document), which a payout that is processed or confirmed cannot be
+      // (docs/payment/payment-how-to-remove.md). It names no account, no amount and no state.
+      const removed = recordOf(body.payment)?.correlationID;
+      if (typeof removed === 'string') news.removed = [removed];
+      else unreadable();
       break;
+    }
     case 'PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED':
     case 'PIX_TRANSACTION_REFUND_SENT_CONFIRMED': {
       const returned = readReturn(body, 'settled');

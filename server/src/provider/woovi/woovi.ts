@@ -39,6 +39,7 @@ import type {
   DefenceFile,
   DefenceInstruction,
   DefenceOutcome,
+  DueInstruction,
   Finding,
   ListOutcome,
   ListWindow,
@@ -88,6 +89,7 @@ import {
   staticCodeIn,
   type Withdrawal,
 } from './woovi-bodies.ts';
+import { overdueBody, untilDayIsCertain, wooviDueTerms } from './woovi-due.ts';
 import {
   bodyOf,
   events,
@@ -176,6 +178,8 @@ export const wooviAdapter: Adapter = {
   certificate: 'none',
   defaultUrl: 'https://api.woovi.com',
   testUrl: 'https://api.woovi-sandbox.com',
+  // The same API under its older name (src/swaggers/openpix.yml of woovi-developers).
+  otherHosts: { live: ['api.openpix.com.br'] },
   simulatorPath: '/woovi',
   create({ name, test, simulated, url, credentials, identity }, world) {
     const { appId = '', accountId } = credentials;
@@ -230,7 +234,8 @@ export function createWooviProvider(options: WooviOptions): Provider {
     queryPayoutByOwnId: true,
     cancelsCharges: true,
     cards: false,
-    dueCharges: false,
+    dueCharges: true,
+    dueTerms: wooviDueTerms,
     staticCodes: 'provider',
     canListCharges: true,
     canListPayouts: true,
@@ -274,6 +279,11 @@ export function createWooviProvider(options: WooviOptions): Provider {
     },
     createCharge: (instruction) => createCharge(deps, instruction),
     queryCharge: (txid) => queryCharge(deps, txid),
+    dueCharges: {
+      create: (instruction) => createDueCharge(deps, instruction),
+      query: (txid) => queryCharge(deps, txid),
+      cancel: (instruction) => cancelCharge(deps, instruction),
+    },
     createStaticCode: (instruction) => createStaticCode(deps, instruction),
     listCharges: (window) => listCharges(deps, window),
     cancelCharge: (instruction) => cancelCharge(deps, instruction),
@@ -289,11 +299,11 @@ export function createWooviProvider(options: WooviOptions): Provider {
       if (isTestDelivery(body)) return { authentic: true, addressed: true, received: [], payouts: [] };
       const fault = await keys.faultOf(delivery);
       if (fault !== null) return { authentic: false, reason: fault };
-      return { authentic: true, ...readDelivery(body, { account: await ownAccount.known(), isTest }, log) };
+      return { authentic: true, ...readDelivery(body, { account: await ownAccount.known(), isTest }) };
     },
     readWebhook(rawBody) {
       const body = bodyOf(rawBody);
-      return body && readDelivery(body, { account: ownAccount.last(), isTest }, log);
+      return body && readDelivery(body, { account: ownAccount.last(), isTest });
     },
     registerWebhook: (url) => registerWebhook(deps, url),
     diagnose: ({ webhookUrl }) => diagnose(deps, options.accountId, webhookUrl),
@@ -346,14 +356,30 @@ const notRead = (reply: Reply): { outcome: 'notSent'; detail: string } | null =>
 
 // --------------------------------------------------------------------------------------------- charges
 
-async function createCharge(
+const createCharge = (deps: Deps, instruction: ChargeInstruction): Promise<SendOutcome<ChargeReport>> =>
+  postCharge(deps, instruction, chargeBody(instruction));
+
+async function createDueCharge(deps: Deps, instruction: DueInstruction): Promise<SendOutcome<ChargeReport>> {
+  const now = deps.clock.now();
+  const retryAfterMs = untilDayIsCertain(now);
+  if (retryAfterMs > 0)
+    return { outcome: 'notSent', detail: 'a day is about to end', answered: true, retryAfterMs };
+  const body = overdueBody(instruction, now);
+  // It was admitted on an earlier day, and no byte of it went out.
+  if (body === null)
+    return { outcome: 'refused', reason: 'provider_refused', detail: 'a day of its terms has come' };
+  return postCharge(deps, instruction, body);
+}
+
+async function postCharge(
   { exchange, clock, limits }: Deps,
-  instruction: ChargeInstruction,
+  instruction: Pick<ChargeInstruction, 'txid' | 'amountCents' | 'traceparent'>,
+  body: unknown,
 ): Promise<SendOutcome<ChargeReport>> {
   const reply = await exchange({
     method: 'POST',
     path: '/api/v1/charge?return_existing=true',
-    body: chargeBody(instruction),
+    body,
     timeoutMs: limits.sendTimeoutMs,
     ...traceOf(instruction),
   });
