@@ -242,7 +242,7 @@ export type Answered<Report> =
       outcome: QueryOutcome<Report>;
       /** It comes from a list, whose silence about an id proves less than the answer to a query for it: a list has a window and may lag. */
       isList?: true;
-      /** The provider has said that a person removed it there: where it does not find it, nobody else will end it. */
+      /** The provider has said that a person removed it there: where it does not find it, no later answer will end it. */
       removed?: true;
     };
 

@@ -71,8 +71,8 @@ export interface DueAsked {
 }
 
 /**
- * What a provider takes of charges with a due date, where that is not everything. What it cannot say as it is meant is refused before anything is recorded: a near
- * meaning is another amount.
+ * Limits of a provider that does not take every charge with a due date. A charge that it cannot say as it is meant is refused before anything is recorded: a near meaning is
+ * another amount.
  */
 export interface DueTermsOffer {
   /** Why it cannot be made there; null: it can. Pure. */

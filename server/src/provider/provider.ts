@@ -132,7 +132,7 @@ export interface Capabilities {
   cards: boolean;
   /** Charges with a due date (`dueCharges`). */
   dueCharges: boolean;
-  /** What of their terms can be said there; absent: everything. */
+  /** The limits of their terms; absent: there are none. */
   dueTerms?: DueTermsOffer;
   /** How `createStaticCode` makes static codes; null: there are none. */
   staticCodes: 'local' | 'provider' | null;

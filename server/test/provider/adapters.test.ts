@@ -131,7 +131,11 @@ adapterKit({
       test: true,
       url: `${baseUrl}/v2`,
       tokenUrl: `${baseUrl}/oauth/token`,
-      token: { body: 'form', client: 'body', scope: 'cob.read cob.write pix.read pix.write' },
+      token: {
+        body: 'form',
+        client: 'body',
+        scope: 'cob.read cob.write cobv.read cobv.write pix.read pix.write',
+      },
       clientId: 'vintem',
       clientSecret: 'a secret',
       pixKey: 'recebedor@vintem.example',

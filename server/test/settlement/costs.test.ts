@@ -487,7 +487,7 @@ describe('a cost', () => {
       );
 
     await turn(unread);
-    // What can be read is booked.
+    // The other line is booked.
     expect(await costsOf(service)).toBe(before + 5);
     expect(await listUnread(runtime)).toMatchObject([{ kind: 'cost', reference: 'fee-1' }]);
     expect(await incidents()).toEqual([]);
