@@ -66,6 +66,22 @@ test('A described column is in the database with this type, takes null where it 
   expect(columns.filter((column) => isSealed(column.table, column.name) !== column.isSealed)).toEqual([]);
 });
 
+test('A rare column has no default in the database: an insert that goes without it leaves it null', async () => {
+  const rare = described.flatMap(({ description }) =>
+    Object.entries<{ name: string | null; isRare: boolean }>(description.columns)
+      .filter(([, { isRare }]) => isRare)
+      .map(([property, { name }]) => `${description.table ?? description.name}.${nameOf(property, name)}`),
+  );
+  const withDefault = await db.admin<{ name: string }>(
+    `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+      WHERE table_schema = 'vintem' AND (column_default IS NOT NULL OR is_generated <> 'NEVER')`,
+  );
+  const those = new Set(withDefault.map(({ name }) => name));
+  expect(rare.length).toBeGreaterThan(20);
+  expect(those).toContain('payment.refunded_cents');
+  expect(rare.filter((name) => those.has(name))).toEqual([]);
+});
+
 test('A key by which rows are read or changed is unique in the database', async () => {
   const unique = await db.admin<{ table: string; names: string[] }>(
     `SELECT indrelid::regclass::text AS table, array_agg(attname::text ORDER BY attname) AS names

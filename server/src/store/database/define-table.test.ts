@@ -102,6 +102,51 @@ test('A parameter of an insert stands at the place of its column', async () => {
   ]);
 });
 
+test('An insert goes without its rare columns where no row has a value of them, and with all of them where one has', async () => {
+  interface Rare {
+    id: string;
+    amountCents: number;
+    note: object | null;
+    paidAt: number | null;
+  }
+  const { tx, ran } = recorder();
+  const rows = describeRows<Rare>({
+    name: 'rare',
+    alias: 'r',
+    key: ['id'],
+    verbs: ['insert', 'update'],
+    columns: { id: text, note: jsonb.rare, amountCents: cents, paidAt: timestamptz.rare.changes },
+  });
+  const common = { id: 'a', amountCents: 5, note: null, paidAt: null };
+  await rows.insert(tx, [common, { ...common, id: 'b' }]);
+  await rows.insert(tx, [common, { ...common, id: 'b', paidAt: 7 }]);
+  await rows.insert(tx, [{ ...common, note: {} }]);
+  await rows.update(tx, [common]);
+  expect(ran).toEqual([
+    [
+      'rare_insert_common',
+      [
+        ['a', 'b'],
+        [5, 5],
+      ],
+    ],
+    [
+      'rare_insert',
+      [
+        ['a', 'b'],
+        [null, null],
+        [5, 5],
+        [null, 7],
+      ],
+    ],
+    ['rare_insert', [['a'], ['{}'], [5], [null]]],
+    ['rare_update', [['a'], [null]]],
+  ]);
+  expect(rows.statements.find(({ name }) => name === 'rare_insert_common')?.text.replace(/\s+/g, ' ')).toBe(
+    'INSERT INTO rare (id, amount_cents) VALUES (unnest($1::text[]), unnest($2::bigint[]))',
+  );
+});
+
 test('Two rows whose names only together are the same have different keys, and a key is read as it was made', async () => {
   const keyOf = (place: string, id: string) => samples.keyOf({ accountId: account, place, id } as Sample);
   expect(keyOf('ab', 'c')).not.toBe(keyOf('a', 'bc'));

@@ -29,23 +29,36 @@ class Column<in T> {
   readonly isSealed: boolean;
   /** `set`: by the insert alone. `later`: by updates alone, after its default. */
   readonly written: 'set' | 'changes' | 'later';
+  /** Hardly a row has a value when it is inserted. */
+  readonly isRare: boolean;
   /** In the database, where that is not the program's name with underscores. */
   readonly name: string | null;
   declare readonly accepts?: (value: T) => void;
 
   constructor(
     type: SqlType,
-    { isNullable = false, isSealed = false, written = 'set', name = null }: Partial<Column<never>> = {},
+    {
+      isNullable = false,
+      isSealed = false,
+      isRare = false,
+      written = 'set',
+      name = null,
+    }: Partial<Column<never>> = {},
   ) {
     this.type = type;
     this.isNullable = isNullable;
     this.isSealed = isSealed;
+    this.isRare = isRare;
     this.written = written;
     this.name = name;
   }
 
   get orNull(): Column<T | null> {
     return new Column<T | null>(this.type, { ...this, isNullable: true });
+  }
+  /** Null in hardly any insert but of a rare row: where no row of an insert has a value of such a column, the statement goes without them. */
+  get rare(): Column<T | null> {
+    return new Column<T | null>(this.type, { ...this, isNullable: true, isRare: true });
   }
   /** May change after the insert. */
   get changes(): Column<T> {
@@ -132,6 +145,8 @@ export function describeRows<Row extends object>(description: Description<Row>):
   );
   const ofKey = key.map((property) => all.find((one) => one.property === property) as Named);
   const inserted = all.filter(({ column }) => column.written !== 'later');
+  const rare = verbs.includes('insert') ? inserted.filter(({ column }) => column.isRare) : [];
+  const common = inserted.filter((one) => !rare.includes(one));
   const changing = all.filter(({ column }) => column.written !== 'set');
   const ofUpdate = [...ofKey, ...changing];
   const columns = all.map((one) => selected(alias, one)).join(', ');
@@ -139,10 +154,11 @@ export function describeRows<Row extends object>(description: Description<Row>):
   const keys = `unnest(${ofKey.map(array).join(', ')}) AS k (${names(ofKey)})`;
   const isOne = ofKey.map((one) => `${alias}.${one.name} = k.${one.name}`).join(' AND ');
 
+  const insertOf = (written: readonly Named[]): string =>
+    `${insertText(table, written, description)}${description.keepsFirst ? ' ON CONFLICT DO NOTHING' : ''}`;
   const texts: Record<Verb, () => string> = {
     read: () => `SELECT ${columns} FROM ${table} ${alias} JOIN ${keys} USING (${names(ofKey)})`,
-    insert: () =>
-      `${insertText(table, inserted, description)}${description.keepsFirst ? ' ON CONFLICT DO NOTHING' : ''}`,
+    insert: () => insertOf(inserted),
     upsert: () =>
       `${insertText(table, inserted, description)} ON CONFLICT (${names(ofKey)}) DO UPDATE SET ${changing.map((one) => `${one.name} = excluded.${one.name}`).join(', ')}`,
     update: () =>
@@ -153,27 +169,29 @@ export function describeRows<Row extends object>(description: Description<Row>):
   };
   const statements = new Map<Verb, Statement>();
   for (const verb of verbs) statements.set(verb, { name: `${name}_${verb}`, text: texts[verb]() });
+  const insertCommon: Statement | null =
+    rare.length === 0 ? null : { name: `${name}_insert_common`, text: insertOf(common) };
   const run = (tx: Queries, verb: Verb, values: unknown[]): Promise<unknown[]> => {
     const statement = statements.get(verb);
     if (statement === undefined) throw new Error(`rows of ${name} know no ${verb}`);
     return tx.run(statement, values);
   };
   const toPut = verbs.includes('upsert') ? 'upsert' : 'insert';
-  const toInsert = inserted.map(writtenAs);
-  const toUpdate = ofUpdate.map(writtenAs);
-  const parts = ofKey.map((one, at) => ({ ...one, gap: at < ofKey.length - 1 ? gapBehind(one) : '' }));
+  const toInsert = gathererOf<Row>(inserted);
+  const toInsertCommon = gathererOf<Row>(common);
+  const hasRare = compiled<(rows: readonly Row[]) => boolean>('rows', hasAnyText(rare));
+  const toUpdate = gathererOf<Row>(ofUpdate);
   return {
     description,
     columns,
-    statements: [...statements.values()],
-    keyOf: (row) => {
-      let joined = '';
-      for (const { property, gap } of parts) joined += `${row[property as keyof Row]}${gap}`;
-      return joined;
-    },
+    statements: [...statements.values(), ...(insertCommon ? [insertCommon] : [])],
+    keyOf: compiled('row', `return ${keyText(ofKey)};`),
     read: (tx, keys) => run(tx, 'read', splitKeys(ofKey, keys)) as Promise<Row[]>,
-    insert: (tx, rows) => run(tx, toPut, columnsOf(rows, toInsert)),
-    update: (tx, rows) => run(tx, 'update', columnsOf(rows, toUpdate)),
+    insert: (tx, rows) =>
+      insertCommon && !hasRare(rows)
+        ? tx.run(insertCommon, toInsertCommon(rows))
+        : run(tx, toPut, toInsert(rows)),
+    update: (tx, rows) => run(tx, 'update', toUpdate(rows)),
     remove: (tx, keys) => run(tx, 'delete', splitKeys(ofKey, keys)),
   };
 }
@@ -226,18 +244,41 @@ function insertText<Row>(
     VALUES (${[...values, ...others].join(', ')})`;
 }
 
-type Value<Row> = (row: Row) => unknown;
+/**
+ * A function of one argument, made of text when the program starts; the text holds the names of columns and nothing from outside. One closure for all
+ * columns would read each by a name that it learns late, from rows of every shape, which V8 looks up in a table; code with the names in it reads fields.
+ */
+const compiled = <Made>(argument: string, body: string): Made => new Function(argument, body) as Made;
 
-/** A parameter for each column: the values of all rows. */
-const columnsOf = <Row>(rows: readonly Row[], values: readonly Value<Row>[]): unknown[][] =>
-  values.map((value) => rows.map(value));
+const valueText = ({ property }: Named): string => `row[${JSON.stringify(property)}]`;
+
+/** Of many rows the parameters: for each column the values of all of them. */
+const gathererOf = <Row>(columns: readonly Named[]): ((rows: readonly Row[]) => unknown[][]) =>
+  compiled(
+    'rows',
+    `${columns.map((_, at) => `const c${at} = [];`).join('\n')}
+    for (const row of rows) {
+      ${columns.map((one, at) => `c${at}.push(${writtenText(one)});`).join('\n')}
+    }
+    return [${columns.map((_, at) => `c${at}`).join(', ')}];`,
+  );
 
 /** JSON goes as text: the driver would take an array for one of PostgreSQL. */
-function writtenAs<Row extends object>({ property, column }: Named): Value<Row> {
-  const key = property as keyof Row;
-  if (column.type !== 'jsonb') return (row) => row[key];
-  return (row) => (row[key] === null ? null : JSON.stringify(row[key]));
+function writtenText(one: Named): string {
+  const value = valueText(one);
+  return one.column.type === 'jsonb' ? `${value} === null ? null : JSON.stringify(${value})` : value;
 }
+
+/** Whether any row has a value of one of the columns. */
+const hasAnyText = (columns: readonly Named[]): string =>
+  `for (const row of rows) if (${['false', ...columns.map((one) => `${valueText(one)} != null`)].join(' || ')}) return true;
+  return false;`;
+
+/** The values of the key behind each other, as `splitKeys` reads them. */
+const keyText = (ofKey: readonly Named[]): string =>
+  ofKey
+    .map((one, at) => `\`\${${valueText(one)}}${at < ofKey.length - 1 ? gapBehind(one) : ''}\``)
+    .join(' + ');
 
 /** How long the text of a value always is. */
 const widths: Partial<Record<SqlType, number>> = { uuid: 36, date: 10 };
