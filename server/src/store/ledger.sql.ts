@@ -206,16 +206,28 @@ export const journals = describeRows<JournalRow>({
   },
 });
 
-/** Its lines are columns. */
-const journalRow = ({ lines, after, ...journal }: Journal): JournalRow => ({
-  ...journal,
-  ...lines,
-  availableAfter: after.available,
-  reservedAfter: after.reserved,
-  heldAfter: after.held,
-  receivableAfter: after.receivable,
-  cardHeldAfter: after.cardHeld,
-});
+/** Its lines are columns. Each is named: to spread two objects into one, and to leave members out, took a microsecond for each journal. */
+const journalRow = (journal: Journal): JournalRow => {
+  const { lines, after } = journal;
+  return {
+    ...journal,
+    available: lines.available,
+    reserved: lines.reserved,
+    held: lines.held,
+    receivable: lines.receivable,
+    clearing: lines.clearing,
+    feeRevenue: lines.feeRevenue,
+    providerCost: lines.providerCost,
+    suspense: lines.suspense,
+    adjustments: lines.adjustments,
+    cardHeld: lines.cardHeld,
+    availableAfter: after.available,
+    reservedAfter: after.reserved,
+    heldAfter: after.held,
+    receivableAfter: after.receivable,
+    cardHeldAfter: after.cardHeld,
+  };
+};
 
 export const insertJournals = (tx: Queries, posted: readonly Journal[]): Promise<unknown> =>
   journals.insert(tx, posted.map(journalRow));

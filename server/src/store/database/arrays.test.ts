@@ -23,6 +23,14 @@ test('each type is written as PostgreSQL reads it', () => {
   expect(written('float8', [0.5])).toBe(`${head(701, 1)}000000083fe0000000000000`);
   expect(written('boolean', [true, false])).toBe(`${head(16, 2)}00000001010000000100`);
   expect(written('text', ['é', null])).toBe(`${head(25, 2, 1)}00000002c3a9ffffffff`);
+  const long = 'ã'.repeat(70);
+  expect(written('text', [long])).toBe(`${head(25, 1)}0000008c${Buffer.from(long).toString('hex')}`);
+  expect(written('jsonb', ['"€"'])).toBe(`${head(3802, 1)}000000060122e282ac22`);
+  expect(written('bigint', [2 ** 31, -(2 ** 40), 0])).toBe(
+    `${head(20, 3)}${['0000000080000000', 'ffffff0000000000', '0000000000000000'].map((value) => `00000008${value}`).join('')}`,
+  );
+  expect(written('integer', [-(2 ** 31)])).toBe(`${head(23, 1)}0000000480000000`);
+  expect(written('date', ['2000-01-02'])).toBe(`${head(1082, 1)}0000000400000001`);
   expect(written('bytea', [Buffer.of(1, 2)])).toBe(`${head(17, 1)}000000020102`);
   expect(written('jsonb', ['{}'])).toBe(`${head(3802, 1)}00000003017b7d`);
 });
@@ -46,6 +54,11 @@ test.each([
   ['bigint', '7'],
   ['timestamptz', 'yesterday'],
   ['smallint', 40_000],
+  ['smallint', 0.5],
+  ['integer', 2 ** 31],
+  ['integer', '7'],
+  ['date', 'yesterday'],
+  ['text', 7],
 ])('what is no %s is refused: %s', (type, value) => {
   expect(() => written(type, [value])).toThrow();
 });
