@@ -462,7 +462,7 @@ class Flush {
     const pixLocked = others.length > 0 ? lockPix(tx, pix) : null;
     const locked = lockBalances(tx, [...this.#chains.values()]);
     const posted = this.#readPosted(tx);
-    const elsewhere = readBookedIn(tx, others, pix);
+    const elsewhere = others.length > 0 ? readBookedIn(tx, others, pix) : [];
     const tables = [...this.#tables.values()];
     const rows = tables.map((state) => state.table.read(tx, [...state.keys]));
     await Promise.all([pixLocked, locked, posted, elsewhere, ...rows]);
