@@ -215,6 +215,31 @@ describe('a session', () => {
     expect((await tab.call('GET', '/session')).status).toBe(401);
   });
 
+  test('is read by one statement, and opens nothing under a signature that is not ours', async () => {
+    const { tab } = await person();
+    const { sql } = service.runtime;
+    const { run } = sql;
+    const asked: string[] = [];
+    sql.run = (statement, values) => {
+      if (/\bpanel_(session|user)\b/.test(statement.text)) asked.push(statement.name);
+      return run(statement, values);
+    };
+    try {
+      expect((await tab.call('GET', `/accounts/${shop.ownerId}/overview`)).status).toBe(200);
+      expect(asked).toEqual(['panel_session_of_token']);
+      // The token is right, and a letter of its signature is another.
+      const cookie = tab
+        .cookie()
+        .replace(/(session_token=[^;]*\.)(.)/, (_, token, letter) => token + (letter === 'A' ? 'B' : 'A'));
+      expect(cookie).not.toBe(tab.cookie());
+      const forged = await fetch(`${service.url}/panel/api/session`, { headers: { cookie } });
+      expect(forged.status).toBe(401);
+      expect(asked).toEqual(['panel_session_of_token']);
+    } finally {
+      sql.run = run;
+    }
+  });
+
   test('that was idle for half an hour is not woken by looking at a page', async () => {
     const { email, tab, draft, path } = await fundedShop();
     await age(email, 31);

@@ -11,11 +11,11 @@ import {
   findUser,
   freezeUser,
   markSecondFactor,
+  type SessionRow,
   type User,
 } from '../people/members.sql.ts';
 import { recordSecurityEvent, type SecurityEvent } from '../people/security-events.ts';
 import type { Attempts } from './attempts.ts';
-import type { Auth } from './auth.ts';
 import { type AuthCall, freezeMs } from './auth-calls.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 import type { KnownDevices } from './known-device.ts';
@@ -23,7 +23,6 @@ import type { Person, Sessions } from './session.ts';
 import { noticeSignIn } from './sign-in-notice.ts';
 
 interface Answered {
-  auth: Auth;
   request: FastifyRequest;
   reply: FastifyReply;
   call: string;
@@ -61,15 +60,18 @@ export function authEffects(effectDeps: EffectDeps) {
 }
 
 /** The session that the answer began, or the existing one. */
-async function sessionAfter({ sessions }: EffectDeps, { auth, request, answer, person }: Answered) {
+async function sessionAfter(
+  { sessions }: EffectDeps,
+  { request, answer, person }: Answered,
+): Promise<SessionRow | null> {
   const given = answer.headers
     .getSetCookie()
     .map((cookie) => cookie.split(';')[0] ?? '')
     .find((cookie) => /session_token=./.test(cookie));
-  if (given === undefined && person === null) return null;
+  if (given === undefined) return person;
   const headers = sessions.headersOf(request);
-  if (given !== undefined) headers.set('cookie', given);
-  return auth.api.getSession({ headers });
+  headers.set('cookie', given);
+  return sessions.sessionIn(headers);
 }
 
 /** The person signed in: their wrong attempts no longer count, and this one was none. */
@@ -89,9 +91,9 @@ async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> 
   const { sql } = deps;
   const { devices, factorAttempts } = deps.guards;
   const { call, request, reply, person, email } = answered;
-  const found = await sessionAfter(deps, answered);
+  const session = await sessionAfter(deps, answered);
   // The password was right, and the code of the app comes next.
-  if (!found) {
+  if (!session) {
     const user = email === null ? undefined : await findUser(sql, email);
     return record(deps, answered, {
       kind: 'sign_in',
@@ -99,7 +101,7 @@ async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> 
       detail: { method: methodOf(call), step: 'password' },
     });
   }
-  const { user, session } = found;
+  const user = { id: session.userId, email: session.email };
   if (call !== 'POST /sign-in/email') await markSecondFactor(sql, session.id);
   if (call.includes('two-factor')) {
     await factorAttempts.settle({
@@ -149,7 +151,7 @@ async function afterFactorChange(
 async function afterSuccess(deps: EffectDeps, answered: Answered): Promise<void> {
   const { call, rule, person } = answered;
   if (rule.signsIn) return afterSignIn(deps, answered);
-  const sessionId = (await sessionAfter(deps, answered))?.session.id ?? person?.id ?? '';
+  const sessionId = (await sessionAfter(deps, answered))?.id ?? person?.id ?? '';
   switch (call) {
     case 'POST /two-factor/disable':
       return afterFactorChange(deps, answered, 'app', false, sessionId);

@@ -58,8 +58,7 @@ export function authRoutes(
       if (person && rule.password) await attempts.take('password', `${call} ${person.userId}`);
       const email = emailIn(call, request.body);
       await takeFor(attempts, devices, rule, { email, request });
-      const loaded = await auth();
-      const answer = await loaded.handler(
+      const answer = await (await auth()).handler(
         new Request(new URL(path.pathname + path.search, publicUrl), {
           method: request.method,
           headers: sessions.headersOf(request),
@@ -73,7 +72,7 @@ export function authRoutes(
         await attempts.giveBack('linkSecret', callerNetwork(request));
       if (answer.ok && person && rule.password) await attempts.forget('password', `${call} ${person.userId}`);
       for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
-      await effects.after({ auth: loaded, request, reply, call, rule, person, email, answer });
+      await effects.after({ request, reply, call, rule, person, email, answer });
       return send(reply, call, answer);
     },
   });

@@ -170,9 +170,11 @@ const columnOf = (field: string): string =>
     : field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A session's token is stored as its SHA-256: who reads the table cannot act with it. 190 random bits need no slow hash. */
+export const storedToken = (token: string): string => hash('sha256', token);
+
 const stored = (model: string, field: string, value: unknown): unknown =>
   model === 'session' && field === 'token' && typeof value === 'string'
-    ? hash('sha256', value)
+    ? storedToken(value)
     : value instanceof Date
       ? timestamp(value.getTime())
       : (value ?? null);

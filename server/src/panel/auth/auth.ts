@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
-import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import type { Log } from '../../ground/log.ts';
 import type { Secrets } from '../../ground/secrets.ts';
@@ -16,7 +16,7 @@ import { passwordLength } from '../people/password-length.ts';
 import { recordSecurityEvent } from '../people/security-events.ts';
 import type { Attempts } from './attempts.ts';
 import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
-import { authStore } from './auth-store.ts';
+import { authStore, storedToken } from './auth-store.ts';
 import type { FactorAttempts } from './factor-attempts.ts';
 import { guardFactorCodes } from './one-time-codes.ts';
 import { passkeyNameOf } from './passkey-rules.ts';
@@ -113,6 +113,7 @@ export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: F
             requireVerified(verification.authenticationInfo.userVerified),
         },
       }),
+      { id: 'vintem', endpoints: { sessionToken } },
     ],
     hooks: {
       before: createAuthMiddleware(async (ctx) => {
@@ -138,6 +139,13 @@ export function createAuth(deps: AuthDeps, attempts: Attempts, factorAttempts: F
     },
   });
 }
+
+/** Of the session in the cookie, as the table has it; null without a cookie that we signed. Without a path: no request reaches it. */
+const sessionToken = createAuthEndpoint({ method: 'GET', requireHeaders: true }, async (ctx) => {
+  const { secret, authCookies } = ctx.context;
+  const token = await ctx.getSignedCookie(authCookies.sessionToken.name, secret);
+  return token ? storedToken(token) : null;
+});
 
 async function requireVerified(userVerified: boolean | undefined): Promise<undefined> {
   if (userVerified !== true) {

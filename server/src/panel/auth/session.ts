@@ -6,7 +6,6 @@ import type { CellOf } from '../../edge/edge.ts';
 import { namedOperationOf } from '../../edge/operation-header.ts';
 import { uuidOf } from '../../edge/validation.ts';
 import type { Caller } from '../../ground/caller.ts';
-import { refuse } from '../../ground/errors.ts';
 import type { Log } from '../../ground/log.ts';
 import { isPermission, type Permission } from '../../ground/permissions.ts';
 import type { Secrets } from '../../ground/secrets.ts';
@@ -79,6 +78,8 @@ const freshMs = 10 * 60_000;
 const touchEveryMs = 60_000;
 
 export interface Sessions {
+  /** The session of a request's cookie, read in one statement. */
+  sessionIn(headers: Headers): Promise<SessionRow | null>;
   /** @throws PanelError `not_signed_in`, `origin_refused` */
   personOf(request: FastifyRequest): Promise<Person>;
   /** Lets a member of the account in the path through. @throws PanelError, ApiError */
@@ -139,12 +140,16 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
     if (origin === undefined || !deps.origins.has(origin)) throw new PanelError('origin_refused');
   }
 
+  async function sessionIn(headers: Headers): Promise<SessionRow | null> {
+    const token = await (await auth()).api.sessionToken({ headers });
+    return token === null ? null : findSession(deps.sql, token, deps.clock.now());
+  }
+
   async function personOf(request: FastifyRequest): Promise<Person> {
     if (request.view !== null) throw new PanelError('view_reads_only');
     requireOrigin(request);
     if (request.headers.cookie === undefined) throw new PanelError('not_signed_in');
-    const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) }).catch(fromAuth);
-    const session = signedIn && (await findSession(deps.sql, signedIn.session.id));
+    const session = await sessionIn(headersOf(request));
     if (!session) throw new PanelError('not_signed_in');
     const csrf = csrfOf(session.id);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -210,6 +215,7 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
   }
 
   return {
+    sessionIn,
     personOf,
     headersOf,
     requireOrigin,
@@ -264,15 +270,6 @@ const membershipOf = (view: SupportView): Member => ({
     ...{ twoFactorEnabled: false, passkeys: 0, secondFactor: false, frozenUntil: null },
   },
 });
-
-/**
- * better-auth hides what its store failed with behind an error of its own with status 500; it depends on nothing but the database.
- * @throws ApiError `processing_unavailable` for those, everything else as it came
- */
-function fromAuth(error: unknown): never {
-  const { statusCode } = error as { statusCode?: unknown };
-  throw statusCode === 500 ? refuse('processing_unavailable') : error;
-}
 
 /** The member as the calls that the public API has as well know who calls: without a key. */
 async function callerOf(

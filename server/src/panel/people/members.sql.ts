@@ -79,15 +79,16 @@ export interface SessionRow {
 }
 
 const selectSession: Statement = {
-  name: 'panel_session_read',
+  name: 'panel_session_of_token',
   text: `SELECT s.id, s.user_id AS "userId", s.created_at AS "createdAt", s.seen_at AS "seenAt",
       s.authenticated_at AS "authenticatedAt", u.email, u.name, u.language, u.two_factor_enabled AS "twoFactorEnabled",
       (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, s.second_factor AS "secondFactor", u.frozen_until AS "frozenUntil"
-    FROM panel_session s JOIN panel_user u ON u.id = s.user_id WHERE s.id = $1`,
+    FROM panel_session s JOIN panel_user u ON u.id = s.user_id WHERE s.token = $1 AND s.expires_at > $2`,
 };
 
-export const findSession = async (sql: Queries, id: string): Promise<SessionRow | undefined> =>
-  (await sql.run<SessionRow>(selectSession, [id]))[0];
+/** @param token as the table has it. @returns none of a session that has ended */
+export const findSession = async (sql: Queries, token: string, nowMs: number): Promise<SessionRow | null> =>
+  (await sql.run<SessionRow>(selectSession, [token, timestamp(nowMs)]))[0] ?? null;
 
 const touch: Statement = {
   name: 'panel_session_touch',
