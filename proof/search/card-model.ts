@@ -757,9 +757,14 @@ function storedPayment({ stored }: CardLocal, { deleted }: Columns): StoredPayme
   return {
     ...payment,
     ...{ refunds, journals: of(payment.id), operationDeleted: deleted },
-    cancel: cancel && {
-      ...{ status: cancel.status, intentState: cancelIntent?.state ?? null, intentIdentity: null },
-    },
+    requests: cancel
+      ? [
+          {
+            ...{ kind: 'cancel', id: cancel.id, status: cancel.status },
+            ...{ intentState: cancelIntent?.state ?? null, intentIdentity: null },
+          },
+        ]
+      : [],
   } as unknown as StoredPayment;
 }
 

@@ -1,3 +1,4 @@
+import { chargeRequests, requestKinds, requestTables } from '../../server/src/money/charge-requests.ts';
 import type { accounts as lineAccounts, Movement } from '../../server/src/money/decide.ts';
 import {
   type Chain,
@@ -29,11 +30,10 @@ type Lines = Record<(typeof lineAccounts)[number], number>;
 const tables = [
   'account',
   'balance',
-  'charge_cancel',
+  ...requestTables,
   'dispute',
   'dispute_defence',
   'dispute_file',
-  'due_change',
   'event',
   'hold',
   'incident',
@@ -107,14 +107,9 @@ export function createMirror(db: Database): Mirror {
       const refunds = Map.groupBy(allRefunds, ({ payment_id }) => payment_id);
       const refundOf = new Map(allRefunds.map((one) => [one.id, one]));
 
-      const cancels = new Map(read<AskedRow>('charge_cancel').map((one) => [one.payment_id, one]));
       const askedOf = ({ id, status }: AskedRow) => {
         const intent = intentOf.get(id);
         return { status, intentState: intent?.state ?? null, intentIdentity: intent?.identity ?? null };
-      };
-      const cancelOf = (id: string): StoredPayment['cancel'] => {
-        const cancel = cancels.get(id);
-        return cancel ? askedOf(cancel) : null;
       };
       const defencesOf = (id: string): StoredDefence[] => {
         const own = new Set(files.filter((file) => file.dispute_id === id).map((file) => file.id));
@@ -124,7 +119,12 @@ export function createMirror(db: Database): Mirror {
           lostFiles: one.file_ids.filter((file) => !own.has(file)).length,
         }));
       };
-      const changes = Map.groupBy(read<AskedRow>('due_change'), ({ payment_id }) => payment_id);
+      const requests = Map.groupBy(
+        requestKinds.flatMap((kind) =>
+          read<AskedRow>(chargeRequests[kind].table).map((row) => ({ kind, row })),
+        ),
+        ({ row }) => row.payment_id,
+      );
       const journalsOf = (subject: string) =>
         (bySubject.get(subject) ?? []).map((journal) => ({
           chainId: journal.chain_id,
@@ -216,8 +216,11 @@ export function createMirror(db: Database): Mirror {
             intentIdentity: intentOf.get(refund.id)?.identity ?? null,
             journals: journalsOf(refund.id),
           })),
-          cancel: cancelOf(one.id),
-          changes: (changes.get(one.id) ?? []).map((change) => ({ id: change.id, ...askedOf(change) })),
+          requests: (requests.get(one.id) ?? []).map(({ kind, row }) => ({
+            kind,
+            id: row.id,
+            ...askedOf(row),
+          })),
           disputes: (disputes.get(one.id) ?? []).map((dispute) => {
             const hold = holdOf.get(dispute.hold_id ?? '');
             return {

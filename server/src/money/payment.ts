@@ -1,5 +1,6 @@
 import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
 import type { CardPayment } from './card.ts';
+import { type RequestCause, requestCauses } from './charge-requests.ts';
 import type { DueCharge } from './due.ts';
 import type { FiscalDocument } from './fiscal-documents.ts';
 import type { Metadata } from './metadata.ts';
@@ -35,10 +36,8 @@ export type Cause =
   | { by: 'operator'; id: string }
   /** Nothing was sent over the connection `from`, so that the charge is sent over another one. `id` is the command's. */
   | { by: 'route'; id: string; from: string }
-  /** A call asked to cancel the charge, whose state is what it was. `id` is its request id. */
-  | ({ by: 'cancel' } & CallCause)
-  /** A call asked to change a charge with a due date, whose state is what it was. */
-  | ({ by: 'change' } & CallCause)
+  /** A call made a request about the charge, whose state is what it was. `id` is the call's request id. */
+  | ({ by: RequestCause } & CallCause)
   /** A draft expired without confirmation; `id` is the draft's own. */
   | { by: 'clock'; id: string };
 
@@ -51,11 +50,19 @@ interface CallCause {
   userId?: string;
 }
 
+type CallBy = 'api' | 'rule' | RequestCause;
+
 /** The call that caused a state, with the key or the person behind it. */
 export const causeOfCall = (
-  by: 'api' | 'rule' | 'cancel' | 'change',
+  by: CallBy,
   { requestId, keyId, userId }: { requestId: string; keyId: string | null; userId?: string },
 ): Cause => ({ by, id: requestId, ...(keyId !== null && { keyId }), ...(userId && { userId }) });
+
+const causesOfCalls: readonly string[] = ['api', 'rule', ...requestCauses] satisfies CallBy[];
+
+/** With the key or the person behind it. */
+export const isOfCall = (cause: Cause): cause is Extract<Cause, { by: CallBy }> =>
+  causesOfCalls.includes(cause.by);
 
 export interface HistoryStep {
   status: PaymentStatus;
@@ -126,7 +133,7 @@ export interface Payment {
 }
 
 /** The fields that a payment has from its first moment on. */
-type Begun = Pick<
+export type Begun = Pick<
   Payment,
   | 'accountId'
   | 'id'

@@ -1,3 +1,4 @@
+import { chargeRequests, type ShownRequest } from '../money/charge-requests.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { timestamp } from '../store/database/pool.ts';
 
@@ -41,11 +42,11 @@ export const findAccountsOfDocument = (sql: Queries, document: string): Promise<
   sql.run<FoundAccount>(byDocument, [document]);
 
 export interface FoundRow {
-  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute' | 'change';
+  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute' | ShownRequest;
   id: string;
   ownerId: string;
   operationId: string | null;
-  /** Of a payment, refund, dispute or change its status, of an incident its kind, of an operation its name. */
+  /** Of a payment, refund, dispute or request about a charge its status, of an incident its kind, of an operation its name. */
   state: string;
   amountCents: number | null;
 }
@@ -53,19 +54,28 @@ export interface FoundRow {
 const place = (kind: FoundRow['kind'], row: string, state: string, amount = 'amount_cents'): string =>
   `'${kind}' AS kind, ${row}.id, ${row}.account_id AS "ownerId", ${row}.operation_id AS "operationId", ${state} AS state, ${row}.${amount} AS "amountCents"`;
 
+/** Requests about charges, each with its charge. */
+const foundRequests = Object.values(chargeRequests).flatMap(({ table, shownAs }) =>
+  shownAs === null
+    ? []
+    : [
+        `UNION ALL SELECT ${place(shownAs, 'c', 'c.status')} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1`,
+        `UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1
+      JOIN payment p ON p.account_id = c.account_id AND p.id = c.payment_id`,
+      ],
+);
+
 const byAnyId: Statement = {
   name: 'find_any_id',
   text: `SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $1
     UNION ALL SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $1
     UNION ALL SELECT ${place('dispute', 'd', 'd.status')} FROM account a JOIN dispute d ON d.account_id = a.id AND d.id = $1
-    UNION ALL SELECT ${place('change', 'c', 'c.status')} FROM account a JOIN due_change c ON c.account_id = a.id AND c.id = $1
-    UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN due_change c ON c.account_id = a.id AND c.id = $1
-      JOIN payment p ON p.account_id = c.account_id AND p.id = c.payment_id
+    ${foundRequests.join('\n    ')}
     UNION ALL SELECT ${place('incident', 'i', 'i.kind')} FROM incident i WHERE i.id = $1
     UNION ALL SELECT 'operation', o.id, o.account_id, o.id, o.name, NULL FROM operation o WHERE o.id = $1`,
 };
 
-/** Whatever has this id; of a change its charge as well. */
+/** Whatever has this id; of a request about a charge the charge as well. */
 export const findById = (sql: Queries, id: string): Promise<FoundRow[]> => sql.run<FoundRow>(byAnyId, [id]);
 
 const byPaymentIds: Statement = {

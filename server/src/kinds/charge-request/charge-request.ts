@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../ground/caller.ts';
+import type { RequestTable } from '../../money/charge-requests.ts';
 import { causeOfCall, type Payment } from '../../money/payment.ts';
 import type { OpenedIncident } from '../../money/state.ts';
 import type { Queries } from '../../ports/sql.ts';
@@ -29,7 +30,7 @@ export interface ChargeRequest extends Omit<Sent, 'expiresAt' | 'card'> {
 export const isRequestOpen = ({ status }: ChargeRequest): boolean => status === 'unknown';
 
 /** Keyed by 36 characters of account and 36 of its own id. */
-export const requestTable = (name: 'charge_cancel' | 'due_change'): Table<ChargeRequest> =>
+export const requestTable = (name: RequestTable): Table<ChargeRequest> =>
   defineTable<ChargeRequest>({
     name,
     alias: 'c',

@@ -9,11 +9,11 @@ import { intents } from '../../store/rows/intents.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
 import { put, read, type View } from '../../store/till.ts';
-import { cancelEndedWith } from '../cancel/end.ts';
 import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { announce } from '../payment/payment-events.ts';
 import { observedRefund } from '../payment/refund-lines.ts';
+import { requestsEndedWith } from '../payment/requests-ended.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
 import { chargebackReads, chargebackWrites } from './chargebacks.ts';
 
@@ -60,7 +60,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
-      writes.push(...cancelEndedWith(view, payment, row));
+      writes.push(...requestsEndedWith(view, payment, row, now).writes);
       writes.push(...linkWrites(view, payment, row, options));
       const heard: Heard<Payment> = {
         row,

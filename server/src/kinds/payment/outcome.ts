@@ -13,14 +13,13 @@ import { refundsOfPayment } from '../../store/rows/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../store/rows/returns.sql.ts';
 import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
-import { cancelEndedWith } from '../cancel/end.ts';
-import { changeEndedWith } from '../charge-request/change-end.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
 import { interpret, type Observation, payoutsIn, type Reading, runEvents } from './interpret-report.ts';
 import { announce, changedEvent } from './payment-events.ts';
 import { observedLine, sortRefundLines } from './refund-lines.ts';
+import { requestsEndedWith } from './requests-ended.ts';
 
 /**
  * Turns an answer, a webhook or a query about a charge or a transfer into events of the state machine. Pure. In rare cases it asks for rows
@@ -121,10 +120,10 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
   const { ids, capabilities } = stored;
   const announced = { ids, livemode: capabilities.movesMoney, silent: isDeleted };
-  const { writes: changed, ended } = changeEndedWith(view, payment, last, now);
-  writes.push(...changed);
+  const { writes: requested, ended } = requestsEndedWith(view, payment, last, now);
+  writes.push(...requested);
   if (ended && !isDeleted) writes.push(changedEvent(ids, announced.livemode, last, payment.status, ended));
-  writes.push(...eventsOf(stored, steps), ...cancelEndedWith(view, payment, last));
+  writes.push(...eventsOf(stored, steps));
   writes.push(...linkWrites(view, payment, last, announced));
   if (last.status === 'expired' && payment.status !== 'expired') {
     const { connection } = observed;

@@ -1,8 +1,7 @@
-import { cancelEndedWith } from '../../kinds/cancel/end.ts';
-import { changeEndedWith } from '../../kinds/charge-request/change-end.ts';
 import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
 import { announce, announceRefund, changedEvent } from '../../kinds/payment/payment-events.ts';
+import { requestsEndedWith } from '../../kinds/payment/requests-ended.ts';
 import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
 import { claimReads, claimsIn } from '../../kinds/refund/pix-claims.ts';
 import type { Notice, Payment } from '../../money/payment.ts';
@@ -258,10 +257,9 @@ function resolved(
     writes: [
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
-      ...changeWritesOf(view, ids, input, facts, ending),
+      ...requestWritesOf(view, ids, input, facts, ending),
       ...paymentWrites(ids, input, facts, ending),
       ...linkWritesOf(view, ids, input, facts, ending),
-      ...(facts.payment && ending.payment ? cancelEndedWith(view, facts.payment, ending.payment) : []),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
       ...lostWrites(view, input, now),
@@ -386,7 +384,7 @@ const linkWritesOf = (
 ): Write[] =>
   payment && after ? linkWrites(view, payment, after, { ids, livemode: !test, silent: own === null }) : [];
 
-function changeWritesOf(
+function requestWritesOf(
   view: View,
   ids: Pick<Ids, 'uuid'>,
   { test }: ResolutionInput,
@@ -394,7 +392,7 @@ function changeWritesOf(
   { payment: after }: Ending,
 ): Write[] {
   if (!payment || !after) return [];
-  const { writes, ended } = changeEndedWith(view, payment, after, now);
+  const { writes, ended } = requestsEndedWith(view, payment, after, now);
   return ended && own ? [...writes, changedEvent(ids, !test, after, payment.status, ended)] : writes;
 }
 

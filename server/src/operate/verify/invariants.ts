@@ -1,5 +1,11 @@
 import type { Taking } from '../../money/card.ts';
 import {
+  chargeRequests,
+  type RequestKind,
+  requestCauses,
+  requestKinds,
+} from '../../money/charge-requests.ts';
+import {
   headOf,
   type Moved,
   movedInAll,
@@ -210,10 +216,8 @@ export interface StoredPayment {
   events: number;
   journals: PaymentJournal[];
   refunds: StoredRefund[];
-  /** That a merchant asked to cancel the charge; null: none did. */
-  cancel: StoredCancel | null;
-  /** Every change that was asked for of it, the first ones first. */
-  changes: StoredChange[];
+  /** What its merchant asked for about it, the first ones first. */
+  requests: StoredRequest[];
   disputes: StoredDispute[];
   /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */
   credited: { endToEnd: string; cents: number }[];
@@ -247,8 +251,7 @@ export interface StoredDispute {
   defences: StoredDefence[];
 }
 
-export interface StoredDefence extends StoredCancel {
-  id: string;
+export interface StoredDefence extends Asked {
   reason: string | null;
   /** Those that may have left, once it is over. */
   attempts: number;
@@ -274,16 +277,17 @@ export interface StoredRefund {
   journals: PaymentJournal[];
 }
 
-/** The cancel of a charge, as anything that was asked for about one. */
-export interface StoredCancel {
+/** Anything that was asked for about a payment. */
+interface Asked {
+  id: string;
   status: string;
   intentState: string | null;
   intentIdentity: string | null;
 }
 
-/** A change of a charge with a due date. */
-export interface StoredChange extends StoredCancel {
-  id: string;
+/** A request about a charge. */
+export interface StoredRequest extends Asked {
+  kind: RequestKind;
 }
 
 export interface PaymentReturn {
@@ -402,9 +406,8 @@ const causes: ReadonlySet<string> = new Set([
   'query',
   'operator',
   'route',
-  'cancel',
-  'change',
   'clock',
+  ...requestCauses,
 ]);
 
 export const invariants: readonly Invariant[] = [
@@ -641,9 +644,9 @@ export const invariants: readonly Invariant[] = [
     payment: ({ history, status, staticCodeId }) => {
       const moved = history.find(({ cause, status: at }) => cause?.by === 'route' && at !== 'unknown');
       if (moved) return `moved to another connection while ${moved.status}`;
-      const late = history.find((step, at) => isAsk(step) && step.status !== history[at - 1]?.status);
-      if (late) return `became ${late.status} by a wish to cancel or change it`;
-      const states = history.filter((step) => !isRoute(step) && !isAsk(step)).map((step) => step.status);
+      const late = history.find((step, at) => isRequest(step) && step.status !== history[at - 1]?.status);
+      if (late) return `became ${late.status} by a request about it`;
+      const states = history.filter((step) => !isRoute(step) && !isRequest(step)).map((step) => step.status);
       const start = states[0];
       // The Pix of a static code makes its payment: nothing was known of it before it was paid.
       const isBornPaid = staticCodeId !== null && start === 'paid';
@@ -704,8 +707,7 @@ export const invariants: readonly Invariant[] = [
           return `${status} by a call`;
         if (cause.by === 'rule' && status !== 'cancelled') return `${status} by a rule`;
         if (cause.by === 'route' && kind !== 'deposit') return `a ${kind} moved to another connection`;
-        const isAsked = cause.by === 'cancel' || cause.by === 'change';
-        if (isAsked && (kind !== 'deposit' || !['unknown', 'pending'].includes(status)))
+        if (isRequest({ cause }) && (kind !== 'deposit' || !['unknown', 'pending'].includes(status)))
           return `a ${status} ${kind} had a ${cause.by}`;
         // Only a draft ends by itself.
         if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
@@ -1212,8 +1214,7 @@ export const invariants: readonly Invariant[] = [
       first(
         faultOfIdentity('it', payment),
         ...payment.refunds.map((one) => faultOfIdentity(`the refund ${one.id}`, one)),
-        payment.cancel && faultOfIdentity('its cancel', payment.cancel),
-        ...payment.changes.map((one) => faultOfIdentity(`its change ${one.id}`, one)),
+        ...payment.requests.map((one) => faultOfIdentity(`its ${one.kind} ${one.id}`, one)),
         ...payment.disputes
           .flatMap(({ defences }) => defences)
           .map((one) => faultOfIdentity(`the defence ${one.id}`, one)),
@@ -1245,22 +1246,18 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 69,
-    name: 'a cancel was asked for, ends with its charge, is followed as long, and no charge that it ended was credited',
+    name: 'a request about a charge was made and is followed until it ends; a cancel ends with its charge, and no charge that it ended was credited',
     payment: (payment) => {
-      const { history, reasonCode, cancel } = payment;
-      const isAsked = history.some(({ cause }) => cause?.by === 'cancel');
+      const { reasonCode, requests } = payment;
+      const [cancel, another] = requests.filter(({ kind }) => kind === 'cancel');
       const isCancelled = reasonCode === 'cancelled_by_merchant';
       return first(
-        isAsked === (cancel !== null)
-          ? null
-          : `was ${isAsked ? '' : 'not '}to be cancelled, and has ${cancel ? 'a' : 'no'} cancel`,
-        isCancelled && !isAsked ? 'is cancelled, and no merchant asked' : null,
+        ...requestKinds.map((kind) => faultOfRequests(payment, kind)),
+        another ? 'has two cancels' : null,
+        isCancelled && !cancel ? 'is cancelled, and no merchant asked' : null,
         isCancelled && settlements(payment).length > 0 ? 'is cancelled and credited' : null,
         cancel && (cancel.status === 'unknown') !== open(payment)
           ? `is ${payment.status}, and its cancel ${cancel.status}`
-          : null,
-        cancel && (cancel.status === 'unknown') !== (cancel.intentState !== null)
-          ? `its cancel is ${cancel.status}, and its intent ${cancel.intentState ?? 'gone'}`
           : null,
       );
     },
@@ -1311,7 +1308,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 77,
-    name: 'a due-date charge has one open change at most, which is followed as long as the charge waits for it',
+    name: 'a due-date charge has one open change at most, as long as the charge waits for it',
     payment: (payment) => faultOfChanges(payment),
   },
 ];
@@ -1348,21 +1345,29 @@ function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journa
   );
 }
 
-function faultOfChanges(payment: StoredPayment): Fault {
-  const { due, changes, history } = payment;
-  const asked = history.filter(({ cause }) => cause?.by === 'change').length;
+/** Each left its step in the history, and its intent stands as long as it is open. */
+function faultOfRequests({ history, requests }: StoredPayment, kind: RequestKind): Fault {
+  const made = requests.filter((one) => one.kind === kind);
+  const asked = history.filter(({ cause }) => cause?.by === chargeRequests[kind].cause).length;
   return first(
-    differs('the changes', changes.length, asked),
+    differs(`the number of requests (${kind})`, made.length, asked),
+    ...made.map(({ id, status, intentState }) =>
+      (status === 'unknown') === (intentState !== null)
+        ? null
+        : `its ${kind} ${id} is ${status}, and its intent ${intentState ?? 'gone'}`,
+    ),
+  );
+}
+
+function faultOfChanges(payment: StoredPayment): Fault {
+  const { due, requests } = payment;
+  const changes = requests.filter(({ kind }) => kind === 'due_change');
+  return first(
     differs('the changes that it counts', changes.length, due?.changes ?? 0),
-    ...changes.map(({ id, status, intentState }) =>
-      first(
-        (status === 'unknown') === (open(payment) && due?.change?.id === id)
-          ? null
-          : `its change ${id} is ${status} while it is ${payment.status}`,
-        (status === 'unknown') === (intentState !== null)
-          ? null
-          : `its change ${id} is ${status}, and its intent ${intentState ?? 'gone'}`,
-      ),
+    ...changes.map(({ id, status }) =>
+      (status === 'unknown') === (open(payment) && due?.change?.id === id)
+        ? null
+        : `its change ${id} is ${status} while it is ${payment.status}`,
     ),
   );
 }
@@ -1452,9 +1457,9 @@ const ofAcquirer: ReadonlySet<number> = new Set([
 
 type Step = StoredPayment['history'][number];
 
-/** Steps that change no state: a charge moved to another connection, or a merchant asked to cancel or change it. */
+/** Steps that change no state: a charge moved to another connection, or its merchant made a request about it. */
 const isRoute = ({ cause }: Step): boolean => cause?.by === 'route';
-const isAsk = ({ cause }: Step): boolean => cause?.by === 'cancel' || cause?.by === 'change';
+const isRequest = ({ cause }: Pick<Step, 'cause'>): boolean => requestCauses.some((by) => by === cause?.by);
 
 function faultOfIdentity(
   what: string,

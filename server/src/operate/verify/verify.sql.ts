@@ -1,3 +1,4 @@
+import { chargeRequests } from '../../money/charge-requests.ts';
 import type { StoredConnectionClose, StoredDayClose } from '../../money/day-closes.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { BookedPix, PixRef } from '../../store/ledger.sql.ts';
@@ -300,6 +301,14 @@ export const findJournals = async (
   }));
 };
 
+/** What its merchant asked for about a charge. */
+const requestsOfPayment = Object.entries(chargeRequests)
+  .map(
+    ([kind, { table }]) =>
+      `SELECT '${kind}' AS kind, id, status, created_at FROM ${table} WHERE account_id = p.account_id AND payment_id = p.id`,
+  )
+  .join(' UNION ALL ');
+
 /**
  * The event of a terminal state, found by its time: there is no index by payment, which every event would pay for.
  * Its id is a UUIDv7 of the moment in which the state was entered, so a quarter of a second around it is enough.
@@ -342,13 +351,9 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
       FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
       WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
-    (SELECT json_build_object('status', c.status, 'intentState', ci.state, 'intentIdentity', ci.identity)
-      FROM charge_cancel c LEFT JOIN intent ci ON ci.account_id = c.account_id AND ci.payment_id = c.id
-      WHERE c.account_id = p.account_id AND c.payment_id = p.id) AS cancel,
-    CASE WHEN p.due ? 'changes' THEN (SELECT coalesce(json_agg(json_build_object('id', c.id, 'status', c.status,
+    (SELECT coalesce(json_agg(json_build_object('kind', c.kind, 'id', c.id, 'status', c.status,
           'intentState', ci.state, 'intentIdentity', ci.identity) ORDER BY c.created_at, c.id), '[]')
-        FROM due_change c LEFT JOIN intent ci ON ci.account_id = c.account_id AND ci.payment_id = c.id
-        WHERE c.account_id = p.account_id AND c.payment_id = p.id) ELSE '[]' END AS changes,
+        FROM (${requestsOfPayment}) c LEFT JOIN intent ci ON ci.account_id = p.account_id AND ci.payment_id = c.id) AS requests,
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
         'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END, 'released', d.released_at IS NOT NULL,

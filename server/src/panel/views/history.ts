@@ -1,4 +1,4 @@
-import type { HistoryStep } from '../../money/payment.ts';
+import { type HistoryStep, isOfCall } from '../../money/payment.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /** A state of a payment and who caused it, for people. */
@@ -54,8 +54,7 @@ type Actor = { actor: 'key' | 'person' | 'operator'; id: string } | null;
 
 function actorOf(cause: HistoryStep['cause']): Actor {
   if (cause.by === 'operator') return { actor: 'operator', id: cause.id };
-  if (cause.by !== 'api' && cause.by !== 'rule' && cause.by !== 'cancel' && cause.by !== 'change')
-    return null;
+  if (!isOfCall(cause)) return null;
   if (cause.keyId) return { actor: 'key', id: cause.keyId };
   return cause.userId ? { actor: 'person', id: cause.userId } : null;
 }

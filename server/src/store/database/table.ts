@@ -1,3 +1,4 @@
+import { requestTables } from '../../money/charge-requests.ts';
 import type { Queries } from '../../ports/sql.ts';
 
 /**
@@ -9,8 +10,7 @@ const writeOrder = [
   'static_code',
   'payment_link',
   'refund',
-  'charge_cancel',
-  'due_change',
+  ...requestTables,
   'known_return',
   'draft',
   'intent',
