@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
-import { childrenOf, findPostmaster, freezePostgres, killIfAlive } from '@vintem/testkit/processes.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { verifyTogether } from '@vintem/testkit/verified.ts';
 import { createLog } from '../../server/src/ground/log.ts';
@@ -12,6 +11,7 @@ import { adapterNames, adapters, isAdapter } from '../../server/src/provider/reg
 import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { openPool } from '../../server/src/store/database/pool.ts';
 import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
+import { faultsOn } from '../processes/faults.ts';
 import {
   counted,
   createGivingBack,
@@ -398,78 +398,20 @@ async function weather(): Promise<void> {
 }
 
 const done: string[] = [];
-async function again(one: Part): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      await one.start();
-      return;
-    } catch (error) {
-      // A part alone needs the database of `start`, which may be on its way up.
-      if (tries > 20) throw error;
-      await sleep(1_000);
-    }
-  }
-}
-async function restart(...parts: Part[]): Promise<void> {
-  for (const one of parts) one.signal('SIGKILL');
-  await Promise.all(parts.map((one) => one.exited()));
-  await Promise.all(parts.map(again));
-}
-async function simulatorOf(): Promise<number | null> {
-  const postmaster = findPostmaster(dataDir);
-  return (await childrenOf(main.pid)).find((pid) => pid !== postmaster) ?? null;
-}
+const all = faultsOn({ dataDir, main, others: [...apis, ...workers] });
 
 /** Each ends with everything running again. */
 const faults: [string, () => Promise<void>][] = [
-  ['kill api', () => restart(apis[0] as Part)],
-  ['kill worker', () => restart(workers[0] as Part)],
-  ['kill start', () => restart(main)],
-  ['kill simulator', async () => killIfAlive(await simulatorOf(), 'SIGKILL')],
-  ['kill database', async () => killIfAlive(findPostmaster(dataDir), 'SIGKILL')],
-  ['kill both workers and an api', () => restart(...workers, apis[1] as Part)],
-  [
-    'freeze a worker for longer than its lease',
-    async () => {
-      const one = workers[1] as Part;
-      one.signal('SIGSTOP');
-      await sleep(18_000);
-      one.signal('SIGCONT');
-    },
-  ],
-  [
-    'kill some backends of the database',
-    async () => {
-      const postmaster = findPostmaster(dataDir);
-      // A backend that is killed takes the others with it: PostgreSQL recovers by itself.
-      const [one] = postmaster === null ? [] : (await childrenOf(postmaster)).slice(-1);
-      killIfAlive(one ?? null, 'SIGKILL');
-    },
-  ],
-  [
-    'freeze the database',
-    async () => {
-      const postmaster = findPostmaster(dataDir);
-      if (postmaster === null) return;
-      const all = await freezePostgres(postmaster);
-      await sleep(6_000);
-      for (const pid of all) killIfAlive(pid, 'SIGCONT');
-    },
-  ],
-  [
-    'kill everything',
-    async () => {
-      const postmaster = findPostmaster(dataDir);
-      const simulator = await simulatorOf();
-      const all = [main, ...apis, ...workers];
-      for (const one of all) one.signal('SIGKILL');
-      killIfAlive(postmaster, 'SIGKILL');
-      killIfAlive(simulator, 'SIGKILL');
-      await Promise.all(all.map((one) => one.exited()));
-      await again(main);
-      await Promise.all([...apis, ...workers].map(again));
-    },
-  ],
+  ['kill api', () => all.kill(apis[0] as Part)],
+  ['kill worker', () => all.kill(workers[0] as Part)],
+  ['kill start', () => all.kill(main)],
+  ['kill simulator', () => all.killSimulator()],
+  ['kill database', () => all.killDatabase()],
+  ['kill both workers and an api', () => all.kill(...workers, apis[1] as Part)],
+  ['freeze a worker for longer than its lease', () => all.freeze(workers[1] as Part, 18_000)],
+  ['kill some backends of the database', () => all.killBackend()],
+  ['freeze the database', () => all.freezeDatabase(6_000)],
+  ['kill everything', () => all.killEverything()],
   [
     'two of everything started at once',
     async () => {

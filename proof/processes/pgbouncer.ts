@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort, listens } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { createLog } from '../../server/src/ground/log.ts';
 import { startEmbedded } from '../../server/src/store/database/embedded.ts';
-import { command, newFolder, part } from '../chaos/processes.ts';
+import { command, commandsWith, endAll } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
+import { openScene } from './scene.ts';
 
 /**
  * The service behind PgBouncer, by the statements and settings that docs/operators/connections.md gives: read there, and run as written.
@@ -54,133 +55,100 @@ export async function tryPgbouncer(options: {
     faults: [],
   };
   if (figures.notRun !== null) return figures;
-  const folder = await newFolder('pgbouncer');
+  await using scene = await openScene('pgbouncer', { VINTEM_SECRET: randomBytes(32).toString('base64') });
+  const { folder, env, url, simulatorUrl } = scene;
   const dataDir = join(folder, 'database');
   // As root the database runs as another user, who has to pass through.
   await mkdir(dataDir, { mode: 0o711 });
   const database = await startEmbedded({ dataDir, log: createLog('silent'), say: () => {} });
+  scene.atEnd(() => database.stop());
   const direct = new URL(database.serviceUrl);
-  const [bouncerPort, port, simulatorPort] = [await freePort(), await freePort(), await freePort()];
+  const bouncerPort = await freePort();
   const bouncer = bouncerIn(folder, bouncerPort, direct);
+  scene.atEnd(bouncer.kill);
   const through = new URL(direct);
   through.port = `${bouncerPort}`;
-  const env = {
-    DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: direct.href,
-    MIGRATION_DATABASE_URL: database.url,
-    VINTEM_SECRET: randomBytes(32).toString('base64'),
-    PORT: `${port}`,
-    SIMULATOR_PORT: `${simulatorPort}`,
-    RATE_LIMITS: 'off',
-    LOG_LEVEL: 'error',
-  };
-  mkdirSync(env.DATA_DIR);
+  Object.assign(env, { DATABASE_URL: direct.href, MIGRATION_DATABASE_URL: database.url });
   const pooled = { ...env, DATABASE_URL: through.href };
-  const logFile = join(folder, 'log.jsonl');
-  const launch = (words: [string], ready: string, given = env) =>
-    part(words[0], { words, env: given, ready, logFile });
-  const simulator = launch(['simulator'], 'vintem simulator');
-  const run = async <T>(words: string[]): Promise<T> => {
-    const { code, json, text } = await command<T>(words, env);
-    if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
-    return json;
+  const simulator = scene.launch(['simulator']);
+  const run = commandsWith(env);
+  await run(['migrate']);
+  const account = await run<{ ownerId: string }>(['account', 'create', '--name', 'Loja', '--test']);
+  const { key } = await run<{ key: string }>([
+    ...['key', 'create', '--account', account.ownerId, '--name', 'pgbouncer'],
+    ...['--permissions', 'read,charges,transfers,operations'],
+  ]);
+  const call = callWith(url, key);
+  await simulator.start();
+  const setup = async (mode: string, settings: string) => {
+    await bouncer.start(settings);
+    const { code, text } = await command(['check'], pooled);
+    await bouncer.kill();
+    const told = /has other settings than vintem asks for|unsupported startup parameter/.test(text);
+    if (code === 0 || !told) figures.faults.push(`${mode}: check ended with ${code}: ${text}`);
+    say(`${mode}: check ends with ${code}`);
   };
-  try {
-    await run(['migrate']);
-    const account = await run<{ ownerId: string }>(['account', 'create', '--name', 'Loja', '--test']);
-    const { key } = await run<{ key: string }>([
-      ...['key', 'create', '--account', account.ownerId, '--name', 'pgbouncer'],
-      ...['--permissions', 'read,charges,transfers,operations'],
-    ]);
-    const call = callWith(`http://127.0.0.1:${port}`, key);
-    const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-    await simulator.start();
-    const setup = async (mode: string, settings: string) => {
-      await bouncer.start(settings);
-      const { code, text } = await command(['check'], pooled);
-      await bouncer.kill();
-      const told = /has other settings than vintem asks for|unsupported startup parameter/.test(text);
-      if (code === 0 || !told) figures.faults.push(`${mode}: check ended with ${code}: ${text}`);
-      say(`${mode}: check ends with ${code}`);
-    };
-    await setup('as installed', 'pool_mode = session');
-    await setup('options dropped', 'pool_mode = session\nignore_startup_parameters = options');
+  await setup('as installed', 'pool_mode = session');
+  await setup('options dropped', 'pool_mode = session\nignore_startup_parameters = options');
 
-    const owner = new pg.Client({ connectionString: database.url });
-    await owner.connect();
-    await owner.query(blockOf('sql'));
-    await owner.end();
-    const documented = blockOf('ini');
-    /** An api and a worker over `given`, for as long as `work` takes. */
-    const serving = async <T>(given: typeof env, work: () => Promise<T>): Promise<T> => {
-      const parts = [
-        launch(['api'], 'vintem api ready', given),
-        launch(['worker'], 'vintem worker ready', given),
-      ];
-      try {
-        await Promise.all(parts.map((one) => one.start()));
-        return await work();
-      } finally {
-        for (const one of parts) {
-          if (!one.isRunning()) continue;
-          one.signal('SIGTERM');
-          await Promise.race([one.exited(), pause(10_000)]);
-          one.signal('SIGKILL');
-        }
-      }
-    };
-    const operations = await serving(env, () => fund(call, simulatorUrl));
-    const load = async (mode: string, during: () => Promise<void>) => {
-      const historyPath = join(folder, 'history.ndjson');
-      using clients = startClients({ call, operations, seed, clients: 6, historyPath });
-      await during();
-      const { calls, unanswered, acknowledged } = clients.counts;
-      figures.modes[mode] = { calls, unanswered, acknowledged };
-      say(`${mode}: ${acknowledged} acknowledged of ${calls} calls, ${unanswered} unanswered`);
-      return clients;
-    };
-    const rest = async (mode: string) => {
-      const faults = await restAndCheck(folder, call, simulatorUrl, operations);
-      figures.faults.push(...faults.map((fault) => `${mode}: ${fault}`));
-    };
-    await bouncer.start(documented);
-    await serving(pooled, async () => {
-      const clients = await load('session', async () => {
-        await pause(8_000);
-        await bouncer.kill();
-        await bouncer.start(documented);
-        await pause(8_000);
-      });
-      await clients.stop();
-      await rest('session');
-    });
-    await bouncer.kill();
-    await bouncer.start(documented.replace('pool_mode = session', 'pool_mode = transaction'));
-    // Whether a process starts there depends on which statement comes first on which session.
-    const clients = await serving(pooled, () => load('transaction', () => pause(8_000))).catch(
-      (error: Error) => {
-        say(`transaction: ${error.message}`);
-        return null;
-      },
-    );
-    await bouncer.kill();
-    // Sessions that transaction mode left open are ended without it.
-    await serving(env, async () => {
-      await clients?.stop();
-      await rest('transaction');
-    });
-    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
-    const verified = await command(['verify', '--full'], env);
-    if (verified.code !== 0) figures.faults.push(`verify ended with ${verified.code}: ${verified.text}`);
-  } finally {
-    await bouncer.kill();
-    if (simulator.isRunning()) {
-      simulator.signal('SIGTERM');
-      await simulator.exited();
+  const owner = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  await owner.query(blockOf('sql'));
+  await owner.end();
+  const documented = blockOf('ini');
+  /** An api and a worker over `given`, for as long as `work` takes. */
+  const serving = async <T>(given: typeof env, work: () => Promise<T>): Promise<T> => {
+    const parts = ['api', 'worker'].map((word) => scene.launch([word], { env: given }));
+    try {
+      await Promise.all(parts.map((one) => one.start()));
+      return await work();
+    } finally {
+      await endAll(parts);
     }
-    await database.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+  };
+  const operations = await serving(env, () => fund(call, simulatorUrl));
+  const load = async (mode: string, during: () => Promise<void>) => {
+    const historyPath = join(folder, 'history.ndjson');
+    using clients = startClients({ call, operations, seed, clients: 6, historyPath });
+    await during();
+    const { calls, unanswered, acknowledged } = clients.counts;
+    figures.modes[mode] = { calls, unanswered, acknowledged };
+    say(`${mode}: ${acknowledged} acknowledged of ${calls} calls, ${unanswered} unanswered`);
+    return clients;
+  };
+  const rest = async (mode: string) => {
+    const faults = await restAndCheck(folder, call, simulatorUrl, operations);
+    figures.faults.push(...faults.map((fault) => `${mode}: ${fault}`));
+  };
+  await bouncer.start(documented);
+  await serving(pooled, async () => {
+    const clients = await load('session', async () => {
+      await pause(8_000);
+      await bouncer.kill();
+      await bouncer.start(documented);
+      await pause(8_000);
+    });
+    await clients.stop();
+    await rest('session');
+  });
+  await bouncer.kill();
+  await bouncer.start(documented.replace('pool_mode = session', 'pool_mode = transaction'));
+  // Whether a process starts there depends on which statement comes first on which session.
+  const clients = await serving(pooled, () => load('transaction', () => pause(8_000))).catch(
+    (error: Error) => {
+      say(`transaction: ${error.message}`);
+      return null;
+    },
+  );
+  await bouncer.kill();
+  // Sessions that transaction mode left open are ended without it.
+  await serving(env, async () => {
+    await clients?.stop();
+    await rest('transaction');
+  });
+  figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
+  const verified = await command(['verify', '--full'], env);
+  if (verified.code !== 0) figures.faults.push(`verify ended with ${verified.code}: ${verified.text}`);
   return figures;
 }
 

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '@vintem/testkit/free-port.ts';
-import { command, newFolder, part } from '../chaos/processes.ts';
+import { command } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
-import { callWith, control, fund, pause, pixKeyOf, startClients } from './clients.ts';
+import { control, pause, pixKeyOf } from './clients.ts';
 import type { Entry, Truth } from './history.ts';
+import { beginLoad, firstMerchant, openScene } from './scene.ts';
 
 /**
  * Backup, restore, reconcile. A copy is made under load, the load continues (the lost interval), then the service ends and
@@ -56,145 +55,123 @@ async function restoreOnce(
   const must = (holds: boolean, what: string) => {
     if (!holds) figures.faults.push(`round ${round + 1}: ${what}`);
   };
-  const folder = await newFolder('restore');
-  const logFile = join(folder, 'log.jsonl');
-  const [port, simulatorPort] = [await freePort(), await freePort()];
-  const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-  const envOn = (data: string) => {
+  await using scene = await openScene('restore');
+  const { folder, simulatorUrl } = scene;
+  // The secret is kept apart from the copy, and the provider's truth is not ours to lose.
+  const kept = {
+    VINTEM_SECRET: randomBytes(32).toString('base64'),
+    SIMULATOR_STATE: join(folder, 'simulator'),
+  };
+  const envOn = (data: string): Record<string, string> => {
     const dataDir = join(folder, data);
     mkdirSync(dataDir, { mode: 0o711 });
-    return {
-      DATA_DIR: dataDir,
-      // The secret is kept apart from the copy, and the provider's truth is not ours to lose.
-      VINTEM_SECRET: secret,
-      SIMULATOR_STATE: join(folder, 'simulator'),
-      PORT: `${port}`,
-      SIMULATOR_PORT: `${simulatorPort}`,
-      RATE_LIMITS: 'off',
-      LOG_LEVEL: 'error',
-    };
+    return { ...scene.env, ...kept, DATA_DIR: dataDir };
   };
-  const secret = randomBytes(32).toString('base64');
   const [first, second] = [envOn('first'), envOn('second')];
-  const before = part('start', { words: ['start'], env: first, ready: 'vintem ready', logFile });
-  const after = part('restored', { words: ['start'], env: second, ready: 'vintem ready', logFile });
-  try {
-    await before.start();
-    const key = /vintem test key (vtm_test_\S+)/.exec(before.output())?.[1] ?? '';
-    const call = callWith(`http://127.0.0.1:${port}`, key);
-    const operations = await fund(call, simulatorUrl);
-    const historyPath = join(folder, 'history.ndjson');
-    using clients = startClients({
-      call,
-      operations,
-      seed: options.seed + round,
-      clients: options.clients,
-      historyPath,
-    });
-    await pause(2_000);
-    const copy = join(folder, 'copy');
-    const made = await command(['backup', copy], first);
-    must(made.code === 0, `backup ended with ${made.code}: ${made.text.slice(0, 500)}`);
-    const atCopy = clients.counts.acknowledged;
-    for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
-    await clients.stop();
-    const transfers = new Map<string, Entry>();
-    const entries = readFileSync(historyPath, 'utf8').split('\n').filter(Boolean);
-    for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
-      if (entry.call !== 'transfer' || entry.requestKey === null) continue;
-      const known = transfers.get(entry.requestKey);
-      if (!known || known.paymentId === null) transfers.set(entry.requestKey, entry);
-    }
-    figures.acknowledged += [...transfers.values()].filter(({ paymentId }) => paymentId !== null).length;
-    before.signal('SIGTERM');
-    await before.exited();
-
-    // The old data folder is never looked at again.
-    const restored = await command(['restore', copy], second);
-    must(restored.code === 0, `restore ended with ${restored.code}: ${restored.text.slice(0, 500)}`);
-    await after.start();
-    const consistent = await command(['verify', '--full'], second);
-    must(consistent.code === 0, `verify of the copy ended with ${consistent.code}`);
-    let lost = 0;
-    const looked: Record<number, number> = {};
-    for (const { paymentId, operationId } of transfers.values()) {
-      if (paymentId === null) continue;
-      const { status } = await call('GET', `/payments/${paymentId}`, undefined, operationId);
-      looked[status] = (looked[status] ?? 0) + 1;
-      if (status === 404) lost++;
-    }
-    figures.lostInterval += lost;
-    must(
-      lost > 0,
-      `the interval after the copy held no transfer, so nothing was shown: ${JSON.stringify(looked)}`,
-    );
-    for (const { requestKey, operationId, pixKey } of [...transfers.values()].slice(-10).map(asked)) {
-      const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
-      const already = (body?.id ?? body?.paymentId) !== undefined;
-      must(
-        already || (status === 503 && body?.code === 'withdrawals_paused'),
-        `before reconcile a transfer was answered ${status} ${body?.code}`,
-      );
-      if (!already) figures.pausedAnswers++;
-    }
-    // A payout of the lost time that is under way keeps the pause (`went-back.ts`).
-    await completePending(simulatorUrl);
-    type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
-    const compared = await command<Compared>(['reconcile'], second);
-    must(
-      compared.code === 0 && compared.json?.restoreEnded === true,
-      `reconcile ended with ${compared.code}: ${compared.text.slice(0, 500)}`,
-    );
-    figures.postedByReconcile += compared.json?.unexpected ?? 0;
-
-    for (const { requestKey, operationId, pixKey } of [...transfers.values()].map(asked)) {
-      const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
-      figures.repeated++;
-      const known = transfers.get(requestKey)?.paymentId;
-      const id = (body?.id ?? body?.paymentId) as string | undefined;
-      must(
-        known === null || known === undefined || id === undefined || id === known,
-        `${requestKey} was ${known} and is ${id}`,
-      );
-      must(status < 500, `a repeat was answered ${status} ${body?.code}`);
-    }
-    const deadline = Date.now() + 90_000;
-    for (;;) {
-      await completePending(simulatorUrl);
-      const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
-      if (accounts.every(({ body }) => body?.reservedWithdrawalCents === 0)) break;
-      if (Date.now() > deadline) {
-        must(false, 'reserves were left after 90 s');
-        break;
-      }
-      await pause(1_000);
-    }
-    const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-    const twice = truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1);
-    figures.paidTwice += twice.length;
-    for (const { idEnvio, timesAccepted } of twice) must(false, `${idEnvio} was paid ${timesAccepted} times`);
-    const ids = new Set([...transfers.values()].map(({ paymentId }) => paymentId?.replaceAll('-', '')));
-    const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
-    const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
-    must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
-    const verified = await command(['verify', '--full'], second);
-    must(
-      verified.code === 0,
-      `verify at the end ended with ${verified.code}: ${verified.text.slice(0, 2_000)}`,
-    );
-    figures.rounds++;
-    options.say(
-      `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice`,
-    );
-  } finally {
-    for (const one of [before, after]) {
-      if (!one.isRunning()) continue;
-      one.signal('SIGTERM');
-      await Promise.race([one.exited(), pause(10_000)]);
-      if (one.isRunning()) one.signal('SIGKILL');
-    }
-    await rm(folder, { recursive: true, force: true });
+  const before = scene.launch(['start'], { env: first });
+  const after = scene.launch(['start'], { env: second, name: 'restored' });
+  await before.start();
+  const { seed, clients: many } = options;
+  using load = await beginLoad(scene, firstMerchant(scene, before).call, {
+    seed: seed + round,
+    clients: many,
+  });
+  const { call, operations, clients } = load;
+  await pause(2_000);
+  const copy = join(folder, 'copy');
+  const made = await command(['backup', copy], first);
+  must(made.code === 0, `backup ended with ${made.code}: ${made.text.slice(0, 500)}`);
+  const atCopy = clients.counts.acknowledged;
+  for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
+  await clients.stop();
+  const transfers = new Map<string, Entry>();
+  const entries = readFileSync(join(folder, 'history.ndjson'), 'utf8').split('\n').filter(Boolean);
+  for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
+    if (entry.call !== 'transfer' || entry.requestKey === null) continue;
+    const known = transfers.get(entry.requestKey);
+    if (!known || known.paymentId === null) transfers.set(entry.requestKey, entry);
   }
+  figures.acknowledged += [...transfers.values()].filter(({ paymentId }) => paymentId !== null).length;
+  before.signal('SIGTERM');
+  await before.exited();
+
+  // The old data folder is never looked at again.
+  const restored = await command(['restore', copy], second);
+  must(restored.code === 0, `restore ended with ${restored.code}: ${restored.text.slice(0, 500)}`);
+  await after.start();
+  const consistent = await command(['verify', '--full'], second);
+  must(consistent.code === 0, `verify of the copy ended with ${consistent.code}`);
+  let lost = 0;
+  const looked: Record<number, number> = {};
+  for (const { paymentId, operationId } of transfers.values()) {
+    if (paymentId === null) continue;
+    const { status } = await call('GET', `/payments/${paymentId}`, undefined, operationId);
+    looked[status] = (looked[status] ?? 0) + 1;
+    if (status === 404) lost++;
+  }
+  figures.lostInterval += lost;
+  must(
+    lost > 0,
+    `the interval after the copy held no transfer, so nothing was shown: ${JSON.stringify(looked)}`,
+  );
+  for (const { requestKey, operationId, pixKey } of [...transfers.values()].slice(-10).map(asked)) {
+    const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
+    const already = (body?.id ?? body?.paymentId) !== undefined;
+    must(
+      already || (status === 503 && body?.code === 'withdrawals_paused'),
+      `before reconcile a transfer was answered ${status} ${body?.code}`,
+    );
+    if (!already) figures.pausedAnswers++;
+  }
+  // A payout of the lost time that is under way keeps the pause (`went-back.ts`).
+  await completePending(simulatorUrl);
+  type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
+  const compared = await command<Compared>(['reconcile'], second);
+  must(
+    compared.code === 0 && compared.json?.restoreEnded === true,
+    `reconcile ended with ${compared.code}: ${compared.text.slice(0, 500)}`,
+  );
+  figures.postedByReconcile += compared.json?.unexpected ?? 0;
+
+  for (const { requestKey, operationId, pixKey } of [...transfers.values()].map(asked)) {
+    const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
+    figures.repeated++;
+    const known = transfers.get(requestKey)?.paymentId;
+    const id = (body?.id ?? body?.paymentId) as string | undefined;
+    must(
+      known === null || known === undefined || id === undefined || id === known,
+      `${requestKey} was ${known} and is ${id}`,
+    );
+    must(status < 500, `a repeat was answered ${status} ${body?.code}`);
+  }
+  const deadline = Date.now() + 90_000;
+  for (;;) {
+    await completePending(simulatorUrl);
+    const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
+    if (accounts.every(({ body }) => body?.reservedWithdrawalCents === 0)) break;
+    if (Date.now() > deadline) {
+      must(false, 'reserves were left after 90 s');
+      break;
+    }
+    await pause(1_000);
+  }
+  const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
+  const twice = truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1);
+  figures.paidTwice += twice.length;
+  for (const { idEnvio, timesAccepted } of twice) must(false, `${idEnvio} was paid ${timesAccepted} times`);
+  const ids = new Set([...transfers.values()].map(({ paymentId }) => paymentId?.replaceAll('-', '')));
+  const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
+  const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
+  must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
+  const verified = await command(['verify', '--full'], second);
+  must(
+    verified.code === 0,
+    `verify at the end ended with ${verified.code}: ${verified.text.slice(0, 2_000)}`,
+  );
+  figures.rounds++;
+  options.say(
+    `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice`,
+  );
 }
 
 async function completePending(simulatorUrl: string): Promise<void> {

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort } from '@vintem/testkit/free-port.ts';
-import { command, newFolder, type Part, part } from '../chaos/processes.ts';
+import { command, type Part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
-import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
+import { callWith, pause } from './clients.ts';
+import { beginLoad, conclude, firstMerchant, type LoadFigures, noLoad, openScene } from './scene.ts';
 
 /**
  * The secret of the installation is replaced, several times in a row, while clients send transfers. Each time: the service is killed and
@@ -16,7 +13,7 @@ import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts'
  *
  *   node proof/processes/rotation.ts [--seed N] [--rotations N] [--kills N]
  */
-export interface RotationFigures {
+export interface RotationFigures extends LoadFigures {
   rotations: number;
   kills: number;
   /** Values that the last run of each rotation found under its secret. */
@@ -24,10 +21,6 @@ export interface RotationFigures {
   /** Values that were left under the old secret after each kill. */
   leftAfterKills: number[];
   keys: number;
-  calls: number;
-  unanswered: number;
-  acknowledged: number;
-  faults: string[];
 }
 
 interface Status {
@@ -48,135 +41,100 @@ export async function rotations(options: {
     sealed: [],
     leftAfterKills: [],
     keys: 0,
-    calls: 0,
-    unanswered: 0,
-    acknowledged: 0,
-    faults: [],
+    ...noLoad(),
   };
   const must = (holds: boolean, what: string) => {
     if (!holds) figures.faults.push(what);
   };
   const chance = random(options.seed);
-  const folder = await newFolder('rotation');
-  const dataDir = join(folder, 'data');
-  mkdirSync(dataDir, { mode: 0o711 });
-  const logFile = join(folder, 'log.jsonl');
-  const [port, simulatorPort] = [await freePort(), await freePort()];
-  const url = `http://127.0.0.1:${port}`;
-  const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
+  await using scene = await openScene('rotation');
+  const { url } = scene;
   const secrets = Array.from({ length: options.rotations + 1 }, () => randomBytes(32).toString('base64'));
-  const envOf = (secret = '', previous?: string): Record<string, string> => ({
-    DATA_DIR: dataDir,
-    PORT: `${port}`,
-    SIMULATOR_PORT: `${simulatorPort}`,
-    RATE_LIMITS: 'off',
-    LOG_LEVEL: 'error',
+  const settingsOf = (secret = '', previous?: string): Record<string, string> => ({
     VINTEM_SECRET: secret,
     ...(previous && { VINTEM_SECRET_PREVIOUS: previous }),
   });
-  const service = (env: Record<string, string>): Part =>
-    part('start', { words: ['start'], env, ready: 'vintem ready', logFile });
   const ends = async (one: Part, signal: 'SIGTERM' | 'SIGKILL') => {
     one.signal(signal);
     await one.exited();
   };
 
-  let running = service(envOf(secrets[0]));
-  try {
+  let running = scene.launch(['start'], { env: settingsOf(secrets[0]) });
+  await running.start();
+  const { key: first, call } = firstMerchant(scene, running);
+  const keys = [first];
+  const ownerId = (await call('GET', '/operations')).body?.ownerId as string;
+  const { seed, clients } = options;
+  using load = await beginLoad(scene, call, { seed, clients });
+  await pause(3_000);
+
+  for (let turn = 1; turn <= options.rotations; turn++) {
+    const [old, current] = [secrets[turn - 1], secrets[turn]];
+    const settings = settingsOf(current, old);
+    const env = { ...scene.env, ...settings };
+    await ends(running, chance.below(2) === 0 ? 'SIGKILL' : 'SIGTERM');
+    figures.kills++;
+    running = scene.launch(['start'], { env: settings });
     await running.start();
-    const first = /vintem test key (vtm_test_\S+)/.exec(running.output())?.[1] ?? '';
-    const keys = [first];
-    const call = callWith(url, first);
-    const ownerId = (await call('GET', '/operations')).body?.ownerId as string;
-    const operations = await fund(call, simulatorUrl);
-    const { seed, clients } = options;
-    using load = startClients({
-      call,
-      operations,
-      seed,
-      clients,
-      historyPath: join(folder, 'history.ndjson'),
-    });
-    await pause(3_000);
+    const made = await command<{ key: string }>(
+      ['key', 'create', '--account', ownerId, '--name', `turn ${turn}`, '--permissions', 'read,charges'],
+      env,
+    );
+    must(made.code === 0, `key create ended with ${made.code}: ${made.text.slice(0, 500)}`);
+    keys.push(made.json?.key ?? '');
 
-    for (let turn = 1; turn <= options.rotations; turn++) {
-      const [old, current] = [secrets[turn - 1], secrets[turn]];
-      const env = envOf(current, old);
-      await ends(running, chance.below(2) === 0 ? 'SIGKILL' : 'SIGTERM');
-      figures.kills++;
-      running = service(env);
-      await running.start();
-      const made = await command<{ key: string }>(
-        ['key', 'create', '--account', ownerId, '--name', `turn ${turn}`, '--permissions', 'read,charges'],
-        env,
-      );
-      must(made.code === 0, `key create ended with ${made.code}: ${made.text.slice(0, 500)}`);
-      keys.push(made.json?.key ?? '');
-
-      for (let kill = 0; kill < options.kills; kill++) {
-        const rotating = part('rotate', { words: ['secret', 'rotate', '--json'], env, ready: '{', logFile });
-        // Its end before it is killed is no fault: the next one finds nothing to do.
-        const ended = rotating.start().catch(() => {});
-        await pause(500 + chance.below(3_500));
-        if (kill === 1) {
-          await ends(running, 'SIGKILL');
-          figures.kills++;
-          running = service(env);
-        }
-        await ends(rotating, 'SIGKILL');
-        await ended;
+    for (let kill = 0; kill < options.kills; kill++) {
+      const rotating = scene.launch(['secret', 'rotate', '--json'], { env: settings });
+      // Its end before it is killed is no fault: the next one finds nothing to do.
+      const ended = rotating.start().catch(() => {});
+      await pause(500 + chance.below(3_500));
+      if (kill === 1) {
+        await ends(running, 'SIGKILL');
         figures.kills++;
-        if (!running.isRunning()) await running.start();
-        const status = await command<Status>(['secret', 'status'], env);
-        must(status.code === 0, `secret status ended with ${status.code}: ${status.text.slice(0, 500)}`);
-        figures.leftAfterKills.push(
-          (status.json?.sealed ?? [])
-            .filter(({ secret }) => secret !== status.json?.current)
-            .reduce((sum, { count }) => sum + count, 0),
-        );
+        running = scene.launch(['start'], { env: settings });
       }
-      const done = await command<Status>(['secret', 'rotate'], env);
-      must(done.code === 0, `secret rotate ended with ${done.code}: ${done.text.slice(0, 500)}`);
-      const others = (done.json?.sealed ?? []).filter(({ secret }) => secret !== done.json?.current);
-      must(others.length === 0, `values are left under another secret: ${JSON.stringify(others)}`);
-      figures.sealed.push(done.json?.sealed[0]?.count ?? 0);
-
-      await ends(running, 'SIGTERM');
-      running = service(envOf(current));
-      await running.start();
-      const refused = await command(['account', 'list'], envOf(old));
-      must(
-        refused.code === 2 && /VINTEM_SECRET: \d+ stored values/.test(refused.text),
-        `with the old secret a command ended with ${refused.code}: ${refused.text.slice(0, 300)}`,
-      );
-      for (const key of keys) {
-        const { status } = await callWith(url, key)('GET', '/account');
-        must(status === 200, `after rotation ${turn} a key is answered ${status}`);
-      }
-      figures.rotations++;
-      options.say(
-        `rotation ${turn}: ${figures.sealed.at(-1)} values sealed, ${keys.length} keys work, ${load.counts.calls} calls so far`,
+      await ends(rotating, 'SIGKILL');
+      await ended;
+      figures.kills++;
+      if (!running.isRunning()) await running.start();
+      const status = await command<Status>(['secret', 'status'], env);
+      must(status.code === 0, `secret status ended with ${status.code}: ${status.text.slice(0, 500)}`);
+      figures.leftAfterKills.push(
+        (status.json?.sealed ?? [])
+          .filter(({ secret }) => secret !== status.json?.current)
+          .reduce((sum, { count }) => sum + count, 0),
       );
     }
+    const done = await command<Status>(['secret', 'rotate'], env);
+    must(done.code === 0, `secret rotate ended with ${done.code}: ${done.text.slice(0, 500)}`);
+    const others = (done.json?.sealed ?? []).filter(({ secret }) => secret !== done.json?.current);
+    must(others.length === 0, `values are left under another secret: ${JSON.stringify(others)}`);
+    figures.sealed.push(done.json?.sealed[0]?.count ?? 0);
 
-    await load.stop();
-    figures.keys = keys.length;
-    Object.assign(figures, load.counts);
-    figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
-    const env = envOf(secrets.at(-1));
-    const verified = await command(['verify', '--full'], env);
-    must(verified.code === 0, `verify ended with ${verified.code}: ${verified.text.slice(0, 2_000)}`);
-    const incidents = await command<{ incidents: { kind: string }[] }>(['incident', 'list'], env);
-    const closed = incidents.json?.incidents.filter(({ kind }) => kind === 'unreadable').length;
-    must(closed === 0, `${closed} values could not be opened`);
-  } finally {
-    if (running.isRunning()) {
-      running.signal('SIGTERM');
-      await Promise.race([running.exited(), pause(10_000)]);
-      if (running.isRunning()) running.signal('SIGKILL');
+    await ends(running, 'SIGTERM');
+    running = scene.launch(['start'], { env: settingsOf(current) });
+    await running.start();
+    const refused = await command(['account', 'list'], { ...scene.env, ...settingsOf(old) });
+    must(
+      refused.code === 2 && /VINTEM_SECRET: \d+ stored values/.test(refused.text),
+      `with the old secret a command ended with ${refused.code}: ${refused.text.slice(0, 300)}`,
+    );
+    for (const key of keys) {
+      const { status } = await callWith(url, key)('GET', '/account');
+      must(status === 200, `after rotation ${turn} a key is answered ${status}`);
     }
-    await rm(folder, { recursive: true, force: true });
+    figures.rotations++;
+    options.say(
+      `rotation ${turn}: ${figures.sealed.at(-1)} values sealed, ${keys.length} keys work, ${load.clients.counts.calls} calls so far`,
+    );
   }
+
+  figures.keys = keys.length;
+  Object.assign(scene.env, settingsOf(secrets.at(-1)));
+  await conclude(scene, load, figures);
+  const incidents = await command<{ incidents: { kind: string }[] }>(['incident', 'list'], scene.env);
+  const closed = incidents.json?.incidents.filter(({ kind }) => kind === 'unreadable').length;
+  must(closed === 0, `${closed} values could not be opened`);
   return figures;
 }
 

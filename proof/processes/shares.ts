@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/store/database/embedded.ts';
-import { command, commandsWith, endAll, newFolder, type Part, part } from '../chaos/processes.ts';
+import { commandsWith, type Part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
-import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients.ts';
+import { loadOf, merchantIn, pause, startClients } from './clients.ts';
+import { conclude, type LoadFigures, noLoad, openScene, type Scene } from './scene.ts';
 
 /**
  * Workers that share many cells under load. An `api` takes transfers for merchants in every cell and sends none of them; a worker of
@@ -18,17 +18,13 @@ import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients
  * read every 2 s who is, so 10 s and what a busy machine needs; one that ends gives its cells away at once. For each process: how many
  * connections to PostgreSQL it had open, which its bound limits (docs/operators/connections.md). Linux, for /proc.
  */
-export interface SharesFigures {
+export interface SharesFigures extends LoadFigures {
   notRun: string | null;
   cells: number;
   /** By fault: the longest and the median time without a settled transfer, over the cells, ms. */
   withoutMs: Record<string, { most: number; median: number }>;
   /** By process: the most connections that it had open, and its bound. */
   connections: Record<string, { most: number; bound: number }>;
-  calls: number;
-  acknowledged: number;
-  missing: number;
-  faults: string[];
 }
 
 const takenOverWithinMs = 8_000 + 2_000;
@@ -49,37 +45,21 @@ export async function shareCells(options: Options): Promise<SharesFigures> {
     cells: options.cells,
     withoutMs: {},
     connections: {},
-    calls: 0,
-    acknowledged: 0,
-    missing: 0,
-    faults: [],
+    ...noLoad(),
   };
   if (figures.notRun) return figures;
-  const folder = await newFolder('shares');
-  const place = await placeIn(folder);
-  try {
-    await place.main.start();
-    const cells = ['vintem'];
-    while (cells.length < options.cells)
-      cells.push((await place.run<{ name: string }>(['cells', 'add'])).name);
-    await Promise.all([place.api, place.first, place.second].map((one) => one.start()));
-    await underLoad(place, cells, options, figures);
-    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
-    const { code, text } = await command(['verify', '--full'], place.env);
-    if (code !== 0) figures.faults.push(`verify ended with ${code}: ${text}`);
-  } finally {
-    await endAll([place.api, place.first, place.second, place.third, place.main]);
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using place = await placeIn();
+  await place.main.start();
+  const cells = ['vintem'];
+  while (cells.length < options.cells) cells.push((await place.run<{ name: string }>(['cells', 'add'])).name);
+  await Promise.all([place.api, place.first, place.second].map((one) => one.start()));
+  await underLoad(place, cells, options, figures);
   return figures;
 }
 
 /** The processes, none of them started, and where they are reached. */
-interface Place {
-  folder: string;
-  env: Record<string, string>;
+interface Place extends Scene {
   apiUrl: string;
-  simulatorUrl: string;
   /** `vintem start`, with a worker of its own. */
   main: Part;
   api: Part;
@@ -90,35 +70,18 @@ interface Place {
   run: ReturnType<typeof commandsWith>;
 }
 
-async function placeIn(folder: string): Promise<Place> {
-  const logFile = join(folder, 'log.jsonl');
-  const [port, apiPort, simulatorPort] = [await freePort(), await freePort(), await freePort()];
-  const env = {
-    DATA_DIR: join(folder, 'data'),
-    PORT: `${port}`,
-    SIMULATOR_PORT: `${simulatorPort}`,
-    RATE_LIMITS: 'off',
-    LOG_LEVEL: 'error',
-    TRANSFER_WAIT_MS: '0',
-  };
-  const launch = (words: string[], ready: string, more = {}) => ({
-    words,
-    env: { ...env, ...more },
-    ready,
-    logFile,
-  });
-  const worker = (name: string) => part(name, launch(['worker'], 'vintem worker ready'));
+async function placeIn(): Promise<Place> {
+  const scene = await openScene('shares', { TRANSFER_WAIT_MS: '0' });
+  const apiPort = await freePort();
+  const main = scene.launch(['start']);
+  const worker = (n: number) => scene.launch(['worker'], { name: `worker ${n}` });
   return {
-    folder,
-    env,
+    ...scene,
     apiUrl: `http://127.0.0.1:${apiPort}`,
-    simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
-    main: part('start', launch(['start'], 'vintem ready')),
-    api: part('api', launch(['api'], 'vintem api ready', { PORT: `${apiPort}` })),
-    first: worker('worker 1'),
-    second: worker('worker 2'),
-    third: worker('worker 3'),
-    run: commandsWith(env),
+    main,
+    api: scene.launch(['api'], { env: { PORT: `${apiPort}` } }),
+    ...{ first: worker(1), second: worker(2), third: worker(3) },
+    run: commandsWith(scene.env),
   };
 }
 
@@ -172,11 +135,9 @@ async function underLoad(
     watch.stop();
     await database.end();
   }
-  const { calls, acknowledged } = clients.counts;
-  Object.assign(figures, { calls, acknowledged });
   for (const [name, { most, bound }] of Object.entries(figures.connections))
     if (most > bound) figures.faults.push(`${name} had ${most} connections, and may have ${bound}`);
-  figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
+  await conclude(place, { call, operations, clients }, figures);
 }
 
 /** The table of docs/operators/connections.md. */

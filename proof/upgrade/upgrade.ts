@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { startEmbedded } from '../../server/src/store/database/embedded.ts';
-import { command, newFolder, type Part, part } from '../chaos/processes.ts';
-import { type Call, callWith, fund, pause, restAndCheck, startClients } from '../processes/clients.ts';
+import { command } from '../chaos/processes.ts';
+import { type Call, callWith, pause } from '../processes/clients.ts';
 import { type Entry, longestWithout } from '../processes/history.ts';
+import { beginLoad, conclude, type LoadFigures, noLoad, openScene } from '../processes/scene.ts';
 import { addMigration, lastTag, unpackRelease } from './release.ts';
 
 /**
@@ -23,19 +24,14 @@ import { addMigration, lastTag, unpackRelease } from './release.ts';
  * together, the new one alone, the old one again on the newer schema and alone, and forward again. Otherwise: the migration must refuse
  * while the old processes work and change nothing; then they end, it runs, and an old program must refuse to start.
  */
-export interface UpgradeFigures {
+export interface UpgradeFigures extends LoadFigures {
   from: string;
   /** Migrations that were applied, with their locks. */
   plan: { name: string; locks: string[]; concurrent: boolean; compatibleFrom: string | null }[];
   compatible: boolean;
   migrateMs: number;
-  calls: number;
-  unanswered: number;
-  acknowledged: number;
-  missing: number;
   /** For each step, the longest time without an acknowledged transfer, ms. */
   withoutWritesMs: Record<string, number>;
-  faults: string[];
 }
 
 const stepMs = 8_000;
@@ -51,49 +47,28 @@ export async function tryUpgrade(options: {
     plan: [],
     compatible: false,
     migrateMs: 0,
-    calls: 0,
-    unanswered: 0,
-    acknowledged: 0,
-    missing: 0,
     withoutWritesMs: {},
-    faults: [],
+    ...noLoad(),
   };
-  const folder = await newFolder('upgrade');
+  await using scene = await openScene('upgrade', { VINTEM_SECRET: randomBytes(32).toString('base64') });
+  const { folder, env, url: oldUrl } = scene;
   const oldEntry = unpackRelease(from ?? 'HEAD', join(folder, 'before'));
   const nowEntry = from === null ? addMigration(unpackRelease('HEAD', join(folder, 'now'))) : undefined;
   const dataDir = join(folder, 'database');
   // As root the database runs as another user, who has to pass through.
   await mkdir(dataDir, { mode: 0o711 });
   const database = await startEmbedded({ dataDir, log: createLog('silent'), say: () => {} });
-  const simulatorPort = await freePort();
-  const [oldPort, newPort] = [await freePort(), await freePort()];
-  const env = {
-    DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: database.url,
-    VINTEM_SECRET: randomBytes(32).toString('base64'),
-    SIMULATOR_PORT: `${simulatorPort}`,
-    RATE_LIMITS: 'off',
-    LOG_LEVEL: 'error',
-  };
-  mkdirSync(env.DATA_DIR);
-  const logFile = join(folder, 'log.jsonl');
-  const launch = (words: [string], ready: string, port: number, entry?: string): Part =>
-    part(words[0], {
-      words,
-      // The provider finds the first one, whichever runs: a lost webhook is found by the queries.
-      env: { ...env, PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${oldPort}` },
-      ready,
-      logFile,
-      ...(entry ? { entry } : {}),
-    });
-  const simulator = launch(['simulator'], 'vintem simulator', oldPort);
-  const programOf = (port: number, entry?: string) => ({
-    api: launch(['api'], 'vintem api ready', port, entry),
-    worker: launch(['worker'], 'vintem worker ready', port, entry),
+  scene.atEnd(() => database.stop());
+  // The provider finds the first one, whichever runs: a lost webhook is found by the queries.
+  Object.assign(env, { DATABASE_URL: database.url, PUBLIC_URL: oldUrl });
+  const simulator = scene.launch(['simulator']);
+  const programOf = (port: string, entry?: string) => ({
+    api: scene.launch(['api'], { env: { PORT: port }, entry }),
+    worker: scene.launch(['worker'], { env: { PORT: port }, entry }),
     url: `http://127.0.0.1:${port}`,
   });
-  const before = programOf(oldPort, oldEntry);
-  const now = programOf(newPort, nowEntry);
+  const before = programOf(env.PORT as string, oldEntry);
+  const now = programOf(`${await freePort()}`, nowEntry);
 
   /** The targets of the balancer. */
   const up: Call[] = [];
@@ -133,82 +108,59 @@ export async function tryUpgrade(options: {
     figures.migrateMs = Math.round(performance.now() - began);
   };
 
-  try {
-    await run(['migrate'], oldEntry);
-    const account = await run<{ ownerId: string }>(
-      ['account', 'create', '--name', 'Loja', '--test'],
-      oldEntry,
-    );
-    const { key } = await run<{ key: string }>(
-      [
-        ...['key', 'create', '--account', account.ownerId, '--name', 'upgrade'],
-        ...['--permissions', 'read,charges,transfers,operations'],
-      ],
-      oldEntry,
-    );
-    for (const { url } of [before, now]) calls.set(url, callWith(url, key));
-    await simulator.start();
-    await begin(before);
-    const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-    const operations = await fund(call, simulatorUrl);
-    const planned = async () =>
-      (await run<{ pending: UpgradeFigures['plan'] }>(['migrate', '--plan'])).pending;
-    figures.plan = await planned();
-    figures.compatible = figures.plan.every(({ compatibleFrom }) => compatibleFrom !== null);
-    const historyPath = join(folder, 'history.ndjson');
-    using clients = startClients({ call, operations, seed, clients: 4, historyPath });
-    await step('before alone', async () => {});
-    if (figures.compatible) {
-      await step('migrated beside it', migrateNow);
-      await step('both together', () => begin(now));
-      await step('now alone', () => end(before));
-      await step('back: before beside it, on the newer schema', () => begin(before));
-      await step('before alone again', () => end(now));
-      await step('forward again', async () => {
-        await begin(now);
-        await end(before);
-      });
-    } else {
-      await step('refused beside it', async () => {
-        const { code, text } = await command(['migrate'], env, nowEntry);
-        if (code === 0 || !text.includes('a process of an older vintem works on this database'))
-          figures.faults.push(`the migration beside an old process ended with ${code}: ${text}`);
-        if ((await planned()).length !== figures.plan.length)
-          figures.faults.push('a refused migration changed something');
-      });
-      await step('stopped, migrated, started', async () => {
-        await end(before);
-        await migrateNow();
-        await begin(now);
-      });
-      await step('an old program is refused', async () => {
-        const { code, text } = await command(['account', 'list'], env, oldEntry);
-        if (code === 0 || !text.includes('was migrated by a newer vintem'))
-          figures.faults.push(`an old program on the newer schema ended with ${code}: ${text}`);
-      });
-    }
-    await clients.stop();
-    const lines = readFileSync(historyPath, 'utf8').trim().split('\n');
-    const history = lines.map((line) => JSON.parse(line) as Entry);
-    for (const { step: name, from: began, to } of marks)
-      figures.withoutWritesMs[name] = longestWithout(history, began, to);
-    Object.assign(figures, clients.counts);
-    figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
-    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
-    const verified = await command(['verify', '--full'], env, nowEntry);
-    if (verified.code !== 0) figures.faults.push(`verify ended with ${verified.code}: ${verified.text}`);
-    const pending = await planned();
-    if (pending.length > 0) figures.faults.push(`${pending.length} migrations are still pending`);
-  } finally {
-    for (const one of [before.api, before.worker, now.api, now.worker, simulator]) {
-      if (!one.isRunning()) continue;
-      one.signal('SIGTERM');
-      await Promise.race([one.exited(), pause(10_000)]);
-      one.signal('SIGKILL');
-    }
-    await database.stop();
-    await rm(folder, { recursive: true, force: true });
+  await run(['migrate'], oldEntry);
+  const account = await run<{ ownerId: string }>(['account', 'create', '--name', 'Loja', '--test'], oldEntry);
+  const { key } = await run<{ key: string }>(
+    [
+      ...['key', 'create', '--account', account.ownerId, '--name', 'upgrade'],
+      ...['--permissions', 'read,charges,transfers,operations'],
+    ],
+    oldEntry,
+  );
+  for (const { url } of [before, now]) calls.set(url, callWith(url, key));
+  await simulator.start();
+  await begin(before);
+  const planned = async () => (await run<{ pending: UpgradeFigures['plan'] }>(['migrate', '--plan'])).pending;
+  figures.plan = await planned();
+  figures.compatible = figures.plan.every(({ compatibleFrom }) => compatibleFrom !== null);
+  using load = await beginLoad(scene, call, { seed, clients: 4 });
+  await step('before alone', async () => {});
+  if (figures.compatible) {
+    await step('migrated beside it', migrateNow);
+    await step('both together', () => begin(now));
+    await step('now alone', () => end(before));
+    await step('back: before beside it, on the newer schema', () => begin(before));
+    await step('before alone again', () => end(now));
+    await step('forward again', async () => {
+      await begin(now);
+      await end(before);
+    });
+  } else {
+    await step('refused beside it', async () => {
+      const { code, text } = await command(['migrate'], env, nowEntry);
+      if (code === 0 || !text.includes('a process of an older vintem works on this database'))
+        figures.faults.push(`the migration beside an old process ended with ${code}: ${text}`);
+      if ((await planned()).length !== figures.plan.length)
+        figures.faults.push('a refused migration changed something');
+    });
+    await step('stopped, migrated, started', async () => {
+      await end(before);
+      await migrateNow();
+      await begin(now);
+    });
+    await step('an old program is refused', async () => {
+      const { code, text } = await command(['account', 'list'], env, oldEntry);
+      if (code === 0 || !text.includes('was migrated by a newer vintem'))
+        figures.faults.push(`an old program on the newer schema ended with ${code}: ${text}`);
+    });
   }
+  await conclude(scene, load, figures, nowEntry);
+  const lines = readFileSync(join(folder, 'history.ndjson'), 'utf8').trim().split('\n');
+  const history = lines.map((line) => JSON.parse(line) as Entry);
+  for (const { step: name, from: began, to } of marks)
+    figures.withoutWritesMs[name] = longestWithout(history, began, to);
+  const pending = await planned();
+  if (pending.length > 0) figures.faults.push(`${pending.length} migrations are still pending`);
   return figures;
 }
 
