@@ -1,32 +1,8 @@
-import { TextInput } from '@mantine/core';
 import { Problem } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { useConsoleWords } from './words.ts';
 
 export const digits = (text: string): string => text.replace(/\D/g, '');
-
-export function CodeField({
-  label,
-  value,
-  onValue,
-}: {
-  label: string;
-  value: string;
-  onValue: (text: string) => void;
-}) {
-  return (
-    <TextInput
-      label={label}
-      inputMode="numeric"
-      autoComplete="one-time-code"
-      maxLength={7}
-      required
-      withAsterisk={false}
-      value={value}
-      onChange={(event) => onValue(event.currentTarget.value)}
-    />
-  );
-}
 
 /** The signature of a passkey. @throws Error the browser made none */
 async function signedBy(

@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,8 +8,9 @@ import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Qr } from '../ui/qr.tsx';
+import { CodeField, NewPasswordField, PasswordField } from '../ui/secret-fields.tsx';
 import { desk, deskKey } from './api.ts';
-import { CodeField, digits, usePasskey } from './factor.tsx';
+import { digits, usePasskey } from './factor.tsx';
 import { useConsoleWords } from './words.ts';
 
 export function useEnter() {
@@ -63,16 +64,8 @@ export function OperatorSignIn() {
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
-        <PasswordInput
-          label={words.signIn.password}
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-hidden': true }}
-        />
-        <CodeField label={words.signIn.code} value={code} onValue={setCode} />
+        <PasswordField label={words.signIn.password} value={password} onValue={setPassword} />
+        <CodeField required label={words.signIn.code} value={code} onValue={setCode} />
         <FormError error={signIn.error ?? byPasskey.error ?? byOidc.error} />
         <Button type="submit" size="md" loading={signIn.busy}>
           {words.signIn.submit}
@@ -173,19 +166,13 @@ function Factors({ token, appUri, email }: { token: string; appUri: string; emai
         </div>
       </div>
       <input type="text" autoComplete="username" value={email} readOnly hidden />
-      <PasswordInput
+      <NewPasswordField
         label={words.enrol.password}
         description={words.enrol.passwordHint}
-        autoComplete="new-password"
-        required
-        withAsterisk={false}
-        minLength={12}
-        maxLength={128}
         value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
-        visibilityToggleButtonProps={{ 'aria-hidden': true }}
+        onValue={setPassword}
       />
-      <CodeField label={words.enrol.code} value={code} onValue={setCode} />
+      <CodeField required label={words.enrol.code} value={code} onValue={setCode} />
       <FormError error={accept.error} />
       <Button type="submit" size="md" loading={accept.busy}>
         {words.enrol.submit}

@@ -6,8 +6,9 @@ import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
+import { CodeField } from '../ui/secret-fields.tsx';
 import { desk, useOperator } from './api.ts';
-import { CodeField, digits, usePasskey } from './factor.tsx';
+import { digits, usePasskey } from './factor.tsx';
 import { useEnter } from './gate.tsx';
 import { useConsoleWords } from './words.ts';
 
@@ -111,7 +112,7 @@ function SecondFactor() {
             {words.oidc.factorLead}
           </p>
         </div>
-        <CodeField label={words.signIn.code} value={code} onValue={setCode} />
+        <CodeField required label={words.signIn.code} value={code} onValue={setCode} />
         <FormError error={byCode.error ?? byPasskey.error} />
         <Button type="submit" size="md" loading={byCode.busy}>
           {words.signIn.submit}

@@ -1,10 +1,11 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { ask, onReauthentication } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError } from '../ui/parts.tsx';
+import { CodeField } from '../ui/secret-fields.tsx';
 import { desk } from './api.ts';
 import { digits, usePasskey } from './factor.tsx';
 import { useConsoleWords } from './words.ts';
@@ -45,15 +46,7 @@ function ProofDialog({ close }: { close: (given: boolean) => void }) {
     <Dialog title={words.proof.title} close={() => close(false)} zIndex={400}>
       <form className="stack" onSubmit={byCode.submit}>
         <p style={{ margin: 0 }}>{words.proof.lead}</p>
-        <TextInput
-          data-autofocus
-          label={words.signIn.code}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          maxLength={7}
-          value={code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
+        <CodeField data-autofocus label={words.signIn.code} value={code} onValue={setCode} />
         <FormError error={byCode.error ?? byPasskey.error} />
         <Button type="submit" loading={byCode.busy} disabled={code.trim() === ''}>
           {words.proof.submit}

@@ -1,20 +1,15 @@
 import { Button, TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
+import { useNewForm } from '../ui/new-form.ts';
 import { OfMainOperation } from '../ui/of-source.tsx';
-import {
-  OperationField,
-  useArrivedOperation,
-  useOperationPages,
-  useStartOperation,
-} from '../ui/operation-field.tsx';
+import { OperationField, useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { SourceTable } from '../ui/source-table.tsx';
@@ -81,30 +76,16 @@ export function Codes() {
 
 export function NewCode() {
   const words = useWords();
-  const { api, account, operationId } = useScope();
+  const { api, account } = useScope();
   const navigate = useNavigate();
-  const start = useStartOperation(operationId);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const operation = chosen ?? start;
   const [name, setName] = useState('');
   const [kind, setKind] = useState<'open' | 'fixed'>('open');
   const [cents, setCents] = useState(0);
-  // One for this form, whatever happens on the way: a repeat finds the code that was made.
-  const [requestKey] = useState(() => crypto.randomUUID());
-  const [sent, setSent] = useState(false);
-  const amount = useRef<HTMLInputElement>(null);
-  const missing = kind === 'fixed' && cents === 0;
-
-  const arrived = useArrivedOperation();
-  const create = useAction(
-    async () => {
-      const target = await arrived(operation);
-      const code = await ask(() =>
-        api.POST('/static-codes', {
-          body: { name, ...(kind === 'fixed' && { amountCents: cents }), requestKey },
-          headers: { 'x-service-operation': target },
-        }),
-      );
+  const lacks = kind === 'fixed' && cents === 0;
+  const form = useNewForm({
+    async make({ requestKey, headers }) {
+      const body = { name, ...(kind === 'fixed' && { amountCents: cents }), requestKey };
+      const code = await ask(() => api.POST('/static-codes', { body, headers }));
       await navigate({
         to: '/qr-fixos/$id',
         params: { id: code.id },
@@ -112,20 +93,14 @@ export function NewCode() {
         replace: true,
       });
     },
-    { rereads: [[account.id, 'static-codes']] },
-  );
-
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    setSent(true);
-    if (missing) amount.current?.focus();
-    else create.run();
-  }
+    rereads: [[account.id, 'static-codes']],
+    lacks,
+  });
 
   return (
     <>
       <PageHead title={words.codes.new} back={{ to: '/qr-fixos', label: words.codes.title }} />
-      <form className="card stack narrow" onSubmit={submit}>
+      <form className="card stack narrow" onSubmit={form.submit}>
         <TextInput
           label={words.codes.name}
           description={words.codes.nameAbout}
@@ -151,17 +126,17 @@ export function NewCode() {
           />
           {kind === 'fixed' && (
             <MoneyInput
-              ref={amount}
+              ref={form.amount}
               label={words.common.amount}
               cents={cents}
               onCents={setCents}
-              error={sent && missing ? words.common.amountMissing : null}
+              error={form.sent && lacks ? words.common.amountMissing : null}
             />
           )}
         </div>
-        <OperationField value={operation} onValue={setChosen} />
-        <FormError error={create.error} />
-        <Button type="submit" size="md" loading={create.busy}>
+        <OperationField value={form.operation} onValue={form.chooseOperation} />
+        <FormError error={form.create.error} />
+        <Button type="submit" size="md" loading={form.create.busy}>
           {words.codes.create}
         </Button>
       </form>

@@ -1,13 +1,13 @@
 import { Button, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ask, type Payment } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
 import { useAmountRange } from '../ui/amount-range.ts';
 import { ChargeCode } from '../ui/charge-code.tsx';
-import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
+import { useNewForm } from '../ui/new-form.ts';
+import { OperationField } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 
 export function NewCharge() {
@@ -65,71 +65,34 @@ export function NewCharge() {
 /** The content of the form, its submission, and the new charge. */
 function useChargeForm() {
   const words = useWords();
-  const { api, account, operationId } = useScope();
-  const start = useStartOperation(operationId);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const operation = chosen ?? start;
+  const { api, account } = useScope();
   const [cents, setCents] = useState(0);
   const [payerName, setPayerName] = useState('');
   const [description, setDescription] = useState('');
-  // One for this form, whatever happens on the way: a repeat finds the charge that was made.
-  const [requestKey, setRequestKey] = useState(() => crypto.randomUUID());
   const [made, setMade] = useState<Payment | null>(null);
   const { outside, range } = useAmountRange(cents);
-
-  const amount = useRef<HTMLInputElement>(null);
-  const [sent, setSent] = useState(false);
-  const amountError = outside ? range : sent && cents === 0 ? words.common.amountMissing : null;
-
-  const arrived = useArrivedOperation();
-  const create = useAction(
-    async () => {
-      const target = await arrived(operation);
-      const payment = await ask(() =>
-        api.POST('/pix/charges', {
-          body: { amountCents: cents, payerName, description, requestKey },
-          headers: { 'x-service-operation': target },
-        }),
-      );
-      setMade(payment);
+  const form = useNewForm({
+    async make({ requestKey, headers }) {
+      const body = { amountCents: cents, payerName, description, requestKey };
+      setMade(await ask(() => api.POST('/pix/charges', { body, headers })));
     },
-    { rereads: [[account.id]] },
-  );
-
-  /** Enter shows validation errors even while the button is disabled. */
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    setSent(true);
-    if (cents === 0 || outside) amount.current?.focus();
-    else create.run();
-  }
+    rereads: [[account.id]],
+    lacks: cents === 0 || outside,
+  });
+  const amountError = outside ? range : form.sent && cents === 0 ? words.common.amountMissing : null;
 
   function another() {
     setMade(null);
     setCents(0);
     setPayerName('');
     setDescription('');
-    setRequestKey(crypto.randomUUID());
-    setSent(false);
+    form.again();
   }
 
   return {
-    operation,
-    chooseOperation: setChosen,
-    cents,
-    setCents,
-    /** The field of the amount. */
-    amount,
-    range,
-    amountError,
-    payerName,
-    setPayerName,
-    description,
-    setDescription,
-    create,
-    submit,
-    made,
-    another,
+    ...form,
+    ...{ cents, setCents, range, amountError, payerName, setPayerName },
+    ...{ description, setDescription, made, another },
   };
 }
 

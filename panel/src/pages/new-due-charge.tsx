@@ -1,14 +1,14 @@
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ask, Problem } from '../api/client.ts';
 import { addDays, dayOf } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
 import { useAmountRange } from '../ui/amount-range.ts';
 import { daysAheadMost, Estimate, emptyTerms, Terms, termsOf } from '../ui/due-terms.tsx';
-import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
+import { useNewForm } from '../ui/new-form.ts';
+import { OperationField } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 
 /** The content of the form. */
@@ -33,51 +33,31 @@ function bodyOf(fields: Fields, requestKey: string) {
 
 export function NewDueCharge() {
   const words = useWords();
-  const { api, account, operationId } = useScope();
+  const { api, account } = useScope();
   const navigate = useNavigate();
-  const start = useStartOperation(operationId);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const operation = chosen ?? start;
   const [fields, setFields] = useState(empty);
   const set: Set = (some) => setFields((before) => ({ ...before, ...some }));
-  // One for this form, whatever happens on the way: a repeat finds the charge that was made.
-  const [requestKey] = useState(() => crypto.randomUUID());
-  const [sent, setSent] = useState(false);
-  const amount = useRef<HTMLInputElement>(null);
   const { outside, range } = useAmountRange(fields.cents);
-
-  const arrived = useArrivedOperation();
-  const create = useAction(
-    async () => {
-      const target = await arrived(operation);
-      const { id } = await ask(() =>
-        api.POST('/pix/due-charges', {
-          body: bodyOf(fields, requestKey),
-          headers: { 'x-service-operation': target },
-        }),
-      );
+  const form = useNewForm({
+    async make({ requestKey, headers }) {
+      const body = bodyOf(fields, requestKey);
+      const { id } = await ask(() => api.POST('/pix/due-charges', { body, headers }));
       await navigate({ to: '/pagamentos/$id', params: { id }, replace: true });
     },
-    { rereads: [[account.id]] },
-  );
+    rereads: [[account.id]],
+    lacks: fields.cents === 0 || outside,
+  });
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    setSent(true);
-    if (fields.cents === 0 || outside) amount.current?.focus();
-    else create.run();
-  }
-
-  const amountError = outside ? range : sent && fields.cents === 0 ? words.common.amountMissing : null;
+  const amountError = outside ? range : form.sent && fields.cents === 0 ? words.common.amountMissing : null;
   return (
     <>
       <PageHead title={words.due.new} back={{ to: '/cobrancas', label: words.charges.title }} />
-      <form className="card stack narrow" onSubmit={submit}>
+      <form className="card stack narrow" onSubmit={form.submit}>
         <p className="soft" style={{ margin: 0 }}>
           {words.due.lead}
         </p>
         <MoneyInput
-          ref={amount}
+          ref={form.amount}
           label={words.common.amount}
           description={range}
           autoFocus
@@ -85,7 +65,7 @@ export function NewDueCharge() {
           onCents={(cents) => set({ cents })}
           error={amountError}
         />
-        <PayerFields fields={fields} set={set} error={create.error} />
+        <PayerFields fields={fields} set={set} error={form.create.error} />
         <TextInput
           type="date"
           label={words.due.dueDate}
@@ -108,9 +88,9 @@ export function NewDueCharge() {
           <Terms fields={fields} set={set} />
         </details>
         <Estimate fields={fields} />
-        <OperationField value={operation} onValue={setChosen} />
-        <FormError error={create.error} />
-        <Button type="submit" size="md" loading={create.busy}>
+        <OperationField value={form.operation} onValue={form.chooseOperation} />
+        <FormError error={form.create.error} />
+        <Button type="submit" size="md" loading={form.create.busy}>
           {words.charges.create}
         </Button>
       </form>

@@ -1,14 +1,14 @@
 import { Button, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { momentOf } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
 import { useTakesCard } from '../ui/amount-range.ts';
 import { Choice } from '../ui/choice.tsx';
-import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
+import { useNewForm } from '../ui/new-form.ts';
+import { OperationField } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
 
@@ -59,30 +59,16 @@ function bodyOf(fields: Fields, requestKey: string) {
 
 export function NewLink() {
   const words = useWords();
-  const { api, account, operationId } = useScope();
+  const { api, account } = useScope();
   const navigate = useNavigate();
-  const start = useStartOperation(operationId);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const operation = chosen ?? start;
   const [fields, setFields] = useState(empty);
   const set = (some: Partial<Fields>) => setFields((before) => ({ ...before, ...some }));
-  // One for this form, whatever happens on the way: a repeat finds the link that was made.
-  const [requestKey] = useState(() => crypto.randomUUID());
-  const [sent, setSent] = useState(false);
   const takesCard = useTakesCard();
-  const amount = useRef<HTMLInputElement>(null);
-  const missing = fields.amount === 'fixed' && fields.cents === 0;
-
-  const arrived = useArrivedOperation();
-  const create = useAction(
-    async () => {
-      const target = await arrived(operation);
-      const link = await ask(() =>
-        api.POST('/payment-links', {
-          body: bodyOf(fields, requestKey),
-          headers: { 'x-service-operation': target },
-        }),
-      );
+  const lacks = fields.amount === 'fixed' && fields.cents === 0;
+  const form = useNewForm({
+    async make({ requestKey, headers }) {
+      const body = bodyOf(fields, requestKey);
+      const link = await ask(() => api.POST('/payment-links', { body, headers }));
       await navigate({
         to: '/links/$id',
         params: { id: link.id },
@@ -90,20 +76,14 @@ export function NewLink() {
         replace: true,
       });
     },
-    { rereads: [[account.id, 'payment-links']] },
-  );
-
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    setSent(true);
-    if (missing) amount.current?.focus();
-    else create.run();
-  }
+    rereads: [[account.id, 'payment-links']],
+    lacks,
+  });
 
   return (
     <>
       <PageHead title={words.links.new} back={{ to: '/links', label: words.links.title }} />
-      <form className="card stack narrow" onSubmit={submit}>
+      <form className="card stack narrow" onSubmit={form.submit}>
         <TextInput
           label={words.links.name}
           placeholder={words.links.nameHint}
@@ -128,11 +108,11 @@ export function NewLink() {
           />
           {fields.amount === 'fixed' ? (
             <MoneyInput
-              ref={amount}
+              ref={form.amount}
               label={words.common.amount}
               cents={fields.cents}
               onCents={(cents) => set({ cents })}
-              error={sent && missing ? words.common.amountMissing : null}
+              error={form.sent && lacks ? words.common.amountMissing : null}
             />
           ) : (
             <div className="fieldpair">
@@ -229,9 +209,9 @@ export function NewLink() {
             />
           </div>
         </details>
-        <OperationField value={operation} onValue={setChosen} />
-        <FormError error={create.error} />
-        <Button type="submit" size="md" loading={create.busy}>
+        <OperationField value={form.operation} onValue={form.chooseOperation} />
+        <FormError error={form.create.error} />
+        <Button type="submit" size="md" loading={form.create.busy}>
           {words.links.create}
         </Button>
       </form>

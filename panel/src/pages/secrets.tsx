@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, TextInput } from '@mantine/core';
+import { Alert, Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, authCall, Problem, person } from '../api/client.ts';
@@ -6,6 +6,7 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
+import { NewPasswordField } from '../ui/secret-fields.tsx';
 import { BackToSignIn } from './sign-in.tsx';
 
 /** The secret of a link stands behind `#`, which no server sees. */
@@ -22,18 +23,12 @@ function NewPasswordInput({
 }) {
   const words = useWords();
   return (
-    <PasswordInput
+    <NewPasswordField
       label={label}
       description={words.signIn.passwordHint}
-      autoComplete="new-password"
-      required
-      withAsterisk={false}
-      minLength={12}
-      maxLength={128}
       value={value}
-      onChange={(event) => onValue(event.currentTarget.value)}
+      onValue={onValue}
       error={value !== '' && value.length < 12 ? words.signIn.tooShort : null}
-      visibilityToggleButtonProps={{ 'aria-hidden': true }}
     />
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, PasswordInput, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, authCall, Problem, person } from '../api/client.ts';
@@ -10,6 +10,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, PageHead, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
+import { CodeField, PasswordField } from '../ui/secret-fields.tsx';
 import { SupportViews } from '../ui/support-views.tsx';
 import { NewPasswordInput } from './secrets.tsx';
 
@@ -63,14 +64,7 @@ function StepUp() {
       <p className="soft" style={{ margin: 0 }}>
         {words.security.stepUpLead}
       </p>
-      <TextInput
-        label={words.security.enterCode}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        maxLength={7}
-        value={code}
-        onChange={(event) => setCode(event.currentTarget.value)}
-      />
+      <CodeField label={words.security.enterCode} value={code} onValue={setCode} />
       <FormError error={verify.error} />
       <Button type="submit" loading={verify.busy} disabled={code.replace(/\D/g, '').length !== 6}>
         {words.reauth.submit}
@@ -101,22 +95,6 @@ function Totp() {
       {open === 'on' && <TotpOn close={() => setOpen(null)} />}
       {open === 'off' && <TotpOff close={() => setOpen(null)} />}
     </section>
-  );
-}
-
-function PasswordField({ value, onValue }: { value: string; onValue: (value: string) => void }) {
-  const words = useWords();
-  return (
-    <PasswordInput
-      data-autofocus
-      label={words.security.currentPassword}
-      autoComplete="current-password"
-      required
-      withAsterisk={false}
-      value={value}
-      onChange={(event) => onValue(event.currentTarget.value)}
-      visibilityToggleButtonProps={{ 'aria-hidden': true }}
-    />
   );
 }
 
@@ -152,7 +130,12 @@ function TotpOn({ close }: { close: () => void }) {
     <Dialog title={words.security.totp} close={close}>
       {!made ? (
         <form className="stack" onSubmit={begin.submit}>
-          <PasswordField value={password} onValue={setPassword} />
+          <PasswordField
+            data-autofocus
+            label={words.security.currentPassword}
+            value={password}
+            onValue={setPassword}
+          />
           <FormError error={begin.error} />
           <Button type="submit" loading={begin.busy} disabled={password === ''}>
             {words.transfers.continue}
@@ -170,14 +153,7 @@ function TotpOn({ close }: { close: () => void }) {
               {secret}
             </div>
           </div>
-          <TextInput
-            label={words.security.enterCode}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            maxLength={7}
-            value={code}
-            onChange={(event) => setCode(event.currentTarget.value)}
-          />
+          <CodeField label={words.security.enterCode} value={code} onValue={setCode} />
           <FormError error={finish.error} />
           <Button type="submit" loading={finish.busy} disabled={code.replace(/\D/g, '').length !== 6}>
             {words.security.activate}
@@ -210,7 +186,12 @@ function TotpOff({ close }: { close: () => void }) {
   return (
     <Dialog title={words.security.totp} close={close}>
       <form className="stack" onSubmit={disable.submit}>
-        <PasswordField value={password} onValue={setPassword} />
+        <PasswordField
+          data-autofocus
+          label={words.security.currentPassword}
+          value={password}
+          onValue={setPassword}
+        />
         <FormError error={disable.error} />
         <Button type="submit" color="red" loading={disable.busy} disabled={password === ''}>
           {words.security.turnOff}
@@ -336,15 +317,7 @@ function Password() {
     <section className="card" aria-labelledby="password">
       <h2 id="password">{words.security.password}</h2>
       <form className="stack narrow" onSubmit={change.submit}>
-        <PasswordInput
-          label={words.security.currentPassword}
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-          value={current}
-          onChange={(event) => setCurrent(event.currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-hidden': true }}
-        />
+        <PasswordField label={words.security.currentPassword} value={current} onValue={setCurrent} />
         <NewPasswordInput label={words.signIn.newPassword} value={fresh} onValue={setFresh} />
         <FormError error={change.error} />
         {change.done && (

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -8,6 +8,7 @@ import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { FormError } from '../ui/parts.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
+import { PasswordField } from '../ui/secret-fields.tsx';
 
 export function SignIn() {
   const words = useWords();
@@ -77,15 +78,7 @@ function Password({ toCode }: { toCode: () => void }) {
         value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
-      <PasswordInput
-        label={words.signIn.password}
-        autoComplete="current-password"
-        required
-        withAsterisk={false}
-        value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
-        visibilityToggleButtonProps={{ 'aria-hidden': true }}
-      />
+      <PasswordField label={words.signIn.password} value={password} onValue={setPassword} />
       <FormError error={byPassword.error ?? byPasskey.error} />
       <Button type="submit" size="md" loading={byPassword.busy}>
         {words.signIn.submit}

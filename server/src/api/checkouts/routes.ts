@@ -1,22 +1,16 @@
 import type { Static } from 'typebox';
-import type { ApiScope, CellOf } from '../../edge/edge.ts';
-import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
-import type { PageAddresses } from '../../ground/page-address.ts';
 import { EmptyBody, IdParams } from '../../ground/schema.ts';
 import { type CheckoutOrder, checkout } from '../../kinds/checkout/checkout.ts';
 import { documentOf } from '../../kinds/due/terms.ts';
 import { checkoutExamples, expireExamples } from '../../kinds/payment/examples.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
-import { viewWithCode } from '../../kinds/payment/view.ts';
+import { answered, type ChargeCells, chargeFacts, created } from '../charges/answer.ts';
 import { expireCheckout } from '../charges/cancel.ts';
-import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { CheckoutBody, minutes } from './schema.ts';
 
-export function checkoutRoutes(
-  api: ApiScope,
-  cellOf: CellOf<AcceptDeps & { directory: OperationDirectory; pages: PageAddresses }>,
-): void {
+export function checkoutRoutes(api: ApiScope, cellOf: ChargeCells): void {
   api.post(
     '/card/checkouts',
     {
@@ -26,24 +20,10 @@ export function checkoutRoutes(
         body: CheckoutBody,
         response: { 201: PaymentSchema },
       },
-      config: {
-        api: {
-          permissions: ['charges'],
-          policy: 'charges',
-          operation: 'resolve',
-          creates: true,
-          examples: checkoutExamples,
-        },
-      },
+      config: { api: { ...chargeFacts, creates: true, examples: checkoutExamples } },
     },
-    async (request, reply) => {
-      const order = orderOf(request.body);
-      const { row: payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
-        accept(cell, checkout, caller, order),
-      );
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(201).send(await viewWithCode(payment, cellOf(request).pages, request.language));
-    },
+    async (request, reply) =>
+      reply.code(201).send(await created(cellOf, request, reply, checkout, orderOf(request.body))),
   );
 
   api.post(
@@ -56,16 +36,9 @@ export function checkoutRoutes(
         body: EmptyBody,
         response: { 200: PaymentSchema },
       },
-      config: {
-        api: { permissions: ['charges'], policy: 'charges', operation: 'resolve', examples: expireExamples },
-      },
+      config: { api: { ...chargeFacts, examples: expireExamples } },
     },
-    async (request) => {
-      const charge = await onCurrentOperation(cellOf, request, (cell, caller) =>
-        expireCheckout(cell, caller, request.params.id),
-      );
-      return viewWithCode(charge, cellOf(request).pages, request.language);
-    },
+    (request) => answered(cellOf, request, (cell, caller) => expireCheckout(cell, caller, request.params.id)),
   );
 }
 

@@ -1,8 +1,6 @@
 import type { Static } from 'typebox';
-import type { ApiScope, CellOf } from '../../edge/edge.ts';
-import { type AcceptDeps, accept } from '../../flow/accept.ts';
+import type { ApiScope } from '../../edge/edge.ts';
 import { refuseFields } from '../../ground/errors.ts';
-import type { PageAddresses } from '../../ground/page-address.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { documentOf } from '../../kinds/due/terms.ts';
 import type { DueFields } from '../../kinds/due-change/admission.ts';
@@ -12,14 +10,11 @@ import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { viewWithCode } from '../../kinds/payment/view.ts';
 import { fiscalDocumentsOf } from '../../money/fiscal-documents.ts';
 import type { Discount, Interest, Part } from '../../provider/due-terms.ts';
-import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { type ChargeCells, chargeFacts, created } from '../charges/answer.ts';
 import { changeDueCharge } from './change.ts';
 import { DueChangeBody, DueChargeBody } from './schema.ts';
 
-export function dueChargeRoutes(
-  api: ApiScope,
-  cellOf: CellOf<AcceptDeps & { directory: OperationDirectory; pages: PageAddresses }>,
-): void {
+export function dueChargeRoutes(api: ApiScope, cellOf: ChargeCells): void {
   api.post(
     '/pix/due-charges',
     {
@@ -29,24 +24,10 @@ export function dueChargeRoutes(
         body: DueChargeBody,
         response: { 201: PaymentSchema },
       },
-      config: {
-        api: {
-          permissions: ['charges'],
-          policy: 'charges',
-          operation: 'resolve',
-          creates: true,
-          examples: dueChargeExamples,
-        },
-      },
+      config: { api: { ...chargeFacts, creates: true, examples: dueChargeExamples } },
     },
-    async (request, reply) => {
-      const order = orderOf(request.body);
-      const { row: payment, replayed } = await onCurrentOperation(cellOf, request, (cell, caller) =>
-        accept(cell, dueCharge, caller, order),
-      );
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(201).send(await viewWithCode(payment, cellOf(request).pages, request.language));
-    },
+    async (request, reply) =>
+      reply.code(201).send(await created(cellOf, request, reply, dueCharge, orderOf(request.body))),
   );
 
   api.patch(
@@ -59,7 +40,7 @@ export function dueChargeRoutes(
         body: DueChangeBody,
         response: { 200: PaymentSchema },
       },
-      config: { api: { permissions: ['charges'], policy: 'charges', operation: 'resolve' } },
+      config: { api: chargeFacts },
     },
     async (request) => {
       const { caller, params, body } = request;

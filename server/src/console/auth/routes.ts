@@ -4,7 +4,7 @@ import type { ApiScope } from '../../edge/edge.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { stepOf } from '../../panel/auth/app-codes.ts';
-import type { Attempts } from '../../panel/auth/attempts.ts';
+import { type Attempts, withLinkSecret } from '../../panel/auth/attempts.ts';
 import { PanelError } from '../../panel/errors.ts';
 import { emailOf } from '../../panel/people/members.ts';
 import { hashPassword, isPassword } from '../../panel/people/password.ts';
@@ -171,15 +171,6 @@ async function settle(
 
 function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
   const { sessions, attempts } = deps;
-  /** A link that exists is no guess. */
-  const counted = async <T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> => {
-    const network = callerNetwork(request);
-    await attempts.take('linkSecret', network);
-    const done = await work();
-    await attempts.giveBack('linkSecret', network);
-    return done;
-  };
-
   api.post(
     '/enrolment/look',
     {
@@ -192,7 +183,9 @@ function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
       config: consoleConfig,
     },
     async (request) => {
-      const { email, name, role } = await counted(request, () => lookAtInvitation(deps, request.body.token));
+      const { email, name, role } = await withLinkSecret(attempts, callerNetwork(request), () =>
+        lookAtInvitation(deps, request.body.token),
+      );
       return { email, name, role };
     },
   );
@@ -208,7 +201,11 @@ function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
       },
       config: consoleConfig,
     },
-    async (request) => ({ appUri: await counted(request, () => offerApp(deps, request.body.token)) }),
+    async (request) => ({
+      appUri: await withLinkSecret(attempts, callerNetwork(request), () =>
+        offerApp(deps, request.body.token),
+      ),
+    }),
   );
 
   api.post(
@@ -218,7 +215,7 @@ function enrolmentRoutes(api: ApiScope, deps: SignInDeps): void {
       config: consoleConfig,
     },
     async (request, reply) => {
-      await counted(request, async () => {
+      await withLinkSecret(attempts, callerNetwork(request), async () => {
         let cookie = '';
         await enrol(deps, request.body, async (tx, operatorId) => {
           cookie = await sessions.begin(tx, operatorId, request);

@@ -1,6 +1,6 @@
 import { askedFiscalDocuments, type FiscalDocument } from '../../money/fiscal-documents.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
-import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
+import { type Begun, causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
 import type { DuePayer } from '../../provider/due-terms.ts';
 import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import type { Conditions } from '../../store/rows/conditions.sql.ts';
@@ -68,32 +68,36 @@ async function prepareCharge(
 
 /** @throws ApiError `amount_out_of_limits`, `amount_below_fee` */
 function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: number): Admitted<Payment> {
-  const { caller, order, account, connection, id, fingerprint, token } = admission;
+  const { order, account } = admission;
+  const feeCents = chargeFeeOf(account, order.amountCents);
+  return newCharge(admission, { feeCents, fiscalDocuments: order.fiscalDocuments ?? null }, now);
+}
+
+type Asked = Pick<ChargeOrder, 'amountCents' | 'payerName' | 'description' | 'requestKey' | 'metadata'>;
+
+/** A charge as it was asked for. Nothing is posted before it is paid. */
+export function newCharge(
+  { caller, order, connection, id, fingerprint, token }: Admission<Asked>,
+  own: Pick<Begun, 'feeCents' | 'fiscalDocuments' | 'card' | 'payer'>,
+  now: number,
+): Admitted<Payment> {
   const { accountId, operationId } = caller;
   const { amountCents, payerName, description, requestKey } = order;
-  const row = newPayment(
-    {
+  const asked = {
+    ...{
       accountId,
       id,
       operationId,
-      kind: 'deposit',
+      kind: 'deposit' as const,
       amountCents,
-      feeCents: chargeFeeOf(account, amountCents),
       requestKey,
       fingerprint,
       description,
-      metadata: metadataOf(order.metadata),
-      fiscalDocuments: order.fiscalDocuments ?? null,
-      payerName,
-      pixKey: null,
-      pixKeyType: null,
-      command: token,
-      connection,
     },
-    'unknown',
-    now,
-    causeOfCall('api', caller),
-  );
+    ...{ metadata: metadataOf(order.metadata), payerName, pixKey: null, pixKeyType: null },
+    ...{ command: token, connection, ...own },
+  };
+  const row = newPayment(asked, 'unknown', now, causeOfCall('api', caller));
   return { row, refusedAs: null, postings: [], writes: [] };
 }
 

@@ -2,7 +2,7 @@ import { refuse } from '../../ground/errors.ts';
 import { newCard } from '../../money/card.ts';
 import { pageNameOf } from '../../money/card-page.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
-import { causeOfCall, newPayment, type Payment, providerIdOf } from '../../money/payment.ts';
+import { type Payment, providerIdOf } from '../../money/payment.ts';
 import {
   type CardPayer,
   type CardReturn,
@@ -14,6 +14,7 @@ import { type Conditions, findCardConnection } from '../../store/rows/conditions
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { openOrReport, unreadableKeyOf } from '../../store/rows/unreadable.ts';
+import { newCharge } from '../charge/charge.ts';
 import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { nameless } from '../link/takes-charge.ts';
 import { isLookedAt, undecidedPayment } from '../payment/outcome.ts';
@@ -107,39 +108,14 @@ const isAllowed = (
 
 /** @throws ApiError `card_not_enabled`, `return_url_not_allowed`, `amount_out_of_limits`, `amount_below_fee` */
 function admitCheckout(_view: unknown, admission: Admission<CheckoutOrder>, now: number): Admitted<Payment> {
-  const { caller, order, account, connection, can, id, fingerprint, sealed, token } = admission;
-  const { accountId, operationId } = caller;
-  const { amountCents, payerName, description, requestKey, expiresInMinutes } = order;
+  const { order, account, connection, can, sealed } = admission;
   // The connection was read before the lock.
   if (account.cardConnection !== connection || can?.cards !== true) throw refuse('card_not_enabled');
   const urls = urlsOf(order);
   for (const url of Object.values(urls))
     if (!isAllowed(new URL(url), account)) throw refuse('return_url_not_allowed');
-  const row = newPayment(
-    {
-      accountId,
-      id,
-      operationId,
-      kind: 'deposit',
-      amountCents,
-      feeCents: cardFeeOf(account, amountCents),
-      requestKey,
-      fingerprint,
-      description,
-      metadata: metadataOf(order.metadata),
-      payerName,
-      pixKey: null,
-      pixKeyType: null,
-      command: token,
-      card: newCard(expiresInMinutes, urls),
-      payer: sealed,
-      connection,
-    },
-    'unknown',
-    now,
-    causeOfCall('api', caller),
-  );
-  return { row, refusedAs: null, postings: [], writes: [] };
+  const feeCents = cardFeeOf(account, order.amountCents);
+  return newCharge(admission, { feeCents, card: newCard(order.expiresInMinutes, urls), payer: sealed }, now);
 }
 
 /** @throws ApiError `amount_out_of_limits`, `amount_below_fee` */

@@ -126,6 +126,18 @@ export function attempts({ sql, clock, config }: AttemptDeps): Attempts {
   return counting;
 }
 
+/** Work that the secret of a link opens: one that was right is no guess. @throws PanelError `too_many_attempts` */
+export async function withLinkSecret<Done>(
+  attempts: Attempts,
+  network: string,
+  work: () => Promise<Done>,
+): Promise<Done> {
+  await attempts.take('linkSecret', network);
+  const done = await work();
+  await attempts.giveBack('linkSecret', network);
+  return done;
+}
+
 const subjectOf = (name: LimitName, by: string): Buffer => hash('sha256', `${name}\n${by}`, 'buffer');
 
 const rowsPerStep = 500;

@@ -1,6 +1,6 @@
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { ApiScope } from '../../edge/edge.ts';
-import type { Attempts } from '../auth/attempts.ts';
+import { type Attempts, withLinkSecret } from '../auth/attempts.ts';
 import { askForEmail, cancelEmail, confirmEmail, type EmailChangeDeps } from '../auth/email-change.ts';
 import { secondFactorDueAt } from '../auth/second-factor.ts';
 import { actorOf, requireOwnFactor, requireSecondFactor, type Sessions } from '../auth/session.ts';
@@ -51,9 +51,9 @@ export function addressRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', callerNetwork(request));
-      await confirmEmail(deps, request.body.token, callerAddress(request));
-      await attempts.giveBack('linkSecret', callerNetwork(request));
+      await withLinkSecret(attempts, callerNetwork(request), () =>
+        confirmEmail(deps, request.body.token, callerAddress(request)),
+      );
       return { ok: true as const };
     },
   );
@@ -71,9 +71,9 @@ export function addressRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', callerNetwork(request));
-      await cancelEmail(deps, request.body.token, callerAddress(request));
-      await attempts.giveBack('linkSecret', callerNetwork(request));
+      await withLinkSecret(attempts, callerNetwork(request), () =>
+        cancelEmail(deps, request.body.token, callerAddress(request)),
+      );
       return { ok: true as const };
     },
   );

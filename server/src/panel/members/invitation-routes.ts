@@ -1,6 +1,6 @@
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
 import type { ApiScope } from '../../edge/edge.ts';
-import type { Attempts } from '../auth/attempts.ts';
+import { type Attempts, withLinkSecret } from '../auth/attempts.ts';
 import type { Sessions } from '../auth/session.ts';
 import { findUser } from '../people/members.sql.ts';
 import { acceptInvitation, openInvitation } from '../people/members.ts';
@@ -32,9 +32,9 @@ export function invitationRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', callerNetwork(request));
-      const { email, role, accountName } = await openInvitation(sql, request.body.token, clock.now());
-      await attempts.giveBack('linkSecret', callerNetwork(request));
+      const { email, role, accountName } = await withLinkSecret(attempts, callerNetwork(request), () =>
+        openInvitation(sql, request.body.token, clock.now()),
+      );
       return { email, role, accountName, existing: (await findUser(sql, email)) !== undefined };
     },
   );
@@ -47,10 +47,10 @@ export function invitationRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', callerNetwork(request));
       const { token, name = '', password = '' } = request.body;
-      const { accountId, userId, role } = await acceptInvitation(deps, { token, name, password });
-      await attempts.giveBack('linkSecret', callerNetwork(request));
+      const { accountId, userId, role } = await withLinkSecret(attempts, callerNetwork(request), () =>
+        acceptInvitation(deps, { token, name, password }),
+      );
       const detail = { role };
       await recordSecurityEvent(deps, {
         kind: 'member.joined',

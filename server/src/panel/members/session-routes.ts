@@ -46,6 +46,21 @@ function listRoute(api: ApiScope, { sql, clock }: SecurityEventDeps, sessions: S
 }
 
 function endRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): void {
+  /** Sessions end with what waits for a link: who ends them may have lost one. */
+  async function ended(
+    request: FastifyRequest,
+    which: string,
+    ending: (tx: Queries, person: Person) => Promise<unknown>,
+  ): Promise<{ ok: true }> {
+    const person = await sessions.personOf(request);
+    await deps.sql.tx(async (tx) => {
+      await ending(tx, person);
+      await deleteNewEmailOf(tx, person.userId);
+    });
+    await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
+    return { ok: true };
+  }
+
   api.delete(
     '/sessions/:id',
     {
@@ -58,17 +73,8 @@ function endRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): 
       },
       config: personConfig,
     },
-    async (request) => {
-      const person = await sessions.personOf(request);
-      await endSessions(
-        deps,
-        request,
-        person,
-        (tx) => endSession(tx, person.userId, request.params.id),
-        request.params.id,
-      );
-      return { ok: true as const };
-    },
+    (request) =>
+      ended(request, request.params.id, (tx, { userId }) => endSession(tx, userId, request.params.id)),
   );
 
   api.post(
@@ -77,17 +83,7 @@ function endRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): 
       schema: { tags, summary: 'End every other session', body: Nothing, response: { 200: Done } },
       config: personConfig,
     },
-    async (request) => {
-      const person = await sessions.personOf(request);
-      await endSessions(
-        deps,
-        request,
-        person,
-        (tx) => endOtherSessions(tx, person.userId, person.id),
-        'others',
-      );
-      return { ok: true as const };
-    },
+    (request) => ended(request, 'others', (tx, { userId, id }) => endOtherSessions(tx, userId, id)),
   );
 
   api.post(
@@ -96,25 +92,6 @@ function endRoutes(api: ApiScope, deps: SecurityEventDeps, sessions: Sessions): 
       schema: { tags, summary: 'End every session', body: Nothing, response: { 200: Done } },
       config: personConfig,
     },
-    async (request) => {
-      const person = await sessions.personOf(request);
-      await endSessions(deps, request, person, (tx) => endEverySession(tx, person.userId), 'all');
-      return { ok: true as const };
-    },
+    (request) => ended(request, 'all', (tx, { userId }) => endEverySession(tx, userId)),
   );
-}
-
-/** Sessions end with what waits for a link: who ends them may have lost one. */
-async function endSessions(
-  deps: SecurityEventDeps,
-  request: FastifyRequest,
-  person: Person,
-  ending: (tx: Queries) => Promise<unknown>,
-  which: string,
-): Promise<void> {
-  await deps.sql.tx(async (tx) => {
-    await ending(tx);
-    await deleteNewEmailOf(tx, person.userId);
-  });
-  await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
 }

@@ -13,6 +13,7 @@ import {
 } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
 import type { Conditions } from './conditions.sql.ts';
+import { listedRows } from './listed-rows.sql.ts';
 
 export const linkStatuses = ['active', 'completed', 'expired', 'disabled'] as const;
 export type LinkStatus = (typeof linkStatuses)[number];
@@ -91,44 +92,7 @@ export const paymentLinks = defineTable<PaymentLink>({
 
 const { columns } = paymentLinks;
 
-interface Scope {
-  accountId: string;
-  operationId: string;
-}
-
-const selectOne: Statement = {
-  name: 'payment_link_of_operation',
-  text: `SELECT ${columns} FROM payment_link l WHERE l.account_id = $1 AND l.id = $2 AND l.operation_id = $3`,
-};
-
-export const findLink = async (
-  sql: Queries,
-  { accountId, operationId }: Scope,
-  id: string,
-): Promise<PaymentLink | undefined> =>
-  (await sql.run<PaymentLink>(selectOne, [accountId, id, operationId]))[0];
-
-const selectPage: Statement = {
-  name: 'payment_link_page',
-  text: `SELECT ${columns} FROM payment_link l
-    WHERE l.account_id = $1 AND l.operation_id = $2 AND ($3::timestamptz IS NULL OR (l.created_at, l.id) < ($3, $4::uuid))
-    ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
-};
-
-/** Newest first. */
-export const findLinks = (
-  sql: Queries,
-  { accountId, operationId }: Scope,
-  below: { createdAt: number; id: string } | null,
-  limit: number,
-): Promise<PaymentLink[]> =>
-  sql.run<PaymentLink>(selectPage, [
-    accountId,
-    operationId,
-    below && timestamp(below.createdAt),
-    below?.id ?? null,
-    limit,
-  ]);
+export const { find: findLink, page: findLinks } = listedRows<PaymentLink>('payment_link', 'l', columns);
 
 /** The conditions of an account that say which of its links' methods it offers, and for which amounts. */
 export type MethodConditions = Pick<

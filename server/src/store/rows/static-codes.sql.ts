@@ -2,6 +2,7 @@ import type { Metadata } from '../../money/metadata.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { bigint, cents, defineTable, jsonb, text, timestamptz, uuid } from '../database/define-table.ts';
 import { timestamp } from '../database/pool.ts';
+import { listedRows } from './listed-rows.sql.ts';
 
 export const staticCodeStatuses = ['active', 'retired'] as const;
 
@@ -62,38 +63,11 @@ interface Scope {
   operationId: string;
 }
 
-const selectOne: Statement = {
-  name: 'static_code_of_operation',
-  text: `SELECT ${columns} FROM static_code s WHERE s.account_id = $1 AND s.id = $2 AND s.operation_id = $3`,
-};
-
-export const findStaticCode = async (
-  sql: Queries,
-  { accountId, operationId }: Scope,
-  id: string,
-): Promise<StaticCode | undefined> => (await sql.run<StaticCode>(selectOne, [accountId, id, operationId]))[0];
-
-const selectPage: Statement = {
-  name: 'static_code_page',
-  text: `SELECT ${columns} FROM static_code s
-    WHERE s.account_id = $1 AND s.operation_id = $2 AND ($3::timestamptz IS NULL OR (s.created_at, s.id) < ($3, $4::uuid))
-    ORDER BY s.created_at DESC, s.id DESC LIMIT $5`,
-};
-
-/** Newest first. */
-export const findStaticCodePage = (
-  sql: Queries,
-  { accountId, operationId }: Scope,
-  below: { createdAt: number; id: string } | null,
-  limit: number,
-): Promise<StaticCode[]> =>
-  sql.run<StaticCode>(selectPage, [
-    accountId,
-    operationId,
-    below && timestamp(below.createdAt),
-    below?.id ?? null,
-    limit,
-  ]);
+export const { find: findStaticCode, page: findStaticCodePage } = listedRows<StaticCode>(
+  'static_code',
+  's',
+  columns,
+);
 
 const countOf: Statement = {
   name: 'static_code_count',
