@@ -134,15 +134,15 @@ export function sessions(deps: SessionDeps, auth: () => Promise<Auth>, live: Liv
     return headers;
   }
 
+  async function sessionIn(headers: Headers): Promise<SessionRow | null> {
+    const token = await (await auth()).api.sessionToken({ headers });
+    return token === null ? null : findSession(deps.sql, token, deps.clock.now());
+  }
+
   function requireOrigin(request: FastifyRequest): void {
     if (request.method === 'GET' || request.method === 'HEAD') return;
     const { origin } = request.headers;
     if (origin === undefined || !deps.origins.has(origin)) throw new PanelError('origin_refused');
-  }
-
-  async function sessionIn(headers: Headers): Promise<SessionRow | null> {
-    const token = await (await auth()).api.sessionToken({ headers });
-    return token === null ? null : findSession(deps.sql, token, deps.clock.now());
   }
 
   async function personOf(request: FastifyRequest): Promise<Person> {
