@@ -11,7 +11,7 @@ export interface Stage {
   others?: readonly Part[];
 }
 
-/** What may happen to them. Afterwards all of them run again, or come up by themselves. */
+/** Deaths and stops that rigs choose from. Afterwards all of them run again, or come up by themselves. */
 export function faultsOn({ dataDir, main, others = [] }: Stage) {
   const postmaster = () => findPostmaster(dataDir);
   const simulator = async () => (await childrenOf(main.pid)).find((pid) => pid !== postmaster()) ?? null;

@@ -6,8 +6,8 @@ import { command, endAll, newFolder, type Part, part } from '../chaos/processes.
 import { type Call, type Clients, callWith, fund, restAndCheck, startClients } from './clients.ts';
 
 /**
- * What a rig with real processes begins with: a folder, addresses, and the environment of the program. When it is disposed of, nothing of it
- * is left.
+ * The ground of a rig with real processes: a folder, addresses, and the environment of the program. When it is disposed of, nothing of it is
+ * left.
  */
 export interface Scene extends AsyncDisposable {
   folder: string;
@@ -31,7 +31,7 @@ interface More {
   entry?: string | undefined;
 }
 
-/** What a process prints once it is ready. */
+/** Printed by a process that is ready. */
 const readyOf: Readonly<Record<string, string>> = {
   start: 'vintem ready',
   api: 'vintem api ready',

@@ -1,7 +1,7 @@
 /**
  * The requests that a merchant makes about a charge that is not paid. Each is a kind with a folder and rules of its own; here stands what
- * everything else needs of it: its table, the cause that it leaves in the charge's history, and its name for people, null where its id
- * is shown to nobody.
+ * everything else needs of it: its table, the cause that it leaves in the charge's history, and its name for people, null where no
+ * page or answer shows its id.
  */
 export const chargeRequests = {
   cancel: { table: 'charge_cancel', cause: 'cancel', shownAs: null },

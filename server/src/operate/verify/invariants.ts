@@ -216,7 +216,7 @@ export interface StoredPayment {
   events: number;
   journals: PaymentJournal[];
   refunds: StoredRefund[];
-  /** What its merchant asked for about it, the first ones first. */
+  /** Its merchant's requests about it, the first ones first. */
   requests: StoredRequest[];
   disputes: StoredDispute[];
   /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */

@@ -301,7 +301,7 @@ export const findJournals = async (
   }));
 };
 
-/** What its merchant asked for about a charge. */
+/** The requests of its merchant. */
 const requestsOfPayment = Object.entries(chargeRequests)
   .map(
     ([kind, { table }]) =>
