@@ -13,12 +13,11 @@ import { Home, readHome } from './pages/home.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import type { RequestFilters } from './pages/requests.tsx';
 import type { ActivityFilters } from './pages/security-events.tsx';
-import { readStatement, Statement } from './pages/statement.tsx';
+import { readStatement, Statement, type StatementSearch } from './pages/statement.tsx';
 import { Transfers } from './pages/transfers.tsx';
 import { expectFor, expectSession, ScopeProvider, useSession } from './session.tsx';
 import { counterPath, isCounterLocked } from './ui/counter-lock.ts';
 import { BeforeSession } from './ui/parts.tsx';
-import type { PeriodSearch } from './ui/period.tsx';
 import { type Filters, readRecords } from './ui/records.tsx';
 import { Shell } from './ui/shell.tsx';
 
@@ -256,9 +255,9 @@ const routes = root.addChildren([
     createRoute({
       getParentRoute: () => inside,
       path: '/extrato',
-      validateSearch: (search): PeriodSearch & { operacao?: string } =>
-        textsOf(search, ['operacao', 'periodo', 'de', 'ate']),
-      loader: ({ location }) => expectFor((view) => readStatement(view, location.search as PeriodSearch)),
+      validateSearch: (search): StatementSearch & { operacao?: string } =>
+        textsOf(search, ['operacao', 'periodo', 'de', 'ate', 'tipo', 'q']),
+      loader: ({ location }) => expectFor((view) => readStatement(view, location.search as StatementSearch)),
       component: Statement,
     }),
     createRoute({

@@ -3,6 +3,8 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
 import { keptUnder } from './kept.ts';
 import { queries } from './queries.ts';
+import { isFirstSeen, isNotified, notifyPaid } from './received-notice.ts';
+import { useWords } from './text/text.tsx';
 import { isCounterLocked } from './ui/counter-lock.ts';
 
 const sessionQuery = queryOptions({
@@ -105,13 +107,18 @@ export function ScopeProvider({ session, children }: { session: Session; childre
     };
   }, [session, accountId, operation]);
   const account = scope?.account;
+  const words = useWords();
 
   // News of the account: what is shown is asked for again.
   useEffect(() => {
     if (!account) return;
+    const view = { account, api: accountClient(account.id), operationId: null };
     const source = new EventSource(`/panel/api/accounts/${account.id}/updates`);
     let timer = 0;
-    source.onmessage = () => {
+    source.onmessage = ({ data, lastEventId }: MessageEvent<string>) => {
+      const news: { type: string; paymentId: string } = JSON.parse(data);
+      if (news.type === 'charge.paid' && isFirstSeen(lastEventId) && isNotified(session.email, account.id))
+        void notifyPaid(view, news.paymentId, words.mailChoice.notification);
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
         void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] === account.id });
@@ -121,7 +128,7 @@ export function ScopeProvider({ session, children }: { session: Session; childre
       window.clearTimeout(timer);
       source.close();
     };
-  }, [account]);
+  }, [account, session.email, words]);
 
   if (scope === null) return null;
   return <ScopeContext value={scope}>{children}</ScopeContext>;

@@ -16,6 +16,7 @@ export type MerchantProfile = Answer<'/merchant-profile'>;
 export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
 export type PaymentLink = Schemas['PaymentLink'];
 export type StaticCode = Schemas['StaticCode'];
+export type MailChoice = Answer<'/mail-choice'>;
 export type Session = Answer<'/session'>;
 
 type Answer<Path extends keyof paths> = paths[Path] extends {

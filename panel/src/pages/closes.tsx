@@ -124,6 +124,9 @@ function MonthRow({
           <FileLink file="closes.csv" filters={filters}>
             {words.closes.monthCsv}
           </FileLink>
+          <FileLink file="closes.pdf" filters={filters}>
+            {words.closes.monthPdf}
+          </FileLink>
         </div>
       </th>
       {columns.map(({ name, cents }) => (

@@ -45,6 +45,7 @@ function Details({ profile }: { profile: MerchantProfile }) {
   const words = useWords();
   const { api, account } = useScope();
   const [displayName, setDisplayName] = useState(profile.displayName ?? '');
+  const [legalName, setLegalName] = useState(profile.legalName ?? '');
   const [cnpj, setCnpj] = useState(profile.cnpj === null ? '' : cnpjText(profile.cnpj));
   const [colour, setColour] = useState(profile.colour ?? '');
   const save = useAction(
@@ -53,6 +54,7 @@ function Details({ profile }: { profile: MerchantProfile }) {
         api.POST('/merchant-profile', {
           body: {
             ...(displayName.trim() !== '' && { displayName: displayName.trim() }),
+            ...(legalName.trim() !== '' && { legalName: legalName.trim() }),
             ...(cnpj.trim() !== '' && { cnpj: cnpj.trim() }),
             ...(colour !== '' && { colour }),
           },
@@ -69,6 +71,14 @@ function Details({ profile }: { profile: MerchantProfile }) {
         autoComplete="organization"
         value={displayName}
         onChange={(event) => setDisplayName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={words.company.legalName}
+        description={words.company.legalNameHint}
+        maxLength={120}
+        autoComplete="off"
+        value={legalName}
+        onChange={(event) => setLegalName(event.currentTarget.value)}
       />
       <TextInput
         label="CNPJ"

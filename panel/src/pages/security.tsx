@@ -8,6 +8,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { MailChoice } from '../ui/mail-choice.tsx';
 import { FormError, PageHead, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
 import { CodeField, PasswordField } from '../ui/secret-fields.tsx';
@@ -30,6 +31,7 @@ export function Security() {
           <Password />
           <Email />
         </div>
+        <MailChoice />
         <Sessions />
         <SupportViews />
       </div>

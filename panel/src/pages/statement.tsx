@@ -1,24 +1,48 @@
-import { Button } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
-import { money, plainDay, shortDateTime } from '../format.ts';
+import { amountOf, dateTime, money, plainDay, shortDateTime } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { Choice } from '../ui/choice.tsx';
+import { Icon } from '../ui/icons.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
 import { type Names, partyOf } from '../ui/names.tsx';
 import { useOperationNames, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
+/** The address of the page: a period, and what is looked for in it. */
+export interface StatementSearch extends PeriodSearch {
+  /** A figure, as the statement names it. */
+  tipo?: string | undefined;
+  /** What was typed. */
+  q?: string | undefined;
+}
+
+const figures = ['inCents', 'outCents', 'feeCents', 'refundCents', 'holdCents'] as const;
+
+/** What is looked for. An amount is one as people write it; a bare number may be a part of a name. */
+function wantedOf({ tipo, q }: StatementSearch) {
+  const figure = figures.find((one) => one === tipo);
+  const amountCents = q === undefined ? null : amountOf(q);
+  return {
+    ...(figure && { figure }),
+    ...(amountCents !== null ? { amountCents } : q && { search: q }),
+  };
+}
+
 function filterOf(operationId: string | null, search: PeriodSearch) {
   const { de, ate } = daysOf(search, 'mes');
   return { ...(operationId && { operationId }), ...(de && { from: de }), ...(ate && { to: ate }) };
 }
 
-function statementQuery({ api, account }: View, operationId: string | null, search: PeriodSearch) {
-  const query = filterOf(operationId, search);
+function statementQuery({ api, account }: View, operationId: string | null, search: StatementSearch) {
+  const query = { ...filterOf(operationId, search), ...wantedOf(search) };
   return infiniteQueryOptions({
     queryKey: [account.id, 'statement', query],
     queryFn: ({ pageParam }) =>
@@ -33,7 +57,10 @@ function statementQuery({ api, account }: View, operationId: string | null, sear
 }
 
 /** The queries of the statement. */
-export async function readStatement(view: View, search: PeriodSearch & { operacao?: string }): Promise<void> {
+export async function readStatement(
+  view: View,
+  search: StatementSearch & { operacao?: string },
+): Promise<void> {
   const operationId = search.operacao ?? view.operationId;
   await Promise.all([
     queries.prefetchQuery(overviewQuery(view, true)),
@@ -43,9 +70,9 @@ export async function readStatement(view: View, search: PeriodSearch & { operaca
 
 /** The changes of the balance in a period, in the form that bookkeepers read. */
 export function Statement() {
-  const words = useWords();
+  const { words, language } = useText();
   const scope = useScope();
-  const search = useSearch({ strict: false }) as PeriodSearch;
+  const search = useSearch({ strict: false }) as StatementSearch;
   const navigate = useNavigate();
   const operationId = useShownOperation();
   const names = useOperationNames(operationId);
@@ -57,6 +84,11 @@ export function Statement() {
   const only = operationId ?? operations[0]?.id;
   const first = pages.data?.pages[0];
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
+  const lookedBackTo = pages.data?.pages.at(-1)?.lookedBackTo ?? null;
+  const filtered = Object.keys(wantedOf(search)).length > 0;
+  const onSearch = (part: StatementSearch): void =>
+    void navigate({ to: '/extrato', search: part, replace: true });
+  const more = lookedBackTo === null ? undefined : words.common.searchOn(dateTime(lookedBackTo, language));
   return (
     <>
       <PageHead title={words.statement.title} lead={words.statement.lead}>
@@ -73,7 +105,7 @@ export function Statement() {
             <PeriodField
               search={search}
               fallback="mes"
-              onSearch={(period) => void navigate({ to: '/extrato', search: period, replace: true })}
+              onSearch={(period) => onSearch({ ...period, ...wantedInAddress(search) })}
             />
             <div className="files wide">
               {operationId === null && names ? (
@@ -96,24 +128,81 @@ export function Statement() {
           <Sums page={first} de={de} ate={ate} />
         </section>
         <section className="card" aria-label={words.statement.title}>
+          <form className="filters" onSubmit={(event) => event.preventDefault()}>
+            <SearchField key={search.q ? 'some' : 'none'} search={search} onSearch={onSearch} />
+            <Choice
+              label={words.statement.figure}
+              data={[
+                { value: '', label: words.statement.allFigures },
+                ...figures.map((value, at) => ({
+                  value,
+                  label: words.statement[parts[at]?.name ?? 'came'],
+                })),
+              ]}
+              value={search.tipo ?? ''}
+              onChoice={(value) => onSearch({ ...search, tipo: value || undefined })}
+              className="wide"
+              miw={170}
+            />
+            {filtered && (
+              <Button
+                className="wide"
+                variant="subtle"
+                onClick={() => onSearch({ ...search, tipo: undefined, q: undefined })}
+              >
+                {words.common.clear}
+              </Button>
+            )}
+          </form>
+          {filtered && <p className="soft">{words.statement.wholePeriod}</p>}
           <Listed
             pages={pages}
             count={lines.length}
-            noMatch={null}
+            noMatch={filtered && !pages.hasNextPage ? words.statement.noMatch : null}
             empty={
               pages.hasNextPage ? (
-                <MoreButton pages={pages} />
+                <MoreButton pages={pages} label={more} />
               ) : (
                 <Empty icon="statement" title={words.statement.empty} />
               )
             }
           >
             <Lines lines={folded(lines)} names={names} />
-            <MoreFoot pages={pages} />
+            <MoreFoot pages={pages} label={more} />
           </Listed>
         </section>
       </div>
     </>
+  );
+}
+
+/** An empty value leaves the address. */
+const wantedInAddress = ({ tipo, q }: StatementSearch): StatementSearch => ({ tipo, q });
+
+function SearchField({
+  search,
+  onSearch,
+}: {
+  search: StatementSearch;
+  onSearch: (search: StatementSearch) => void;
+}) {
+  const words = useWords();
+  const [text, setText] = useState(search.q ?? '');
+  const later = useDebouncedCallback((value: string) => onSearch({ ...search, q: value || undefined }), 350);
+  return (
+    <TextInput
+      className="grow"
+      type="search"
+      label={words.common.search}
+      placeholder={words.statement.searchFor}
+      leftSection={<Icon name="search" size={18} />}
+      value={text}
+      maxLength={100}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        later(event.currentTarget.value.trim());
+      }}
+    />
   );
 }
 

@@ -673,6 +673,9 @@ export const en: Words = {
     notYours: 'Owners and administrators can change these details.',
     preview: 'Preview',
     nameHint: (account) => `Without a name, the name of the account is shown: ${account}`,
+    legalName: 'Legal name (razão social)',
+    legalNameHint:
+      'As registered with the CNPJ; it stands beside it on statements, closes, receipts and in e-mails',
     cnpjHint: 'With or without punctuation; letters are accepted, as in CNPJs issued since 2026',
     colour: 'Colour',
     colourHint: 'Dark enough for white text',
@@ -786,6 +789,11 @@ export const en: Words = {
     lead: 'What came in and went out, newest first, with the balance after each line.',
     empty: 'Nothing moved in this period.',
     party: 'Payer or receiver',
+    figure: 'Kind',
+    allFigures: 'All kinds',
+    searchFor: 'Name, description, identifier or amount',
+    noMatch: 'No movement with these filters in this period.',
+    wholePeriod: 'The totals above are of the whole period, without the filters; so are PDF, OFX and CSV.',
     filesOfOne: 'PDF and OFX are of one operation: choose one at the top.',
     debit: 'Debit',
     credit: 'Credit',
@@ -847,6 +855,7 @@ export const en: Words = {
     seal: 'Hash of the last entry',
     sealOf: (seq: number) => `Entry ${seq}`,
     month: (name: string) => `Sum of ${name}`,
+    monthPdf: 'PDF of the month',
     monthCsv: 'CSV of the month',
   },
   testMode: {
@@ -1361,6 +1370,41 @@ export const en: Words = {
     since: (at) => `since ${at}`,
     emailNotice:
       'The code by e-mail confirms each transfer, on top of password and second factor; on its own it is not a second factor.',
+  },
+  mailChoice: {
+    title: 'E-mails and notifications',
+    lead: (account) => `About the account ${account}. Each person chooses their own.`,
+    month: 'Statement of the month by e-mail',
+    monthHint:
+      'On the 2nd at 8:00 in Brasília, when the month before is closed: its totals, and the way to PDF, CSV and OFX.',
+    received: 'Pix received by e-mail',
+    paces: {
+      off: 'Do not send',
+      hour: 'A summary each hour, if there are any',
+      day: 'A summary a day, at 8:00',
+    },
+    quietFrom: 'Quiet from',
+    quietTo: 'until',
+    zone: 'Time of',
+    zones: {
+      'America/Noronha': 'Fernando de Noronha',
+      'America/Sao_Paulo': 'Brasília',
+      'America/Manaus': 'Manaus, Cuiabá and Campo Grande',
+      'America/Rio_Branco': 'Rio Branco',
+    },
+    quietHint:
+      'In the quiet hours there are no summaries and no notifications. What was received in them comes with the next summary.',
+    noQuiet: 'With equal hours there are no quiet hours.',
+    browser: 'Notify me in this browser of each Pix received',
+    browserHint:
+      'While a page of the panel is open. The notification shows the amount and the account, and not who paid.',
+    browserUnable:
+      'This browser shows no notifications of pages. On a computer, use Chrome, Edge, Firefox or Safari.',
+    browserRefused:
+      'The browser did not allow notifications of this site. Allow them in its settings and choose again.',
+    save: 'Save choices',
+    saved: 'Choices saved.',
+    notification: (amount) => `Pix received: ${amount}`,
   },
   securityEvents: {
     title: 'Activity',

@@ -668,6 +668,9 @@ export const pt = {
     notYours: 'Proprietários e administradores podem alterar estes dados.',
     preview: 'Como fica',
     nameHint: (account: string) => `Sem nome, aparece o da conta: ${account}`,
+    legalName: 'Razão social',
+    legalNameHint:
+      'Como no cadastro do CNPJ; fica ao lado dele em extratos, fechamentos, comprovantes e e-mails',
     cnpjHint: 'Com ou sem pontuação; letras são aceitas, como nos CNPJs emitidos a partir de 2026',
     colour: 'Cor',
     colourHint: 'Escura o bastante para um texto branco',
@@ -785,6 +788,11 @@ export const pt = {
     lead: 'O que entrou e saiu, do mais novo ao mais antigo, com o saldo depois de cada linha.',
     empty: 'Nenhum movimento neste período.',
     party: 'Pagador ou recebedor',
+    figure: 'Tipo',
+    allFigures: 'Todos os tipos',
+    searchFor: 'Nome, descrição, identificador ou valor',
+    noMatch: 'Nenhum movimento com estes filtros neste período.',
+    wholePeriod: 'Os totais acima são de todo o período, sem os filtros; PDF, OFX e CSV também.',
     filesOfOne: 'PDF e OFX são de uma operação: escolha uma no topo.',
     debit: 'Débito',
     credit: 'Crédito',
@@ -847,6 +855,7 @@ export const pt = {
     sealOf: (seq: number) => `Lançamento ${seq}`,
     month: (name: string) => `Soma de ${name}`,
     monthCsv: 'CSV do mês',
+    monthPdf: 'PDF do mês',
   },
   testMode: {
     title: 'Modo de teste',
@@ -1379,6 +1388,41 @@ export const pt = {
     since: (at: string) => `desde ${at}`,
     emailNotice:
       'O código por e-mail confirma cada transferência, além da senha e do segundo fator; sozinho, não é um segundo fator.',
+  },
+  mailChoice: {
+    title: 'E-mails e avisos',
+    lead: (account: string) => `Da conta ${account}. Cada pessoa escolhe os seus.`,
+    month: 'Extrato do mês por e-mail',
+    monthHint:
+      'No dia 2, às 8h de Brasília, quando o mês anterior está fechado: os totais e o caminho para o PDF, o CSV e o OFX.',
+    received: 'Pix recebidos por e-mail',
+    paces: {
+      off: 'Não enviar',
+      hour: 'Um resumo por hora, se houver',
+      day: 'Um resumo por dia, às 8h',
+    },
+    quietFrom: 'Silêncio das',
+    quietTo: 'até as',
+    zone: 'Horário de',
+    zones: {
+      'America/Noronha': 'Fernando de Noronha',
+      'America/Sao_Paulo': 'Brasília',
+      'America/Manaus': 'Manaus, Cuiabá e Campo Grande',
+      'America/Rio_Branco': 'Rio Branco',
+    },
+    quietHint:
+      'No horário de silêncio não há resumos nem avisos no navegador. O que entrou nele vem no resumo seguinte.',
+    noQuiet: 'Com horas iguais não há horário de silêncio.',
+    browser: 'Avisar neste navegador a cada Pix recebido',
+    browserHint:
+      'Enquanto uma página do painel está aberta. O aviso mostra o valor e a conta, e não quem pagou.',
+    browserUnable:
+      'Este navegador não mostra avisos de páginas. No computador, use Chrome, Edge, Firefox ou Safari.',
+    browserRefused:
+      'O navegador não permitiu avisos deste site. Permita-os nas configurações do navegador e marque de novo.',
+    save: 'Salvar escolhas',
+    saved: 'Escolhas salvas.',
+    notification: (amount: string) => `Pix recebido: ${amount}`,
   },
   securityEvents: {
     title: 'Atividade',

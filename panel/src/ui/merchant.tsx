@@ -16,8 +16,8 @@ export const cnpjText = (cnpj: string): string =>
   cnpj.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, '$1.$2.$3/$4-$5');
 
 /** Whether a merchant has a letterhead of its own. */
-export const hasOwn = ({ displayName, cnpj, colour, logoVersion }: MerchantProfile): boolean =>
-  [displayName, cnpj, colour, logoVersion].some((part) => part !== null);
+export const hasOwn = ({ displayName, legalName, cnpj, colour, logoVersion }: MerchantProfile): boolean =>
+  [displayName, legalName, cnpj, colour, logoVersion].some((part) => part !== null);
 
 /** The merchant's letterhead on pages for payers and receivers. Without one, receivers see vintem's; payers see none, since they do not know vintem. */
 export function Letterhead({
@@ -36,7 +36,7 @@ export function Letterhead({
       </div>
     );
   }
-  const { displayName, cnpj, colour, logoVersion } = profile;
+  const { displayName, legalName, cnpj, colour, logoVersion } = profile;
   return (
     <div className="letterhead" style={colour === null ? {} : { background: colour }}>
       {logoVersion !== null && (
@@ -47,6 +47,7 @@ export function Letterhead({
       )}
       <div>
         <strong>{displayName ?? account.name}</strong>
+        {legalName !== null && <span>{legalName}</span>}
         {cnpj !== null && <span className="num">CNPJ {cnpjText(cnpj)}</span>}
       </div>
     </div>

@@ -170,6 +170,8 @@ const peopleCalls: Readonly<Record<string, Cost>> = {
   'POST /keys/:id/roll': change('operations'),
   'GET /keys.csv': file,
   'GET /reconciliation': rows,
+  'GET /mail-choice': rows,
+  'POST /mail-choice': change('operations'),
   'GET /odd-money': rows,
   'POST /odd-money/:id/acts': change('operations'),
   'POST /odd-money/:id/decision': change('transfers'),
@@ -190,7 +192,10 @@ const peopleCalls: Readonly<Record<string, Cost>> = {
   'POST /members/:id/end-sessions': change('operations'),
   'GET /members.csv': file,
   // The first page sums its period up, of up to 50,000 journals.
-  'GET /statement': search((query) => query.below === undefined),
+  'GET /statement': search(
+    (query, permissions) =>
+      query.below === undefined || byAnyOf(['figure', 'search', 'amountCents'])(query, permissions),
+  ),
   'GET /statement.csv': file,
   'GET /statement.ofx': file,
   'GET /statement.pdf': file,
@@ -203,6 +208,7 @@ const peopleCalls: Readonly<Record<string, Cost>> = {
   'GET /journal.csv': file,
   'GET /closes': rows,
   'GET /closes.csv': file,
+  'GET /closes.pdf': file,
   'GET /incidents.csv': file,
   'GET /updates': rows,
 };

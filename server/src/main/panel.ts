@@ -38,6 +38,7 @@ import { receiptRoutes } from '../panel/exports/receipt-routes.ts';
 import { statementFileRoutes } from '../panel/exports/statement-files.ts';
 import { addressRoutes } from '../panel/members/address-routes.ts';
 import { invitationRoutes } from '../panel/members/invitation-routes.ts';
+import { mailChoiceRoutes } from '../panel/members/mail-choice-routes.ts';
 import { memberRoutes } from '../panel/members/member-routes.ts';
 import { personRoutes } from '../panel/members/person-routes.ts';
 import { securityEventRoutes } from '../panel/members/security-event-routes.ts';
@@ -271,6 +272,7 @@ function peopleCalls(account: ApiScope, deps: Panel, cellOf: CellOf<Served & { k
   closeViewRoutes(account, cellOf);
   statementFileRoutes(account, cellOf);
   memberRoutes(account, deps, cellOf, mails, attempts);
+  mailChoiceRoutes(account, cellOf);
   securityEventRoutes(account, deps);
   supportRoutes(account, deps);
   reconciliationRoutes(account, cellOf, attempts);

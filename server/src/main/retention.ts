@@ -155,6 +155,7 @@ export const retention: Readonly<
   panel_credential: bounded('one for each person'),
   panel_two_factor: bounded('one for each person'),
   panel_passkey: kept('until its person or an operator removes it'),
+  panel_mail_choice: bounded('one for each person of an account'),
   panel_member: bounded('one for each person and account'),
   panel_invitation: kept('who let whom in; one that is withdrawn is removed'),
   panel_new_email: bounded('one for each person'),

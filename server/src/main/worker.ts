@@ -21,6 +21,7 @@ import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';
 import { stepUnread } from '../operate/unread/unread-items.ts';
+import { stepMailChoices } from '../panel/people/mail-choices.ts';
 import type { Provider } from '../provider/provider.ts';
 import { watchClock } from '../store/database/clock-offset.ts';
 import { stepCellRetention, stepDirectoryRetention } from './retention.ts';
@@ -48,6 +49,7 @@ const restMs = {
   retention: 10_000,
   cellRetention: 10_000,
   reminders: 60_000,
+  mailChoices: 60_000,
   payerReturns: 10_000,
   statement: 10_000,
   lateStatement: 10_000,
@@ -198,6 +200,7 @@ function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: stri
   begin('usedUpCheckouts', () => stepUsedUpCheckouts(runtime), place);
   begin('soldLinks', () => stepSoldLinks(runtime), place);
   begin('reminders', () => stepReminders(runtime), place);
+  begin('mailChoices', () => stepMailChoices(runtime, publicUrl), place);
   begin('payerReturns', () => stepPayerReturns(runtime), place);
   begin('alerts', createAlerts(runtime, publicUrl).step, place);
   begin('cellRetention', () => stepCellRetention(runtime), place);

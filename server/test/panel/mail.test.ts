@@ -172,7 +172,13 @@ test('a mail to the people of an account has name, CNPJ, colour and logo of its 
   const logo = PNG.sync.write(pixels);
   const { sql } = service.cellOf(merchant);
   const displayName = 'Loja <b>Azul</b> & "Filhos"';
-  const shown = { displayName, cnpj: '11222333000181', colour: '#1d4ed8', updatedAt: Date.now() };
+  const shown = {
+    displayName,
+    legalName: null,
+    cnpj: '11222333000181',
+    colour: '#1d4ed8',
+    updatedAt: Date.now(),
+  };
   await putProfile(sql, caller.accountId, shown);
   await putLogo(sql, caller.accountId, logo, Date.now());
   const draft = await createDraft(service.runtime, caller, order(), 'ana@loja.example');

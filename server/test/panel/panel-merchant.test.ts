@@ -39,12 +39,18 @@ const events = (kind: string) =>
   );
 
 describe('the merchant profile', () => {
-  const profile = { displayName: 'Padaria São João', cnpj: '12.ABC.345/01DE-35', colour: '#14467C' };
+  const profile = {
+    displayName: 'Padaria São João',
+    legalName: 'São João Pães Ltda.',
+    cnpj: '12.ABC.345/01DE-35',
+    colour: '#14467C',
+  };
   const save = (tab: Tab, body: object) => tab.call('POST', at('/merchant-profile'), body);
 
   test('is set by who decides about the account, read by every member, and recorded', async () => {
     expect((await owner.call('GET', at('/merchant-profile'))).body).toEqual({
       displayName: null,
+      legalName: null,
       cnpj: null,
       colour: null,
       logoVersion: null,
@@ -52,7 +58,7 @@ describe('the merchant profile', () => {
     const { status, body } = await save(owner, profile);
     expect([status, body]).toEqual([
       200,
-      { displayName: 'Padaria São João', cnpj: '12ABC34501DE35', colour: '#14467c', logoVersion: null },
+      { ...profile, cnpj: '12ABC34501DE35', colour: '#14467c', logoVersion: null },
     ]);
     expect((await viewer.call('GET', at('/merchant-profile'))).body).toEqual(body);
     for (const tab of [finance, viewer]) expect((await save(tab, profile)).body.code).toBe('role_denied');
@@ -68,6 +74,7 @@ describe('the merchant profile', () => {
     ['a colour on which white cannot be read', { colour: '#ffee00' }, 'colour_too_light'],
     ['a colour that is none', { colour: 'red; background: url(//evil.example)' }, 'validation_failed'],
     ['a name of one letter', { displayName: 'P' }, 'validation_failed'],
+    ['a legal name of one letter', { legalName: 'P' }, 'validation_failed'],
     ['a name with a line break', { displayName: 'Padaria\nCNPJ 00' }, 'validation_failed'],
     ['a field that does not exist', { logo: 'x' }, 'validation_failed'],
   ])('%s is refused and changes nothing', async (_what, change, code) => {

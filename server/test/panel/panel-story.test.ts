@@ -31,6 +31,19 @@ async function readDisputes(): Promise<void> {
   await stepDisputes(service.runtime, provider);
 }
 
+interface Line {
+  kind: string;
+  amountCents: number;
+  payment: { payerName: string | null } | null;
+}
+
+const pdfOf = async (path: string): Promise<string> => {
+  const answer = await fetch(`${service.url}/panel/api/accounts/${merchant.ownerId}${path}`, {
+    headers: { cookie: tab.cookie() },
+  });
+  return textOfPdf(Buffer.from(await answer.arrayBuffer()));
+};
+
 const openIncident = async (): Promise<IncidentView | undefined> =>
   (await listIncidents(service.cellOf(merchant), merchant.ownerId)).find(({ state }) => state === 'open');
 
@@ -81,6 +94,25 @@ describe('Without an operation a page shows all of them', () => {
       below = page.nextBelow;
     }
     expect(pages).toEqual(whole.lines);
+  });
+
+  test.each([
+    ['figure=holdCents', (line: Line) => line.kind === 'hold'],
+    ['search=lia+PRADO', (line: Line) => line.payment?.payerName === 'Lia Prado'],
+    ['amountCents=3000', (line: Line) => Math.abs(line.amountCents) === 3_000],
+    ['figure=inCents&search=lia', (line: Line) => line.kind === 'charge' && line.payment?.payerName === 'Lia Prado'],
+    ['search=nobody', () => false],
+  ])('A statement with %s has exactly the lines that it names, with their balances, page by page', async (filter, isWanted) => {
+    const whole = (await account('/statement?limit=100')).lines.filter(isWanted);
+    expect(whole.length > 0).toBe(filter !== 'search=nobody');
+    const pages: unknown[] = [];
+    for (let below: string | null = ''; below !== null; ) {
+      const page = await account(`/statement?limit=1&${filter}${below && `&below=${below}`}`);
+      pages.push(...page.lines);
+      expect(page.lookedBackTo === null).toBe(page.nextBelow === null);
+      below = page.nextBelow;
+    }
+    expect(pages).toEqual(whole);
   });
 
   test('The journal and the file of a statement have every operation too', async () => {
@@ -192,25 +224,23 @@ describe('A list says what came of each payment', () => {
   });
 });
 
-test('The PDF of a statement carries the letterhead with the CNPJ, and a number on each page', async () => {
+test('The PDF of a statement carries the letterhead with the CNPJ, the legal name, and a number on each page', async () => {
   const { sql } = service.cellOf(merchant);
   await putProfile(sql, merchant.ownerId, {
     displayName: 'Padaria Vila Mariana',
+    legalName: 'Vila Mariana Pães e Doces Ltda.',
     cnpj: '11222333000181',
     colour: null,
     updatedAt: Date.now(),
   });
-  const answer = await fetch(
-    `${service.url}/panel/api/accounts/${merchant.ownerId}/statement.pdf?operationId=${merchant.operationId}&language=pt-BR`,
-    { headers: { cookie: tab.cookie() } },
-  );
-  const text = textOfPdf(Buffer.from(await answer.arrayBuffer()));
+  const text = await pdfOf(`/statement.pdf?operationId=${merchant.operationId}&language=pt-BR`);
   expect(text).toContain('11.222.333/0001-81');
   expect(text).toContain('Padaria Vila Mariana');
-  expect(text).toContain('Página 1');
+  expect(text).toContain('Vila Mariana Pães e Doces Ltda.');
+  expect(text).toContain('Página 1/');
 });
 
-test('Home, statement, closes, CSV and OFX give the same figures to the cent, with refunds, a lost and a won dispute, a return and odd money', async () => {
+test('Home, statement, closes, CSV, OFX and the PDF of the closes give the same figures to the cent, with refunds, a lost and a won dispute, a return and odd money', async () => {
   const lost = await merchant.paidCharge({ amountCents: 7_800 });
   const won = await merchant.paidCharge({ amountCents: 1_100 });
   const provider = await Promise.all(
@@ -255,6 +285,14 @@ test('Home, statement, closes, CSV and OFX give the same figures to the cent, wi
     holdCents,
   ]);
   expect(sum(last.map((one: { closingCents: number }) => one.closingCents))).toBe(closingBalanceCents);
+
+  const paper = await pdfOf(`/closes.pdf?month=${day.slice(0, 7)}&language=en`);
+  const text = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 });
+  expect(paper).toContain('All operations');
+  // Should the month end tonight, the flows of today are on another paper.
+  if (dayOf(now).slice(0, 7) === day.slice(0, 7))
+    for (const cents of [inCents, -outCents, -feeCents, -refundCents, -holdCents, closingBalanceCents])
+      expect(paper.split('\n')).toContain(text.format(cents / 100));
 
   const file: string = await account('/statement.csv?language=en');
   const [header = '', ...rows] = file.replace('\ufeff', '').trimEnd().split('\r\n');

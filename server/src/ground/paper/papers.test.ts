@@ -1,6 +1,8 @@
+import { textOfPdf } from '@vintem/testkit/pdf-text.ts';
 import { expect, test } from 'vitest';
+import type { Grid } from './grid.ts';
 import { createPapers } from './papers.ts';
-import type { Table, TableRow } from './table.ts';
+import { linesOf, type Table, type TableRow } from './table.ts';
 
 const table: Table = {
   language: 'en',
@@ -75,5 +77,51 @@ test('A file that cannot be drawn ends with its error and breaks no other', asyn
   ]);
   await expect(wholeOf(bad)).rejects.toThrow();
   expect((await wholeOf(good)).length).toBeGreaterThan(1000);
+  await papers.stop();
+});
+
+test('Each page says its number and how many there are, which only the last page knows', async () => {
+  const papers = createPapers();
+  const text = textOfPdf(await wholeOf(await papers.table('a', table, pages(1))));
+  const numbers = [...text.matchAll(/^Page (\d+)\/$/gm)].map(([, number]) => Number(number));
+  expect(numbers.length).toBeGreaterThan(5);
+  expect(numbers).toEqual(numbers.map((_number, at) => at + 1));
+  // The form that every page shows.
+  expect(text).toMatch(new RegExp(`^${numbers.length}$`, 'm'));
+  await papers.stop();
+});
+
+test('A long description stands whole on its row, in lines that are no wider than its column', async () => {
+  const papers = createPapers();
+  const description = `${'Farinha de trigo integral para o mês '.repeat(6)}${'x'.repeat(150)} fim`;
+  async function* one(): AsyncGenerator<TableRow[]> {
+    yield [{ ...row, what: description }];
+  }
+  const text = textOfPdf(await wholeOf(await papers.table('a', table, one())));
+  expect(text).not.toContain('…');
+  expect(text.replaceAll(/\s/g, '')).toContain(description.replaceAll(' ', ''));
+  const ruler = { widthOfString: (part: string) => part.length };
+  const lines = linesOf(ruler, description, 40);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+  expect(lines.join('').replaceAll(' ', '')).toBe(description.replaceAll(' ', ''));
+  await papers.stop();
+});
+
+test('A grid continues on further pages, each with its columns and its number', async () => {
+  const papers = createPapers();
+  const { language, letterhead, page, owner, period, warning, empty } = table;
+  const cells = ['01/11/2026', '0,00', '1,00'];
+  const rows = Array.from({ length: 40 }, () => ({ cells, strong: false }));
+  const grid: Grid = {
+    ...{ language, letterhead, page, owner, period, warning, empty },
+    title: 'Closes',
+    columns: ['Day', 'Opening', 'Closing'],
+    groups: [1, 2, 3].map((at) => ({ title: `Operation ${at}`, rows })),
+  };
+  const text = textOfPdf(await papers.grid('a', grid));
+  expect(text.match(/^Page \d\/$/gm)).toEqual(['Page 1/', 'Page 2/', 'Page 3/']);
+  expect(text.match(/^Opening$/gm)).toHaveLength(3);
+  expect(text.match(/^01\/11\/2026$/gm)).toHaveLength(120);
+  expect(textOfPdf(await papers.grid('a', { ...grid, groups: [] }))).toContain('No entries');
   await papers.stop();
 });

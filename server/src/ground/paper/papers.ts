@@ -3,6 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { Readable } from 'node:stream';
 import { Worker as Thread } from 'node:worker_threads';
 import { createPlaces } from '../places.ts';
+import type { Grid } from './grid.ts';
 import type { Poster } from './poster.ts';
 import type { Sheet } from './sheet.ts';
 import type { Table, TableRow } from './table.ts';
@@ -20,6 +21,8 @@ export interface Papers {
   sheet(accountId: string, sheet: Sheet): Promise<Buffer>;
   /** One page. @throws as `sheet` */
   poster(accountId: string, poster: Poster): Promise<Buffer>;
+  /** Some pages. @throws as `sheet` */
+  grid(accountId: string, grid: Grid): Promise<Buffer>;
   /** Sent while it is drawn. @throws as `sheet` */
   table(accountId: string, table: Table, pages: AsyncGenerator<readonly TableRow[]>): Promise<Readable>;
   /** A text, a page of it at a time. The first page is made before this returns: what it is refused for is an answer. @throws as `sheet` */
@@ -49,6 +52,7 @@ export function createPapers(): Papers {
   return {
     sheet: (accountId, sheet) => drawPage(accountId, { sheet }),
     poster: (accountId, poster) => drawPage(accountId, { poster }),
+    grid: (accountId, grid) => drawPage(accountId, { grid }),
     table: async (accountId, table, pages) => {
       const leave = await drawingPlaces.take(accountId);
       return readableOf(drawTable(thread.open(), table, pages), leave);
@@ -106,7 +110,7 @@ function readableOf(parts: AsyncGenerator<string | Uint8Array>, ended: () => voi
 
 interface Drawing {
   tell(message: DrawMessage): void;
-  /** One for each message, until the document has ended. Of one that began with `sheet` or `poster`, one answer. */
+  /** One for each message, until the document has ended. Of one that began with `sheet`, `poster` or `grid`, one answer. */
   answers(): AsyncGenerator<Drawn>;
   /** Given up: the thread forgets it. */
   close(): void;

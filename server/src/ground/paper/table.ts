@@ -1,6 +1,7 @@
 import type { Language } from '../errors.ts';
 import type { Letterhead } from '../letterhead.ts';
 import { amountText } from '../money.ts';
+import { numberPages, type PageNumbers } from './page-numbers.ts';
 import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
 
 /** A statement as it is printed. Plain data, since a thread of its own draws it. */
@@ -42,6 +43,9 @@ export interface TableRow {
 /** Where texts begin and where numbers end. */
 const column = { when: left, what: left + 92, amount: right - 80, balance: right };
 const rowHeight = 15;
+/** Between the lines of one row. */
+const lineHeight = 11;
+const whatWidth = column.amount - 70 - column.what;
 const bottom = 841.89 - 72;
 
 /** The statement for people: opening balance, a row for each line, totals, closing balance. */
@@ -49,8 +53,8 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
   const page = await newDocument(table.title, table.language);
   if (table.letterhead) drawLetterhead(page, table.letterhead, table.title);
   else drawHead(page, table.title);
-  const pages = { count: 1 };
-  drawNumber(page, table, pages.count);
+  const numbers = numberPages(page, table.page);
+  numbers.next();
   page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
   page.text(shown(table.owner), left, 128);
   page.font('Helvetica').fontSize(10).fillColor(colours.soft);
@@ -66,14 +70,16 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
     rows: (rows) => {
       for (const row of rows) {
         isEmpty = false;
-        if (top + rowHeight > bottom) top = nextPage(page, table, pages);
-        drawRow(page, row, top);
-        top += rowHeight;
+        const lines = linesOf(page.font('Helvetica').fontSize(9), shown(row.what), whatWidth);
+        const height = rowHeight + (lines.length - 1) * lineHeight;
+        if (top + height > bottom) top = nextPage(page, table, numbers);
+        drawRow(page, row, lines, top);
+        top += height;
         sums.set(row.figure, (sums.get(row.figure) ?? 0) + row.amountCents);
       }
     },
     end: () => {
-      if (top + 8 * rowHeight > bottom) top = nextPage(page, table, pages);
+      if (top + 8 * rowHeight > bottom) top = nextPage(page, table, numbers);
       if (isEmpty) {
         page.fillColor(colours.soft).text(table.empty, column.what, top);
         top += rowHeight;
@@ -84,6 +90,7 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
         drawNumbers(page, '', amountText(sums.get(figure) ?? 0), top);
         top += rowHeight;
       }
+      numbers.end();
       page.end();
     },
   };
@@ -95,10 +102,9 @@ export interface DrawnTable {
   end(): void;
 }
 
-function nextPage(page: Page, table: Table, pages: { count: number }): number {
+function nextPage(page: Page, table: Table, numbers: PageNumbers): number {
   page.addPage();
-  pages.count++;
-  drawNumber(page, table, pages.count);
+  numbers.next();
   return drawColumns(page, table, 72);
 }
 
@@ -113,13 +119,6 @@ function drawColumns(page: Page, { columns }: Table, top: number): number {
     .strokeColor(colours.line)
     .stroke();
   return top + rowHeight + 4;
-}
-
-/** Without the count of all pages, which nothing knows before the last: a page leaves the memory as soon as it is drawn. */
-function drawNumber(page: Page, { page: word }: Table, at: number): void {
-  const text = `${word} ${at}`;
-  page.font('Helvetica').fontSize(8).fillColor(colours.soft);
-  page.text(text, right - page.widthOfString(text), 800, oneLine);
 }
 
 /** Without pdfkit's line breaking, which is ten times the work of a row. */
@@ -140,16 +139,41 @@ function drawSum(page: Page, { label, cents }: TableSum, top: number): number {
   return top + rowHeight;
 }
 
-function drawRow(page: Page, row: TableRow, top: number): void {
+function drawRow(page: Page, row: TableRow, lines: readonly string[], top: number): void {
   page.font('Helvetica').fontSize(9).fillColor(colours.ink);
   page.text(row.when, column.when, top, oneLine);
-  page.text(cutTo(page, shown(row.what), column.amount - 70 - column.what), column.what, top, oneLine);
+  for (const [at, line] of lines.entries()) page.text(line, column.what, top + at * lineHeight, oneLine);
   drawNumbers(page, amountText(row.amountCents), amountText(row.balanceCents), top);
 }
 
-function cutTo(page: Page, text: string, width: number): string {
-  if (page.widthOfString(text) <= width) return text;
-  let kept = text.slice(0, 80);
-  while (kept !== '' && page.widthOfString(`${kept}…`) > width) kept = kept.slice(0, -1);
-  return `${kept}…`;
+/** A text in lines of at most this width, broken between words; a word that is wider than a line is broken within. In the page's font. */
+export function linesOf(page: Pick<Page, 'widthOfString'>, text: string, width: number): string[] {
+  if (page.widthOfString(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (page.widthOfString(longer) <= width) line = longer;
+    else {
+      if (line !== '') lines.push(line);
+      line = word;
+      while (page.widthOfString(line) > width) {
+        const fits = lengthThatFits(page, line, width);
+        lines.push(line.slice(0, fits));
+        line = line.slice(fits);
+      }
+    }
+  }
+  return [...lines, line];
+}
+
+/** At least one letter, found by halving. */
+function lengthThatFits(page: Pick<Page, 'widthOfString'>, text: string, width: number): number {
+  let [fits, tooLong] = [1, text.length];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (page.widthOfString(text.slice(0, middle)) <= width) fits = middle;
+    else tooLong = middle;
+  }
+  return fits;
 }

@@ -1,13 +1,15 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { drawGrid, type Grid } from './grid.ts';
 import type { Page } from './pdf.ts';
 import { drawPoster, type Poster } from './poster.ts';
 import { drawSheet, type Sheet } from './sheet.ts';
 import { beginTable, type DrawnTable, type Table, type TableRow } from './table.ts';
 
-/** To the thread: of a document by its number. A sheet and a poster are drawn at once; a table begins, gets its rows and ends. */
+/** To the thread: of a document by its number. A sheet, a poster and a grid are drawn at once; a table begins, gets its rows and ends. */
 export type DrawMessage =
   | { sheet: Sheet }
   | { poster: Poster }
+  | { grid: Grid }
   | { table: Table }
   | { rows: readonly TableRow[] }
   | { end: true }
@@ -48,6 +50,7 @@ async function draw(id: number, message: DrawMessage): Promise<void> {
   if ('givenUp' in message) return void open.delete(id);
   if ('sheet' in message) return answer(id, await endOf(await drawSheet(message.sheet)), true);
   if ('poster' in message) return answer(id, await endOf(await drawPoster(message.poster)), true);
+  if ('grid' in message) return answer(id, await endOf(await drawGrid(message.grid)), true);
   if ('table' in message) {
     const table = await beginTable(message.table);
     const parts: Uint8Array[] = [];

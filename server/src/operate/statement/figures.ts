@@ -21,7 +21,9 @@ export interface TransferFees {
   releasedCents: number;
 }
 
-export type Figure = keyof Figures;
+export const figureNames = ['inCents', 'outCents', 'feeCents', 'refundCents', 'holdCents'] as const;
+
+export type Figure = (typeof figureNames)[number];
 
 /** Where a line counts; corrections count by their sign. */
 const figureOfKind: Record<Exclude<LineKind, 'correction'>, Figure> = {

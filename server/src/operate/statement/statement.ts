@@ -3,7 +3,7 @@ import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { type Figures, figuresOf, noFigures, withFigures } from './figures.ts';
+import { type Figure, type Figures, figureOf, figuresOf, noFigures, withFigures } from './figures.ts';
 import { type Entry, type Line, linesOf } from './line.ts';
 import { mergeNewest, type Piece, placesIn, placesText } from './merge.ts';
 import { type Period, periodOf } from './period.ts';
@@ -92,17 +92,43 @@ export interface NewestPage {
   closingBalanceCents: number;
   /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
   totals: Figures | null;
+  /** With a filter: how far it was looked for, where there is a next page. ms since 1970. */
+  lookedBackTo: number | null;
   /** Where the next page continues; null: this was the last one. */
   nextBelow: string | null;
 }
+
+/** What a reader looks for. */
+export interface LineFilter {
+  figure?: Figure;
+  /** In the name of payer or receiver, the description or the end-to-end id. Keys are sealed, and are not opened for it. */
+  search?: string;
+  amountCents?: number;
+}
+
+/** Whether a line is looked for; null: all are. Pure. */
+export function wantedBy({ figure, search, amountCents }: LineFilter): ((line: Line) => boolean) | null {
+  if (figure === undefined && search === undefined && amountCents === undefined) return null;
+  const text = search?.trim().toLowerCase();
+  return (line) =>
+    (figure === undefined || figureOf(line) === figure) &&
+    (amountCents === undefined || Math.abs(line.amountCents) === amountCents) &&
+    (text === undefined || textsIn(line).some((one) => one.toLowerCase().includes(text)));
+}
+
+const textsIn = ({ payment, reason }: Line): string[] =>
+  [payment?.payerName, payment?.receiver?.name, payment?.description, payment?.endToEnd, reason].filter(
+    (text) => text !== null && text !== undefined,
+  );
 
 /** The limit of rows that a page reads to sum up its period: a tenth of a second. */
 export const summedAtMost = 50_000;
 
 /**
  * A page of the statement of one operation or several, the newest line first, in whole journals: no place within one is needed.
- * @param limit journals of a page
+ * @param limit journals of a page, with a filter those that have a line which is looked for
  * @param below `nextBelow` of the page before
+ * @param filter such a page looks through \`scannedAtMost\` journals of all operations together, and may end with fewer lines
  * @throws ApiError `operation_not_found`
  */
 export async function readNewest(
@@ -111,14 +137,17 @@ export async function readNewest(
   operationIds: readonly string[],
   period: Period,
   { below, limit }: { below?: string | undefined; limit: number },
+  filter: LineFilter = {},
 ): Promise<NewestPage> {
+  const wanted = wantedBy(filter);
+  const scanned = wanted ? Math.max(limit, Math.floor(scannedAtMost / operationIds.length)) : limit;
   const places = below === undefined ? null : placesIn(below);
   const pieces = await Promise.all(
     operationIds.map(async (operationId) => {
       const scope = { accountId, operationId };
       const stretch = await stretchOf({ sql }, scope, period);
       const last = places === null ? stretch.closing.seq : (places.get(operationId) ?? 0) - 1;
-      return { ...stretch, ...(await pieceOf(sql, scope, stretch, last, limit)) };
+      return { ...stretch, ...(await pieceOf(sql, scope, stretch, last, scanned)) };
     }),
   );
   const journals = sumOf(pieces, ({ opening, closing }) => closing.seq - opening.seq);
@@ -130,23 +159,29 @@ export async function readNewest(
         ),
       )
     : null;
-  const merged = mergeNewest(pieces, limit);
+  const looked = mergeNewest(pieces, wanted ? scannedAtMost : limit);
   let balanceCents = sumOf(pieces, (piece) => piece.balanceCents);
-  const lines = merged.rows.flatMap(({ operationId, row }) =>
-    linesOf(row)
-      .reverse()
-      .map((line) => {
-        const shown = { ...line, operationId, balanceCents };
-        balanceCents -= line.amountCents;
-        return shown;
-      }),
-  );
+  const lines: NewestPage['lines'] = [];
+  let [journalsShown, journalsLooked] = [0, 0];
+  for (const { operationId, row } of looked.rows) {
+    if (journalsShown === limit) break;
+    journalsLooked++;
+    const before = lines.length;
+    for (const line of linesOf(row).reverse()) {
+      if (!wanted || wanted(line)) lines.push({ ...line, operationId, balanceCents });
+      balanceCents -= line.amountCents;
+    }
+    if (!wanted || lines.length > before) journalsShown++;
+  }
+  const merged = journalsLooked === looked.rows.length ? looked : mergeNewest(pieces, journalsLooked);
+  const nextBelow = placesText(merged.places);
   return {
     lines,
     openingBalanceCents: sumOf(pieces, ({ opening }) => opening.balanceCents),
     closingBalanceCents: sumOf(pieces, ({ closing }) => closing.balanceCents),
     totals: figures?.reduce(withFigures, noFigures) ?? null,
-    nextBelow: placesText(merged.places),
+    lookedBackTo: wanted && nextBelow ? (merged.rows.at(-1)?.row.postedAt ?? null) : null,
+    nextBelow,
   };
 }
 

@@ -16,12 +16,15 @@ import { IdParams } from '../../ground/schema.ts';
 import { textOfDocuments } from '../../money/fiscal-documents.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../money/payment.ts';
 import { type DayClose, findClosesOf } from '../../operate/closes/closes.sql.ts';
+import { closesPdf } from '../../operate/closes/pdf.ts';
 import { type IncidentView, listIncidents } from '../../operate/incidents/incident.ts';
 import { startOfDay } from '../../operate/statement/period.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { findLetterhead } from '../../store/rows/profile.sql.ts';
 import { findMembers, type ListedMember } from '../people/members.sql.ts';
 import {
   ClosesCsvQuery,
+  ClosesFileQuery,
   CsvQuery,
   EventCsvQuery,
   JournalCsvQuery,
@@ -69,6 +72,7 @@ type FileDeps = RecordDeps & { papers: Papers };
 export function exportRoutes(api: ApiScope, cellOf: CellOf<FileDeps & WebhooksDeps>): void {
   moneyFiles(api, cellOf);
   closesFile(api, cellOf);
+  closesPaper(api, cellOf);
   for (const source of sources) sourceFile(api, cellOf, source);
   logFiles(api, cellOf);
   deliveryFile(api, cellOf);
@@ -176,6 +180,36 @@ function closesFile(api: ApiScope, cellOf: CellOf<FileDeps>): void {
       const period = span === null ? {} : { from: startOf(span.first), to: startOf(span.behind) };
       const name = nameOf(deps, request, 'closes', { ...query, ...period }, names);
       return sendCsv(deps.papers, request, reply, name, closeColumns, days());
+    },
+  );
+}
+
+/** The closed days of a month, on paper. */
+function closesPaper(api: ApiScope, cellOf: CellOf<FileDeps>): void {
+  api.get(
+    '/closes.pdf',
+    { schema: { querystring: ClosesFileQuery }, config: reads },
+    async (request, reply) => {
+      const deps = cellOf(request);
+      const { accountId, accountName } = request.member;
+      const { month, operationId } = request.query;
+      const { first, behind } = daysOfMonth(month);
+      const names = await operationsOf(deps, accountId, operationId);
+      const months = await Promise.all(
+        [...names].map(async ([id, operationName]) => {
+          const found = await findClosesOf(deps.sql, { accountId, operationId: id }, behind, 31);
+          return { operationName, closes: found.filter(({ day }) => day >= first).toReversed() };
+        }),
+      );
+      const letterhead = await findLetterhead(deps.sql, accountId);
+      const { test } = request.caller;
+      const facts = { accountName, test, month, language: languageOf(request), letterhead };
+      const filters = { ...request.query, from: startOf(first), to: startOf(behind) };
+      const name = nameOf(deps, request, 'closes', filters, names, 'pdf');
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename="${name}"`)
+        .send(await closesPdf(deps.papers, accountId, months, facts));
     },
   );
 }
@@ -363,6 +397,7 @@ function nameOf(
   kind: FileKind,
   filters: { from?: string | undefined; to?: string | undefined; operationId?: string } = {},
   names?: ReadonlyMap<string, string>,
+  ending: 'csv' | 'pdf' = 'csv',
 ): string {
   const { from, to, operationId } = filters;
   const operationName = (operationId !== undefined && names?.get(operationId)) || null;
@@ -370,7 +405,7 @@ function nameOf(
   return fileName(
     { accountName, operationName, kind, from, to, now: deps.clock.now() },
     languageOf(request),
-    'csv',
+    ending,
   );
 }
 

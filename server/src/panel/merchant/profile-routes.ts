@@ -39,7 +39,7 @@ function profileRoutes(api: ApiScope, cellOf: CellOf<SecurityEventDeps>): void {
     {
       schema: {
         tags,
-        summary: 'Replace name, CNPJ and colour; what is left out is none',
+        summary: 'Replace names, CNPJ and colour; what is left out is none',
         body: MerchantProfileBody,
         response: { 200: MerchantProfileSchema },
       },
@@ -48,13 +48,14 @@ function profileRoutes(api: ApiScope, cellOf: CellOf<SecurityEventDeps>): void {
     async (request) => {
       const { accountId } = request.member;
       const deps = cellOf(request);
-      const { displayName = null, cnpj: written, colour: picked } = request.body;
+      const { displayName = null, legalName = null, cnpj: written, colour: picked } = request.body;
       const cnpj = written === undefined ? null : cnpjOf(written);
       if (written !== undefined && cnpj === null) throw new PanelError('cnpj_invalid');
       const colour = picked?.toLowerCase() ?? null;
       if (colour !== null && contrastWithWhite(colour) < leastContrast)
         throw new PanelError('colour_too_light');
-      await putProfile(deps.sql, accountId, { displayName, cnpj, colour, updatedAt: deps.clock.now() });
+      const updatedAt = deps.clock.now();
+      await putProfile(deps.sql, accountId, { displayName, legalName, cnpj, colour, updatedAt });
       await note(deps, request, 'profile.changed');
       return viewOf(deps, accountId);
     },
@@ -122,6 +123,7 @@ async function viewOf({ sql }: { sql: Sql }, accountId: string) {
   const profile = await findProfile(sql, accountId);
   return {
     displayName: profile?.displayName ?? null,
+    legalName: profile?.legalName ?? null,
     cnpj: profile?.cnpj ?? null,
     colour: profile?.colour ?? null,
     logoVersion: profile?.logo ? String(profile.updatedAt) : null,

@@ -10,7 +10,7 @@ import { RefundSchema } from '../../kinds/payment/refund-view.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { refundFees } from '../../money/refund.ts';
 import { CloseSchema } from '../../operate/closes/view.ts';
-import type { Figures } from '../../operate/statement/figures.ts';
+import { type Figures, figureNames } from '../../operate/statement/figures.ts';
 import { lineKinds } from '../../operate/statement/line.ts';
 import { placesForm } from '../../operate/statement/merge.ts';
 import { emailForm, emailMost } from '../people/members.ts';
@@ -422,6 +422,11 @@ export const MerchantProfileBody = Body({
   displayName: Type.Optional(
     Text('Name on receipts, in mails and to payers', { minLength: 2, maxLength: 60, 'x-trim': true }),
   ),
+  legalName: Type.Optional(
+    Text('Name in its register (razão social), beside the CNPJ', {
+      ...{ minLength: 2, maxLength: 120, 'x-trim': true },
+    }),
+  ),
   cnpj: Type.Optional(
     Type.String({ maxLength: 20, description: 'With or without points; letters as of 2026' }),
   ),
@@ -431,6 +436,7 @@ export const MerchantProfileBody = Body({
 });
 export const MerchantProfileSchema = Type.Object({
   displayName: NullableText('Name on receipts, in mails and to payers; null: the name of the account'),
+  legalName: NullableText('Name in its register (razão social)'),
   cnpj: NullableText('14 characters'),
   colour: NullableText('`#rrggbb`'),
   logoVersion: NullableText('Changes with the logo; null: there is none'),
@@ -489,6 +495,16 @@ const statementPeriod = {
 export const StatementQuery = Type.Object(
   {
     ...statementPeriod,
+    figure: Type.Optional(OneOf(figureNames, 'Only lines that count for this figure')),
+    search: Type.Optional(
+      Text('Only lines with this in the name of payer or receiver, the description or the end-to-end id', {
+        minLength: 1,
+        maxLength: 100,
+      }),
+    ),
+    amountCents: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'Only lines of this amount' }),
+    ),
     below: Type.Optional(Below),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Entries of a page' })),
   },
@@ -539,6 +555,7 @@ export const StatementSchema = Type.Object({
       }),
     ],
   }),
+  lookedBackTo: NullableTime('With a filter: how far it was looked for, when there is a next page'),
   nextBelow: NullableText('For the next page'),
 });
 
@@ -728,6 +745,15 @@ export const ClosesCsvQuery = Type.Object(
     month: Type.Optional(
       Type.String({ pattern: '^20[0-9]{2}-(0[1-9]|1[0-2])$', description: 'Only this month, as 2026-11' }),
     ),
+    ...csvForm,
+  },
+  { additionalProperties: false },
+);
+
+export const ClosesFileQuery = Type.Object(
+  {
+    operationId: Type.Optional(Uuid('Only this operation')),
+    month: Type.String({ pattern: '^20[0-9]{2}-(0[1-9]|1[0-2])$', description: 'As 2026-11' }),
     ...csvForm,
   },
   { additionalProperties: false },

@@ -30,13 +30,22 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
       config: asks('read'),
     },
     async ({ member, query }) => {
-      const { operationId, below, limit = 50 } = query;
+      const { operationId, below, limit = 50, figure, search, amountCents } = query;
       const deps = cellOf(member);
       const { accountId } = member;
       const ids = [...(await operationsOf(deps, accountId, operationId)).keys()];
-      const page = await readNewest(deps, accountId, ids, periodOf(query), { below, limit });
+      const filter = {
+        ...(figure && { figure }),
+        ...(search && { search }),
+        ...(amountCents && { amountCents }),
+      };
+      const page = await readNewest(deps, accountId, ids, periodOf(query), { below, limit }, filter);
       const receiverOf = receiversFor(deps.secrets, member.role);
-      return { ...page, lines: page.lines.map((line) => viewOfLine(line, receiverOf)) };
+      return {
+        ...page,
+        lookedBackTo: page.lookedBackTo === null ? null : isoOf(page.lookedBackTo),
+        lines: page.lines.map((line) => viewOfLine(line, receiverOf)),
+      };
     },
   );
 

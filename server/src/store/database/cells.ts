@@ -50,6 +50,7 @@ export const directoryTables: readonly string[] = [
   'panel_two_factor',
   'panel_passkey',
   'panel_member',
+  'panel_mail_choice',
   'panel_invitation',
   'panel_place',
   'panel_new_email',

@@ -6,6 +6,8 @@ import { timestamp } from '../database/pool.ts';
 /** How a merchant shows itself; null: not set. */
 export interface MerchantProfile {
   displayName: string | null;
+  /** The name in its register (razão social). */
+  legalName: string | null;
   /** 14 characters, without points and lines. */
   cnpj: string | null;
   /** `#rrggbb`, lower case. */
@@ -18,7 +20,7 @@ export interface MerchantProfile {
 
 const select: Statement = {
   name: 'merchant_profile',
-  text: `SELECT display_name AS "displayName", cnpj, colour, logo, updated_at AS "updatedAt"
+  text: `SELECT display_name AS "displayName", legal_name AS "legalName", cnpj, colour, logo, updated_at AS "updatedAt"
     FROM merchant_profile WHERE account_id = $1`,
 };
 
@@ -42,32 +44,33 @@ export const findShownMerchant = async (sql: Queries, accountId: string): Promis
 
 const selectLetterhead: Statement = {
   name: 'merchant_letterhead',
-  text: `SELECT coalesce(p.display_name, a.name) AS name, p.cnpj, p.colour, p.logo
+  text: `SELECT coalesce(p.display_name, a.name) AS name, p.legal_name AS "legalName", p.cnpj, p.colour, p.logo
     FROM merchant_profile p JOIN account a ON a.id = p.account_id WHERE p.account_id = $1`,
 };
 
 /** Null: the merchant has set nothing of its own. */
 export async function findLetterhead(sql: Queries, accountId: string): Promise<Letterhead | null> {
-  type Row = ShownMerchant & Pick<MerchantProfile, 'colour' | 'logo'>;
+  type Row = ShownMerchant & Pick<MerchantProfile, 'legalName' | 'colour' | 'logo'>;
   const [row] = await sql.run<Row>(selectLetterhead, [accountId]);
   if (!row) return null;
-  const { cnpj, ...shown } = row;
-  return { ...shown, detail: cnpj === null ? null : `CNPJ ${cnpjText(cnpj)}` };
+  const { cnpj, legalName, ...shown } = row;
+  const detail = [legalName, cnpj === null ? null : `CNPJ ${cnpjText(cnpj)}`].filter((part) => part !== null);
+  return { ...shown, detail: detail.join(' · ') || null };
 }
 
 const upsert: Statement = {
   name: 'merchant_profile_put',
-  text: `INSERT INTO merchant_profile (account_id, display_name, cnpj, colour, updated_at) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (account_id) DO UPDATE SET display_name = excluded.display_name, cnpj = excluded.cnpj,
+  text: `INSERT INTO merchant_profile (account_id, display_name, legal_name, cnpj, colour, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (account_id) DO UPDATE SET display_name = excluded.display_name, legal_name = excluded.legal_name, cnpj = excluded.cnpj,
       colour = excluded.colour, updated_at = excluded.updated_at`,
 };
 
 export const putProfile = async (
   sql: Queries,
   accountId: string,
-  { displayName, cnpj, colour, updatedAt }: Omit<MerchantProfile, 'logo'>,
+  { displayName, legalName, cnpj, colour, updatedAt }: Omit<MerchantProfile, 'logo'>,
 ): Promise<void> => {
-  await sql.run(upsert, [accountId, displayName, cnpj, colour, timestamp(updatedAt)]);
+  await sql.run(upsert, [accountId, displayName, legalName, cnpj, colour, timestamp(updatedAt)]);
 };
 
 const upsertLogo: Statement = {
