@@ -16,7 +16,10 @@ const off = {
 };
 let made = 0;
 
-async function person(of: Merchant, role: 'owner' | 'viewer' = 'viewer'): Promise<{ email: string; tab: Tab }> {
+async function person(
+  of: Merchant,
+  role: 'owner' | 'viewer' = 'viewer',
+): Promise<{ email: string; tab: Tab }> {
   const email = `pessoa${++made}@padaria.example`;
   await newPerson(service, of.ownerId, email, role);
   const tab = openTab(service);

@@ -73,7 +73,7 @@ test('A paid charge is shown where the person wants it, with amount and account,
   const before = await merchant.paidCharge({ amountCents: 4_321, payerName: 'Lia Prado' });
   await open('/cobrancas', 'Cobranças');
   const [event] = await service.database.admin<{ id: string }>(
-    "SELECT id FROM event_log WHERE payment_id = $1 AND type = 'charge.paid'",
+    "SELECT id FROM event WHERE payment_id = $1 AND type = 'charge.paid'",
     [before],
   );
   await until(() => page.evaluate(`(localStorage['vintem.seen-events'] ?? '').includes('${event?.id}')`));
@@ -85,7 +85,7 @@ test('A paid charge is shown where the person wants it, with amount and account,
   await until(async () => (await shown()).length > 0);
   // The other page has a stream of its own, which repeats the last seconds.
   const [[title, body, tag] = [], ...more] = await shown();
-  expect([title, tag, more]).toEqual(['Pix recebido: R$ 12,00', `vintem-${id}`, []]);
+  expect([title, tag, more]).toEqual(['Pix recebido: R$\u00a012,00', `vintem-${id}`, []]);
   expect(body).not.toContain('Prado');
 });
 
@@ -93,7 +93,7 @@ test('The statement is searched by name and amount and narrowed to a kind', asyn
   await merchant.paidCharge({ amountCents: 7_700, payerName: 'Zilda Torres', description: 'Bolo de fubá' });
   await open('/extrato', 'Extrato');
   const rows = page.locator('tbody tr');
-  await until(async () => (await rows.count()) > 3);
+  await until(async () => (await rows.count()) > 1);
   const search = page.getByRole('searchbox', { name: 'Buscar' }).last();
   await search.fill('zilda');
   await until(async () => (await rows.count()) === 1);

@@ -100,20 +100,26 @@ describe('Without an operation a page shows all of them', () => {
     ['figure=holdCents', (line: Line) => line.kind === 'hold'],
     ['search=lia+PRADO', (line: Line) => line.payment?.payerName === 'Lia Prado'],
     ['amountCents=3000', (line: Line) => Math.abs(line.amountCents) === 3_000],
-    ['figure=inCents&search=lia', (line: Line) => line.kind === 'charge' && line.payment?.payerName === 'Lia Prado'],
+    [
+      'figure=inCents&search=lia',
+      (line: Line) => line.kind === 'charge' && line.payment?.payerName === 'Lia Prado',
+    ],
     ['search=nobody', () => false],
-  ])('A statement with %s has exactly the lines that it names, with their balances, page by page', async (filter, isWanted) => {
-    const whole = (await account('/statement?limit=100')).lines.filter(isWanted);
-    expect(whole.length > 0).toBe(filter !== 'search=nobody');
-    const pages: unknown[] = [];
-    for (let below: string | null = ''; below !== null; ) {
-      const page = await account(`/statement?limit=1&${filter}${below && `&below=${below}`}`);
-      pages.push(...page.lines);
-      expect(page.lookedBackTo === null).toBe(page.nextBelow === null);
-      below = page.nextBelow;
-    }
-    expect(pages).toEqual(whole);
-  });
+  ])(
+    'A statement with %s has exactly the lines that it names, with their balances, page by page',
+    async (filter, isWanted) => {
+      const whole = (await account('/statement?limit=100')).lines.filter(isWanted);
+      expect(whole.length > 0).toBe(filter !== 'search=nobody');
+      const pages: unknown[] = [];
+      for (let below: string | null = ''; below !== null; ) {
+        const page = await account(`/statement?limit=1&${filter}${below && `&below=${below}`}`);
+        pages.push(...page.lines);
+        expect(page.lookedBackTo === null).toBe(page.nextBelow === null);
+        below = page.nextBelow;
+      }
+      expect(pages).toEqual(whole);
+    },
+  );
 
   test('The journal and the file of a statement have every operation too', async () => {
     const { lines } = await account('/journal?limit=100');

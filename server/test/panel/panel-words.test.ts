@@ -75,6 +75,8 @@ test('the browser keeps the language, the account and the operation that were ch
   }
   expect(writes.sort()).toEqual([
     'pages/mailbox.tsx: kept = given',
+    'received-notice.ts: keptFor(person = accountId',
+    'received-notice.ts: keptUnder.seenEvents = [eventId, ...kept].slice(0, mostSeen',
     'session.tsx: keptUnder.account = id',
     'session.tsx: keptUnder.operation = kept',
     'text/text.tsx: keptUnder.language = language',

@@ -53,7 +53,10 @@ export function numberPages(page: Page, word: string): PageNumbers {
       // pdfkit draws downwards: the form is turned back. The base line of a line of text stands 0.718 of its size below its top.
       document.addContent(`q 1 0 0 -1 ${end} ${(top + 8 * 0.718).toFixed(2)} cm /Pages Do Q`);
     },
-    end: () => form.end(`BT /F 8 Tf ${colourOf(colours.soft)} rg 0 0 Td [<${Buffer.from(String(count)).toString('hex')}>] TJ ET`),
+    end: () =>
+      form.end(
+        `BT /F 8 Tf ${colourOf(colours.soft)} rg 0 0 Td [<${Buffer.from(String(count)).toString('hex')}>] TJ ET`,
+      ),
   };
 }
 
