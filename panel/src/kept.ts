@@ -10,8 +10,8 @@ export const keptUnder = {
   counter: 'vintem.counter',
   /** The sound at the counter when a charge is paid. */
   counterSound: 'vintem.counter-sound',
-  /** Followed by account and person: a notification shows each Pix that is received. */
+  /** Followed by the account: a notification shows each Pix that is received. */
   receivedNotice: 'vintem.received-notice',
-  /** Of paid charges, the last ones that this browser was told. */
+  /** The last events about paid charges that this browser has seen. */
   seenEvents: 'vintem.seen-events',
 } as const;

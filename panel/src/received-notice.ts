@@ -16,20 +16,17 @@ export const mailChoiceQuery = ({ api, account }: View) =>
 export const canNotify = (): boolean =>
   'Notification' in window && !/Android|iPhone|iPad/.test(navigator.userAgent);
 
-/** Of this browser, for one person and account: another person at the same browser chooses for themselves. */
-const keptFor = (person: string, accountId: string): string =>
-  `${keptUnder.receivedNotice}/${accountId}/${person}`;
+/** A choice of this browser for an account. */
+const keptFor = (accountId: string): string => `${keptUnder.receivedNotice}/${accountId}`;
 
-export const isNotified = (person: string, accountId: string): boolean =>
-  canNotify() &&
-  Notification.permission === 'granted' &&
-  localStorage.getItem(keptFor(person, accountId)) === 'on';
+export const isNotified = (accountId: string): boolean =>
+  canNotify() && Notification.permission === 'granted' && localStorage.getItem(keptFor(accountId)) === 'on';
 
 /** @returns whether it is on now: the browser asks its person first */
-export async function chooseNotified(person: string, accountId: string, on: boolean): Promise<boolean> {
+export async function chooseNotified(accountId: string, on: boolean): Promise<boolean> {
   const allowed = on && (await Notification.requestPermission()) === 'granted';
-  if (allowed) localStorage.setItem(keptFor(person, accountId), 'on');
-  else localStorage.removeItem(keptFor(person, accountId));
+  if (allowed) localStorage.setItem(keptFor(accountId), 'on');
+  else localStorage.removeItem(keptFor(accountId));
   return allowed;
 }
 

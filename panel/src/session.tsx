@@ -117,7 +117,7 @@ export function ScopeProvider({ session, children }: { session: Session; childre
     let timer = 0;
     source.onmessage = ({ data, lastEventId }: MessageEvent<string>) => {
       const news: { type: string; paymentId: string } = JSON.parse(data);
-      if (news.type === 'charge.paid' && isFirstSeen(lastEventId) && isNotified(session.email, account.id))
+      if (news.type === 'charge.paid' && isFirstSeen(lastEventId) && isNotified(account.id))
         void notifyPaid(view, news.paymentId, words.mailChoice.notification);
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
@@ -128,7 +128,7 @@ export function ScopeProvider({ session, children }: { session: Session; childre
       window.clearTimeout(timer);
       source.close();
     };
-  }, [account, session.email, words]);
+  }, [account, words]);
 
   if (scope === null) return null;
   return <ScopeContext value={scope}>{children}</ScopeContext>;

@@ -20,13 +20,13 @@ import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 export interface StatementSearch extends PeriodSearch {
   /** A figure, as the statement names it. */
   tipo?: string | undefined;
-  /** What was typed. */
+  /** As it was typed. */
   q?: string | undefined;
 }
 
 const figures = ['inCents', 'outCents', 'feeCents', 'refundCents', 'holdCents'] as const;
 
-/** What is looked for. An amount is one as people write it; a bare number may be a part of a name. */
+/** The filter in the address. An amount is one as people write it; a bare number may be a part of a name. */
 function wantedOf({ tipo, q }: StatementSearch) {
   const figure = figures.find((one) => one === tipo);
   const amountCents = q === undefined ? null : amountOf(q);

@@ -105,12 +105,12 @@ function ChoiceForm({ before }: { before: Choices }) {
 /** Kept by the browser, and so at once: another browser of the same person shows nothing. */
 function InThisBrowser() {
   const words = useWords();
-  const { account, session } = useScope();
-  const [on, setOn] = useState(() => isNotified(session.email, account.id));
+  const { account } = useScope();
+  const [on, setOn] = useState(() => isNotified(account.id));
   const [refused, setRefused] = useState(false);
   const able = canNotify();
   const choose = useAction(async (wanted: boolean) => {
-    const now = await chooseNotified(session.email, account.id, wanted);
+    const now = await chooseNotified(account.id, wanted);
     setOn(now);
     setRefused(wanted && !now);
   });

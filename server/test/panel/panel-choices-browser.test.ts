@@ -4,7 +4,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** What a person chooses to be notified of, and finds again on the statement: in a real browser. */
+/** A person chooses mails and notifications, and searches the statement: in a real browser. */
 
 let service: Service;
 let merchant: Merchant;

@@ -75,7 +75,7 @@ test('the browser keeps the language, the account and the operation that were ch
   }
   expect(writes.sort()).toEqual([
     'pages/mailbox.tsx: kept = given',
-    'received-notice.ts: keptFor(person = accountId',
+    "received-notice.ts: keptFor(accountId) = 'on'",
     'received-notice.ts: keptUnder.seenEvents = [eventId, ...kept].slice(0, mostSeen',
     'session.tsx: keptUnder.account = id',
     'session.tsx: keptUnder.operation = kept',

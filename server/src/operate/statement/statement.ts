@@ -98,7 +98,7 @@ export interface NewestPage {
   nextBelow: string | null;
 }
 
-/** What a reader looks for. */
+/** The lines that a reader looks for. */
 export interface LineFilter {
   figure?: Figure;
   /** In the name of payer or receiver, the description or the end-to-end id. Keys are sealed, and are not opened for it. */

@@ -14,7 +14,7 @@ export interface MailChoice extends QuietHours {
   monthDueAt: number | null;
   received: Pace;
   receivedDueAt: number | null;
-  /** What such a mail has counted. */
+  /** As far as such a mail has counted. */
   told: Heads;
 }
 
@@ -32,7 +32,7 @@ export const findMailChoice = async (
   userId: string,
 ): Promise<MailChoice | undefined> => (await sql.run<MailChoice>(select, [accountId, userId]))[0];
 
-/** What was chosen before continues where it stands, also while its mail is under way: nothing is sent twice or left out by a change of something else. */
+/** A choice that was made before continues where it stands, also while its mail is under way: nothing is sent twice or left out by a change of something else. */
 const put: Statement = {
   name: 'mail_choice_put',
   text: `INSERT INTO panel_mail_choice AS c (account_id, user_id, month, month_due_at, received, received_due_at, told, quiet_from, quiet_to, zone)
@@ -97,7 +97,7 @@ export const endMonthMail = (
 ): Promise<unknown> =>
   sql.run(endMonth, [accountId, userId, timestamp(claimedUntil), next.month, timestamp(next.dueAt)]);
 
-/** What was counted is noted also when the person has chosen another pace meanwhile, and not when they began anew. */
+/** The count is noted also when the person has chosen another pace meanwhile, and not when they began anew. */
 const endReceived: Statement = {
   name: 'mail_choice_end_received',
   text: `UPDATE panel_mail_choice SET told = $5, received_due_at = CASE WHEN received_due_at = $3 THEN $6 ELSE received_due_at END
