@@ -33,7 +33,7 @@ const every = [
   'cli/**/*.test.ts',
 ];
 /** The long ones of the rigs, which `npm run proof` runs. */
-const long = ['proof/{dialects,foreign,fuzz,pages,properties,sdk,search,simulation,site}/**'];
+const long = ['proof/{cards,dialects,foreign,fuzz,pages,properties,sdk,search,simulation,site}/**'];
 // The Chromium that npm brings has builds for Linux alone.
 const exclude = [
   ...configDefaults.exclude,

@@ -163,6 +163,12 @@ await script(
   given.only === undefined ? 'among the tests of the proof, or by its name' : null,
 );
 
+await script(
+  'cards',
+  ['node_modules/vitest/vitest.mjs', 'run', 'proof/cards'],
+  given.only === undefined ? 'among the tests of the proof, or by its name' : null,
+);
+
 // In proportion: a fifth of the minutes in kill loops (20 s each), a round of each other rig for every ten minutes.
 const rounds = Math.max(1, Math.floor(minutes / 10));
 const loops = Math.max(3, Math.floor((minutes * 60) / 5 / 20));

@@ -65,6 +65,7 @@ const breaks: Record<string, string> = {
   checkpoint_seq_check: 'seq = 0',
   due_change_amount_cents_check: 'amount_cents = 0',
   due_change_check: "updated_at = created_at - interval '1 ms'",
+  due_change_outcome_check: "outcome = 'refused'",
   due_change_status_check: "status = 'lost'",
   dispute_amount_cents_check: 'amount_cents = 0',
   dispute_check: 'debited_cents = amount_cents + 1',

@@ -1,16 +1,18 @@
 import * as cards from './card-model.ts';
+import * as dues from './due-model.ts';
 import * as payments from './model.ts';
 import * as refunds from './refund-model.ts';
 
-/** The object of a search: one payment, a paid charge whose money goes back, or a payment by card. */
-export type Local = payments.Local | refunds.RefundLocal | cards.CardLocal;
+/** The object of a search: one payment, a paid charge whose money goes back, a payment by card, or a charge with a due date. */
+export type Local = payments.Local | refunds.RefundLocal | cards.CardLocal | dues.DueLocal;
 export type World = payments.World<Local>;
 
-/** A payment of a kind, what goes back of a paid charge in such parts, or a payment by card from its beginning or from its approval. */
+/** A payment of a kind, what goes back of a paid charge in such parts, a payment by card from its beginning or from its approval, or a charge with a due date and so many changes. */
 export type Subject =
   | payments.Kind
   | { back: refunds.RefundKind; parts: readonly number[] }
-  | { card: cards.CardBegin; parts: readonly number[] };
+  | { card: cards.CardBegin; parts: readonly number[] }
+  | { changes: number };
 
 /** The functions of one model. */
 interface Machine {
@@ -31,14 +33,18 @@ const noCard = { cardHeldFor: () => 0 };
 const machines = {
   payment: { ...payments, ...noCard } as unknown as Machine,
   refunds: { ...refunds, ...noCard } as unknown as Machine,
+  due: { ...dues, ...noCard } as unknown as Machine,
   card: { ...cards, reservedFor: refunds.reservedFor } as unknown as Machine,
 };
 
-export const machineOf = (local: Local): Machine =>
-  'page' in local ? machines.card : 'lanes' in local ? machines.refunds : machines.payment;
+export function machineOf(local: Local): Machine {
+  if (local.kind === 'due') return machines.due;
+  return 'page' in local ? machines.card : 'lanes' in local ? machines.refunds : machines.payment;
+}
 
 export const newLocal = (subject: Subject): Local => {
   if (typeof subject === 'string') return payments.newLocal(subject);
+  if ('changes' in subject) return dues.newDueLocal(subject.changes);
   return 'card' in subject
     ? cards.newCardLocal(subject.card, subject.parts)
     : refunds.newRefundLocal(subject.back, subject.parts);

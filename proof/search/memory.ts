@@ -3,6 +3,7 @@ import { ApiError } from '../../server/src/ground/errors.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
 import { createSignal } from '../../server/src/ground/signal.ts';
+import type { ChangeRequest } from '../../server/src/kinds/charge-request/changes.sql.ts';
 import type { ChargeRequest } from '../../server/src/kinds/charge-request/charge-request.ts';
 import { accounts, type Balance, decide } from '../../server/src/money/decide.ts';
 import type { Dispute } from '../../server/src/money/dispute.ts';
@@ -69,11 +70,14 @@ export interface Stored {
   afterDeletion: number;
   /** Kinds of movement that were posted, in order. */
   movements: readonly string[];
-  /** Of a payment by card and its refunds, each journal with what it is about: the laws of stored data read them. */
+  /** Of a payment by card and its refunds, and of a charge with a due date, each journal with what it is about: the laws of stored data read them. */
   journals: readonly (PaymentJournal & { subject: string })[];
   /** That a merchant asked to cancel it, and the open work for that. */
   cancel: ChargeRequest | null;
   cancelIntent: Intent | null;
+  /** That a merchant asked to change its terms, the first ones first, and the open work for the last one. */
+  changes: readonly ChangeRequest[];
+  changeIntent: Intent | null;
 }
 
 export const nothingStored: Stored = {
@@ -98,6 +102,8 @@ export const nothingStored: Stored = {
   journals: [],
   cancel: null,
   cancelIntent: null,
+  changes: [],
+  changeIntent: null,
 };
 
 /** How a followed intent stands, for the keys of the models: no times, only the answers that rules take from them. */
@@ -167,6 +173,7 @@ export class Memory {
       confirmPayout: call('confirmPayout'),
       sendRefund: call('sendRefund'),
       cards: { create: call('cards.create'), expire: call('cards.expire') },
+      dueCharges: { create: call('dueCharges.create'), change: call('dueCharges.change') },
     } as unknown as Provider;
     const silent = () => {};
     const till: Till = {
@@ -237,7 +244,7 @@ export class Memory {
   /** @throws ApiError, OperatorRefused: what refuses the command */
   submit<Answer>(command: Command<Answer>): Answer {
     const { payment, intent, refunds, refundIntents, incidents, resolved, returns, posted } = this.stored;
-    const { disputes, holds, cancel, cancelIntent } = this.stored;
+    const { disputes, holds, cancel, cancelIntent, changes, changeIntent } = this.stored;
     const isOpen = ({ reference }: Incident): boolean => !resolved.has(reference);
     const view: View = {
       balance: (chain) => this.#row(chain.chainId),
@@ -250,11 +257,14 @@ export class Memory {
               ...(intent ? [intent] : []),
               ...refundIntents,
               ...(cancelIntent ? [cancelIntent] : []),
+              ...(changeIntent ? [changeIntent] : []),
             ].find(({ paymentId }) => paymentId === key.slice(36)) as Row | undefined;
           case 'refund':
             return refunds.find(({ id }) => id === key.slice(36)) as Row | undefined;
           case 'charge_cancel':
             return (cancel?.id === key.slice(36) ? cancel : undefined) as Row | undefined;
+          case 'due_change':
+            return changes.find(({ id }) => id === key.slice(36)) as Row | undefined;
           case 'charge_cancel_of_charge':
             return (cancel ?? undefined) as Row | undefined;
           case 'refund_sum':
@@ -371,7 +381,7 @@ export class Memory {
       if (posted.has(key)) throw new Violation(`the event reference ${key} was posted twice`);
       posted.add(key);
       movements.push(movement.kind);
-      if (stored.payment?.card)
+      if (stored.payment?.card || stored.payment?.due)
         journals.push({
           ...lines,
           ...{ subject, chainId: chain.chainId, event, template: movement.kind, reference },
@@ -405,6 +415,7 @@ export class Memory {
         const id = write.remove.slice(36);
         if (stored.intent?.paymentId === id) stored.intent = null;
         if (stored.cancelIntent?.paymentId === id) stored.cancelIntent = null;
+        if (stored.changeIntent?.paymentId === id) stored.changeIntent = null;
         stored.refundIntents = stored.refundIntents.filter(({ paymentId }) => paymentId !== id);
       } else if (name === 'payment') stored.payment = write.put as Payment;
       else if (name === 'refund') stored.refunds = replaced(stored.refunds, write.put as Refund, 'id');
@@ -413,6 +424,7 @@ export class Memory {
         if (intent.kind === 'refund')
           stored.refundIntents = replaced(stored.refundIntents, intent, 'paymentId');
         else if (intent.kind === 'cancel') stored.cancelIntent = intent;
+        else if (intent.kind === 'due_change') stored.changeIntent = intent;
         else stored.intent = intent;
       } else if (name === 'incident_case') {
         const { reference, resolution } = write.put as IncidentCase;
@@ -421,6 +433,7 @@ export class Memory {
       else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
       else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
       else if (name === 'charge_cancel') stored.cancel = write.put as ChargeRequest;
+      else if (name === 'due_change') stored.changes = replaced(stored.changes, write.put as ChangeRequest, 'id');
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }

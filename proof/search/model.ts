@@ -128,6 +128,9 @@ export interface Rules {
    * nothing comes back, and a charge is paid once.
    */
   lean: boolean;
+  /** It numbers the terms of a charge with a due date, and reports the parts of what paid one. */
+  numbersTerms?: boolean;
+  saysParts?: boolean;
   /** A payment comes back, up to twice, and is reported under changing names. */
   returns: boolean;
   /** A planted mistake: what a wrong reading would make of an observation. */

@@ -54,6 +54,9 @@ const rules = {
   cards: { ...efi, name: 'an acquirer that knows its own pages, as Stripe', returns: true },
   cardsOld: { ...efi, name: 'an acquirer whose word may be old', lean: false },
   cardsTwice: { ...efi, name: 'an acquirer that makes a second page, as Asaas', providerIsIdempotent: false },
+  dues: { ...efi, name: 'a provider that numbers its terms', numbersTerms: true, saysParts: true },
+  duesUnnumbered: { ...efi, name: 'a provider that neither numbers its terms nor says parts' },
+  duesTwice: { ...efi, name: 'charges that are paid twice', lean: false, numbersTerms: true, saysParts: true },
   liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
 } satisfies Record<string, Rules>;
 
@@ -70,7 +73,37 @@ const byCard = (card: 'page' | 'cancel' | 'paid', ...parts: number[]): Setting['
   { available: 0, cardHeld: card === 'paid' ? 1_000 : 0, payments: [{ card, parts }] },
   { available: 0, payments: [] },
 ];
+/** A charge with a due date, and so many changes of it. */
+const changing = (changes: number): Setting['operations'] => [
+  { available: 0, payments: [{ changes }] },
+  { available: 0, payments: [] },
+];
 const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
+
+/** Charges with a due date that are changed, and changed back. */
+const dues: Setting[] = [
+  { name: 'one charge that is changed', rules: rules.dues, operations: changing(1), ...unbounded, faults: 1 },
+  {
+    name: 'one charge that is changed back',
+    rules: rules.dues,
+    operations: changing(2),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'one charge that is changed back, without numbers',
+    rules: rules.duesUnnumbered,
+    operations: changing(2),
+    ...unbounded,
+    faults: 0,
+  },
+];
+
+/** The same with a fault on each path, and with a second Pix. */
+const longDues: Setting[] = [
+  ...dues.slice(1).map((setting) => ({ ...setting, faults: 1 })),
+  { name: 'one charge that is changed, paid twice', rules: rules.duesTwice, operations: changing(1), ...unbounded, faults: 1 },
+];
 
 /** Payments by card: their creation, their end by the merchant, and what follows an approval. */
 const cards: Setting[] = [
@@ -228,6 +261,7 @@ export const quick: Setting[] = [
     faults: 1,
   },
   ...cards,
+  ...dues,
 ];
 
 const ofTheSuite = [
@@ -243,6 +277,7 @@ export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(n
 /** Further settings of the long run. Two refunds of one amount are not among it: with a fault they took 6 GB in twenty minutes without an end. */
 export const long: Setting[] = [
   ...longCards,
+  ...longDues,
   {
     name: 'two refunds of a charge, more than there is',
     rules: rules.refunds,

@@ -4,7 +4,7 @@ import type { World } from './world.ts';
 
 /** Input of the service from outside: calls of the merchant, and deliveries of the provider. A process that is dead answers nothing. */
 
-const hookPath = '/hooks/providers/simulator/';
+const hookPath = '/hooks/providers/';
 
 export const bankWorldOf = (world: World, chance: Random) => ({
   now: () => world.now(),
@@ -40,19 +40,20 @@ export const caller =
     };
   };
 
+/** @param place of the address behind that of all deliveries: `simulator/TOKEN/pix` */
 export async function post(
   service: Service,
-  token: string,
+  place: string,
   body: string,
-  signature: string,
+  headers: Readonly<Record<string, string>>,
 ): Promise<number | null> {
   const life = service.current;
   if (!life?.process.alive) return null;
   life.delivered();
   const answer = await service.inject({
     method: 'POST',
-    url: `${hookPath}${token}/pix`,
-    headers: { 'content-type': 'application/json', 'x-simulator-signature': signature },
+    url: hookPath + place,
+    headers: { 'content-type': 'application/json', ...headers },
     payload: body,
   });
   return life.process.alive ? answer.statusCode : null;

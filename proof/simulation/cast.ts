@@ -1,10 +1,13 @@
 import { type Bank, payCharge } from '../../simulator/src/bank.ts';
+import { type Acquirer, createAcquirer, isOfAcquirer } from './acquirer.ts';
 import { bankWorldOf, caller, post, uuidOf } from './calls.ts';
 import { type Cancels, createCancels } from './cancels.ts';
+import { type Cards, createCards } from './cards.ts';
 import { checkStep, type Examined, type Finding } from './checks.ts';
 import { beforeClose, type Closes, createCloses } from './closes.ts';
 import type { Database } from './database.ts';
 import { createDisputes, type Disputes } from './disputes.ts';
+import { createDues, type Dues } from './dues.ts';
 import type { Mirror } from './evidence.ts';
 import { createMerchant, type Merchant } from './merchant.ts';
 import { createLetters, createPeople, type People } from './people.ts';
@@ -32,11 +35,14 @@ export interface Cast {
   scene: Scene;
   bank: Bank;
   provider: Provider;
+  acquirer: Acquirer;
   receiver: Receiver;
   merchant: Merchant;
   people: People | null;
   refunds: Refunds | null;
   cancels: Cancels | null;
+  dues: Dues | null;
+  cards: Cards | null;
   disputes: Disputes | null;
   closes: Closes | null;
   absences: Absences;
@@ -66,7 +72,7 @@ export async function createCast(
   const world = createWorld(db, random(run.seed ^ 0x5eed), began);
   if (run.traced) world.trace.lines = [];
   const letters = createLetters();
-  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5), letters };
+  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5), letters, cards: run.cards ?? false };
   const { faults, sql, refusals, transferWaitMs } = weather(chance);
   const story = [
     `faults ${JSON.stringify(Object.fromEntries(Object.entries(faults).filter(([, p]) => p > 0)))} sql ${JSON.stringify(sql)} refusals ${refusals} wait ${transferWaitMs}`,
@@ -78,11 +84,20 @@ export async function createCast(
     world,
     random(run.seed ^ 0x9a9a),
     bank,
-    (body, signature) => post(service, base.token, body, signature).finally(() => absences.told('delivery')),
+    (body, signature) =>
+      post(service, `simulator/${base.token}/pix`, body, { 'x-simulator-signature': signature }).finally(() =>
+        absences.told('delivery'),
+      ),
     random(run.seed ^ 0x7e7e),
   );
+  const acquirer = createAcquirer(
+    world,
+    random(run.seed ^ 0x1a1a),
+    structuredClone(base.cardBank),
+    (body, headers) => post(service, `cartoes/${base.cardToken}`, body, headers),
+  );
   const receiver = createReceiver(world, random(run.seed ^ 0xe7e7), base.webhookSecret);
-  listen(world, receiver, absences);
+  listen({ world, receiver, acquirer, absences });
 
   const born = async (): Promise<Life> => {
     for (;;) {
@@ -95,13 +110,15 @@ export async function createCast(
   };
   const findings: Finding[] = [];
   const examined: Examined = new Map();
-  const looks = examineEveryStep({ db, mirror, world, bank, began, findings, examined });
+  const looks = examineEveryStep({ db, mirror, world, bank, acquirer, began, findings, examined });
   service.current = null;
   const call = caller(service, base.key);
   const merchant = createMerchant({ world, service, base, provider, chance, say, findings });
   let life = await born();
   provider.faults = faults;
   provider.refusals = refusals;
+  acquirer.faults = faults;
+  acquirer.refusals = refusals / 2;
   world.faults = sql;
   receiver.trouble = extra.pick([0.1, 0.3, 0.6]);
   const living = (): Life => life;
@@ -156,6 +173,50 @@ export async function createCast(
       })
     : null;
   cancels?.plan();
+  const owing = random(run.seed ^ 0x5a5a);
+  if (run.dues) {
+    provider.numbersTerms = owing.chance(0.7);
+    bank.behaviour = { ...bank.behaviour, components: owing.pick(['sent', 'none']) };
+  }
+  const dues = run.dues
+    ? createDues({
+        world,
+        db,
+        chance: owing,
+        bank,
+        bankWorld: bankWorldOf(world, owing),
+        operations,
+        short: run.short ?? false,
+        revisions: provider.revisions,
+        requestKey: () => uuidOf(owing),
+        call,
+        wake: () => provider.wake(),
+        say,
+        findings,
+      })
+    : null;
+  dues?.plan();
+  const charging = random(run.seed ^ 0x2e2e);
+  acquirer.bank.behaviour = { ...acquirer.bank.behaviour, fees: charging.pick(['on', 'off']) };
+  const cards = run.cards
+    ? createCards({
+        world,
+        db,
+        living,
+        chance: charging,
+        acquirer,
+        pix: bank,
+        bankWorld: bankWorldOf(world, charging),
+        operations,
+        short: run.short ?? false,
+        requestKey: () => uuidOf(charging),
+        call,
+        wake: () => provider.wake(),
+        say,
+        findings,
+      })
+    : null;
+  cards?.plan();
   const contesting = random(run.seed ^ 0x6c6c);
   const disputes = run.disputes
     ? createDisputes({
@@ -191,17 +252,22 @@ export async function createCast(
     merchant.again();
     refunds?.again();
     cancels?.again();
+    dues?.again();
+    cards?.again();
   };
   return {
     db,
     scene,
     bank,
     provider,
+    acquirer,
     receiver,
     merchant,
     people,
     refunds,
     cancels,
+    dues,
+    cards,
     disputes,
     closes,
     absences,
@@ -216,10 +282,16 @@ export async function createCast(
 }
 
 /** Requests to the merchant's endpoint reach it; requests to the provider reach the ones that wait for them. */
-function listen(world: Scene['world'], receiver: Receiver, { told }: Absences): void {
+function listen({
+  world,
+  receiver,
+  acquirer,
+  absences: { told },
+}: Pick<Cast, 'receiver' | 'acquirer' | 'absences'> & Pick<Scene, 'world'>): void {
   const toProvider = world.outside;
   world.outside = (request, answered) => {
     if (request.url === receiverUrl) return receiver.handle(request, answered);
+    if (isOfAcquirer(request)) return acquirer.handle(request, answered);
     const sends = request.method === 'PUT';
     told(sends ? 'send' : 'query');
     if (sends && request.url.includes('/devolucao/')) told('refund');
@@ -236,15 +308,16 @@ function examineEveryStep({
   mirror,
   world,
   bank,
+  acquirer,
   began,
   findings,
   examined,
-}: Pick<Cast, 'db' | 'bank' | 'findings' | 'examined'> &
+}: Pick<Cast, 'db' | 'bank' | 'acquirer' | 'findings' | 'examined'> &
   Pick<Scene, 'world' | 'began'> & { mirror: Mirror }) {
   const looks: Promise<void>[] = [];
   world.changed = () => {
     const at = `+${((world.now() - began) / 1000).toFixed(3)}`;
-    const look = checkStep(db, mirror, world.now(), bank, examined).then((found) => {
+    const look = checkStep({ db, mirror, bank, acquirer }, world.now(), examined).then((found) => {
       if (findings.length === 0)
         for (const finding of found) findings.push({ ...finding, what: `${finding.what} (${at})` });
     });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Bank } from '../../simulator/src/bank.ts';
+import { approvalOf, cardOf } from '../../simulator/src/cards.ts';
 import { notify } from '../../simulator/src/outbox.ts';
 import type { Cast } from './cast.ts';
 import {
@@ -15,20 +16,22 @@ import {
 import type { Database } from './database.ts';
 import type { Mirror } from './evidence.ts';
 import { pixKey } from './prelude.ts';
-import { noFaults } from './provider.ts';
+import { noFaults } from './network.ts';
 import type { Outcome, Run } from './scenario.ts';
 
 const hour = 3_600_000;
 
 /** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
 export async function settleAll(cast: Cast): Promise<void> {
-  const { db, bank, provider, receiver, merchant, people, refunds, cancels, disputes, closes, findings } =
-    cast;
+  const { db, bank, provider, acquirer, receiver, merchant, people, refunds, cancels, dues, cards, disputes } = cast;
+  const { closes, findings } = cast;
   const { world, living } = cast.scene;
   cast.absences.end();
   world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
   provider.faults = noFaults;
   provider.refusals = 0;
+  acquirer.faults = noFaults;
+  acquirer.refusals = 0;
   receiver.trouble = 0;
   world.faults = { lost: 0, contention: 0, commitUnknown: 0 };
   living().process.clockOffsetMs = 0;
@@ -38,7 +41,14 @@ export async function settleAll(cast: Cast): Promise<void> {
   merchant.again();
   refunds?.again();
   cancels?.again();
-  await settled(cast);
+  dues?.again();
+  cards?.again();
+  await cards?.settle();
+  await settled(cast, true);
+  if (dues) {
+    dues.settle();
+    await settled(cast);
+  }
   if (disputes) {
     await disputes.settle();
     await settled(cast);
@@ -56,21 +66,37 @@ export async function settleAll(cast: Cast): Promise<void> {
 }
 
 /** Two days at most. A charge with an open incident waits until the incident is resolved, and then has its own time limit. */
-function settled({ db, bank, delivers, scene: { world } }: Cast): Promise<boolean> {
+function settled({ db, bank, acquirer, delivers, scene: { world } }: Cast, exceptDues = false): Promise<boolean> {
   const end = world.now() + 48 * hour;
   let nextLook = world.now();
   return world.run(() => {
     if (world.now() < nextLook) return false;
     nextLook = world.now() + 60_000;
     return (
-      db.run('SELECT 1 FROM intent UNION ALL SELECT 1 FROM draft LIMIT 1', []).length === 0 &&
+      isSettled({ db, bank, acquirer }, exceptDues) &&
       bank.outbox.waiting.size === 0 &&
+      acquirer.bank.outbox.waiting.size === 0 &&
       bank.due.items.length === 0 &&
       // The looks at the end have transactions of their own.
       !db.isBusy() &&
       (!delivers || db.run(waitingEvents, []).length === 0)
     );
   }, end);
+}
+
+/** Of each intent its payment, where that is a charge with a due date that nothing else is asked of, or a payment by card that is held. */
+const openIntents = `SELECT p.id, p.card IS NOT NULL AS card FROM intent i LEFT JOIN payment p ON p.id = i.payment_id AND
+  (p.card ->> 'settlement' = 'held' OR (p.status = 'pending' AND p.due IS NOT NULL AND NOT p.due ? 'change'))`;
+
+/** Nothing is followed up but what the acquirer holds; `exceptDues`: and charges with a due date that their payers have days for. */
+function isSettled({ db, bank, acquirer }: Pick<Cast, 'db' | 'bank' | 'acquirer'>, exceptDues: boolean): boolean {
+  if (db.run('SELECT 1 FROM draft LIMIT 1', []).length > 0) return false;
+  return db.run<{ id: string | null; card: boolean }>(openIntents, []).every(({ id, card }) => {
+    const name = id?.replaceAll('-', '') ?? '';
+    if (!card) return exceptDues && bank.charges.get(name)?.status === 'ATIVA';
+    const page = cardOf(acquirer.bank, name);
+    return page !== undefined && approvalOf(page)?.released === false;
+  });
 }
 
 const waitingEvents = `SELECT 1 FROM event_fresh UNION ALL
@@ -118,10 +144,10 @@ export async function outcomeOf(
   const rows = readRows(db);
   await Promise.all(cast.looks);
   // `verify` reads with fifty statements rows that the mirror has in memory: often enough is enough.
-  const byItself = run.closes || (run.crash?.point ?? 0) % 10 === 0;
+  const byItself = run.closes || run.cards || (run.crash?.point ?? 0) % 10 === 0;
   const found = await (byItself
-    ? checkAtEnd(db, world.now(), bank, examined)
-    : checkStep(db, mirror, world.now(), bank, examined, true));
+    ? checkAtEnd(cast, world.now(), examined)
+    : checkStep({ ...cast, mirror }, world.now(), examined, true));
   const findings = [...cast.findings, ...found, ...findingsOf(cast, rows)];
   if (findings.length > 0) for (const intent of rows.intents) say(`left: ${JSON.stringify(intent)}`);
   countSteps(cast, rows);
@@ -131,7 +157,7 @@ export async function outcomeOf(
 }
 
 function findingsOf(cast: Cast, rows: Rows): Finding[] {
-  const { db, bank, receiver, merchant, people, refunds, cancels, disputes, closes, delivers } = cast;
+  const { db, bank, receiver, merchant, people, refunds, cancels, dues, cards, disputes, closes, delivers } = cast;
   const lost = merchant.acknowledged().filter((id) => !rows.payments.some((payment) => payment.id === id));
   return [
     ...checkEnd(rows, bank),
@@ -139,6 +165,8 @@ function findingsOf(cast: Cast, rows: Rows): Finding[] {
     ...(people?.check(rows) ?? []),
     ...(refunds?.check(rows) ?? []),
     ...(cancels?.check(rows) ?? []),
+    ...(dues?.check(rows) ?? []),
+    ...(cards?.check() ?? []),
     ...(disputes?.check() ?? []),
     ...(closes?.check({ unposted: rows.incidents.some(isUnposted) }) ?? []),
     ...(delivers ? checkEvents(db, receiver) : []),

@@ -51,7 +51,7 @@ type Table = (typeof tables)[number];
 const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
-    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at, reason_code`,
+    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at, reason_code, due, card`,
   intent: 'account_id, payment_id, operation_id, state, identity, lease_until, absent_since, answered_at',
 };
 
@@ -176,9 +176,8 @@ export function createMirror(db: Database): Mirror {
           staticCodeId: null,
           codeIsOurs: false,
           linkIsOurs: true,
-          // Nor payments by card.
-          card: null,
-          due: null,
+          card: one.card,
+          due: one.due,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
@@ -219,6 +218,7 @@ export function createMirror(db: Database): Mirror {
           requests: (requests.get(one.id) ?? []).map(({ kind, row }) => ({
             kind,
             id: row.id,
+            outcome: row.outcome ?? null,
             ...askedOf(row),
           })),
           disputes: (disputes.get(one.id) ?? []).map((dispute) => {
@@ -263,7 +263,9 @@ export function createMirror(db: Database): Mirror {
           receivable: balance?.receivable ?? 0,
           holdWanted: balance?.hold_wanted ?? 0,
           cardHeld: balance?.card_held ?? 0,
-          heldCardCents: 0,
+          heldCardCents: payments
+            .filter(({ operation_id, card }) => operation_id === one.id && card?.settlement === 'held')
+            .reduce((sum, { amount_cents, card }) => sum + amount_cents - (card?.outCents ?? 0), 0),
           frozen: balance?.frozen ?? false,
           openHoldCents: holds
             .filter((hold) => hold.operation_id === one.id && hold.released_at === null)
@@ -433,6 +435,8 @@ interface AskedRow {
   id: string;
   payment_id: string;
   status: string;
+  /** Of a change alone. */
+  outcome?: string | null;
 }
 
 interface PaymentRow {
@@ -454,6 +458,8 @@ interface PaymentRow {
   returned_cents: number;
   refunded_cents: number;
   expires_at: number | null;
+  due: StoredPayment['due'];
+  card: StoredPayment['card'];
   history: StoredPayment['history'];
   command: string;
 }

@@ -1,6 +1,11 @@
 import { createKey } from '../../server/src/api/keys/keys.ts';
+import { createLog } from '../../server/src/ground/log.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
+import { setConditions } from '../../server/src/operate/accounts/conditions.ts';
+import { createConnection } from '../../server/src/operate/connections/connections.ts';
 import { createAccount } from '../../server/src/operate/connections/directory.ts';
+import { routePayouts } from '../../server/src/operate/connections/payouts.ts';
+import { stripeEvents } from '../../server/src/provider/stripe/stripe.ts';
 import { prepareInstallation } from '../../server/src/store/database/migrate.ts';
 import {
   type Bank,
@@ -9,6 +14,7 @@ import {
   registerWebhook,
   rememberClient,
 } from '../../simulator/src/bank.ts';
+import { cardClient, cards, createAcquirer } from './acquirer.ts';
 import { bankWorldOf, caller, post, type Reply, uuidOf } from './calls.ts';
 import { checkEnd, readRows } from './checks.ts';
 import type { Database } from './database.ts';
@@ -27,9 +33,13 @@ export const pixKey = 'vintem@simulator.example';
 /** The start of every run. */
 export interface Base {
   bank: Bank;
+  /** The acquirer's. */
+  cardBank: Bank;
   key: string;
   operations: readonly string[];
   token: string;
+  /** Of the acquirer's deliveries. */
+  cardToken: string;
   /** Of the merchant's endpoint. */
   webhookSecret: string;
   at: number;
@@ -68,14 +78,11 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
   );
   const bank = emptyBank();
   bank.tokenSecret = 'token secret';
-  const { token } = {
-    token:
-      db.run<{ webhook_token: string }>('SELECT webhook_token FROM connection', [])[0]?.webhook_token ?? '',
-  };
+  const token = tokenOf(db, 'simulator');
   const bankWorld = bankWorldOf(world, random(4));
   registerWebhook(bank, bankWorld, { key: pixKey, url: 'http://service.example/', clientId: 'vintem' });
   const provider = createProvider(world, random(2), bank, (body, signature) =>
-    post(service, token, body, signature),
+    post(service, `simulator/${token}/pix`, body, { 'x-simulator-signature': signature }),
   );
   const life = await service.start(world, 'first', { delivers: false });
   if (!life) throw new Error('the service does not start');
@@ -110,6 +117,24 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
     await world.run(() => false, world.now() + 30_000);
   }
   life.process.kill();
+  const cardBank = emptyBank();
+  const acquirer = createAcquirer(world, random(7), cardBank, () => Promise.resolve(null));
+  world.outside = acquirer.handle;
+  const net = founder.net;
+  const operator = { sql, clock, ids, actor: 'operator', log: createLog('silent') };
+  const config = { simulatorUrl: 'http://provider.example', hooksUrl: 'http://service.example', provider: null };
+  const wanted = { name: cards, adapter: 'stripe-checkout', mode: 'shared', url: null } as const;
+  await finished(
+    createConnection(
+      { ...operator, secrets: own, net, config },
+      { ...wanted, credentials: null, simulated: true },
+    ),
+  );
+  await finished(routePayouts(operator, cards, 'simulator'));
+  const conditions = { cardConnection: cards, cardFeeCents: 39, cardFeeBps: 400, minimumCardCents: 500 };
+  await finished(setConditions({ ...operator, sql: cell }, ownerId, conditions));
+  const events = [...stripeEvents];
+  registerWebhook(cardBank, bankWorld, { key: cardClient, url: 'http://service.example/', clientId: cardClient, events });
   const rows = readRows(db);
   const findings = checkEnd(rows, bank);
   if (findings.length > 0 || rows.payments.some(({ status }) => status !== 'paid'))
@@ -119,13 +144,18 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
   db.keep();
   return {
     bank,
+    cardBank,
     key,
     operations: [operationId, second, third],
     token,
+    cardToken: tokenOf(db, cards),
     webhookSecret: (endpoint as unknown as { body: { secret: string } }).body.secret,
     at: world.now() + hour,
   };
 }
+
+const tokenOf = (db: Database, name: string): string =>
+  db.run<{ token: string }>('SELECT webhook_token AS token FROM connection WHERE id = $1', [name])[0]?.token ?? '';
 
 function idOf(reply: Reply | null): string {
   if (reply?.status !== 201) throw new Error(`no answer for a good day: ${JSON.stringify(reply)}`);

@@ -1,5 +1,4 @@
 import type { NetAnswer, NetRequest } from '../../server/src/ports/net.ts';
-import { NetFailure, NotSent } from '../../server/src/ports/net.ts';
 import { paymentView } from '../../simulator/src/api-pix.ts';
 import {
   type Bank,
@@ -10,11 +9,13 @@ import {
   settlePayout,
   settleRefund,
 } from '../../simulator/src/bank.ts';
+import type { DueTerms } from '../../simulator/src/cobv.ts';
 import type { Desk } from '../../simulator/src/desk.ts';
 import { payoutNotice } from '../../simulator/src/efi.ts';
 import type { Delivery } from '../../simulator/src/outbox.ts';
 import { providerApi } from '../../simulator/src/provider-api.ts';
 import { sign } from '../../simulator/src/webhooks.ts';
+import { carry, type Faults, noFaults } from './network.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -22,58 +23,15 @@ import type { World } from './world.ts';
  * The provider of a run: the simulator's bank, a pure model, behind a faulty network. The run's seed decides what is lost,
  * late, doubled or wrong. The bank's own records are always true; only its messages may be wrong.
  */
-export interface Faults {
-  notSent: number;
-  requestLost: number;
-  /** The connection breaks, and the request arrives up to two hours later. */
-  requestDelayed: number;
-  answerLost: number;
-  answerLate: number;
-  errorBefore: number;
-  errorAfter: number;
-  tooMany: number;
-  unreadable: number;
-  wrongAmount: number;
-  wrongId: number;
-  notFound: number;
-  stale: number;
-  unauthorized: number;
-  hookLost: number;
-  hookDoubled: number;
-  hookLate: number;
-  hookForged: number;
-  hookUnknown: number;
-  hookOld: number;
-}
-
-export const noFaults: Faults = {
-  notSent: 0,
-  requestLost: 0,
-  requestDelayed: 0,
-  answerLost: 0,
-  answerLate: 0,
-  errorBefore: 0,
-  errorAfter: 0,
-  tooMany: 0,
-  unreadable: 0,
-  wrongAmount: 0,
-  wrongId: 0,
-  notFound: 0,
-  stale: 0,
-  unauthorized: 0,
-  hookLost: 0,
-  hookDoubled: 0,
-  hookLate: 0,
-  hookForged: 0,
-  hookUnknown: 0,
-  hookOld: 0,
-};
-
 export interface Provider {
   readonly bank: Bank;
   faults: Faults;
   /** How payouts end: weights of `complete`, `stay-pending`, `refuse-in-answer`, `refuse-later`. */
   refusals: number;
+  /** It numbers the terms of charges with a due date. Where it does not, what it says of one is never of an earlier time than the question. */
+  numbersTerms: boolean;
+  /** Each change of a charge with a due date that it carried out, by the charge. */
+  readonly revisions: ReadonlyMap<string, { amountCents: number; due: DueTerms }[]>;
   /** Looks at the clock again after something was done to the bank by hand. */
   wake(): void;
   /** Everything that a person could decide at the provider is decided. */
@@ -108,11 +66,16 @@ export function createProvider(
     commit: () => provider.wake(),
   };
   let turnAt = Number.POSITIVE_INFINITY;
+  const revisions = new Map<string, { amountCents: number; due: DueTerms }[]>();
+  /** Answers about charges with a due date, as they were created. */
+  const asCreated = new Map<string, string>();
 
   const provider: Provider = {
     bank,
     faults: noFaults,
     refusals: 0,
+    numbersTerms: true,
+    revisions,
     wake: () => {
       const at = nextTurnAt(bank);
       if (at === undefined || at >= turnAt) return;
@@ -139,97 +102,8 @@ export function createProvider(
   // -------------------------------------------------------------------------------------------------- what comes in
 
   world.outside = (request, answered) => {
-    const fault = draw(request);
-    if (fault !== null) world.count(`net ${fault}`);
-    const soon = () => world.now() + random.below(40);
-    const late = () => world.now() + request.timeoutMs + 1 + random.below(2_000);
-    const fail = (at: number) =>
-      world.at(at, () => answered(new NetFailure('the connection broke', { timedOut: false })));
-    switch (fault) {
-      case 'notSent':
-        return world.at(soon(), () => answered(new NotSent('refused')));
-      case 'requestLost':
-        // Half of the lost ones are noticed, the others run into the time limit.
-        return random.chance(0.5) ? fail(soon()) : undefined;
-      case 'requestDelayed': {
-        const wait = random.chance(0.5) ? 20_000 : 7_200_000;
-        world.at(world.now() + 1 + random.below(wait), () => void handle(request));
-        return fail(soon());
-      }
-      case 'answerLost':
-        return world.at(soon(), () => {
-          handle(request);
-          fail(soon());
-        });
-      case 'answerLate':
-        return world.at(soon(), () => {
-          const answer = handle(request);
-          world.at(late(), () => answered(answer));
-        });
-      case 'errorBefore':
-        return world.at(soon(), () => answered(serverError(random)));
-      case 'errorAfter':
-        return world.at(soon(), () => {
-          handle(request);
-          answered(serverError(random));
-        });
-      case 'tooMany':
-        return world.at(soon(), () =>
-          answered({ status: 429, headers: { 'retry-after': String(1 + random.below(20)) }, text: '{}' }),
-        );
-      case 'unreadable':
-        return world.at(soon(), () => {
-          handle(request);
-          answered({
-            status: 200,
-            headers: {},
-            text: random.pick(['<html>down</html>', '{"valor":', '[]', 'null', '']),
-          });
-        });
-      case 'unauthorized':
-        return world.at(soon(), () => answered({ status: 401, headers: {}, text: '{}' }));
-      default:
-        return world.at(soon(), () => {
-          const answer = handle(request, fault);
-          world.at(soon(), () => answered(answer));
-        });
-    }
+    carry({ world, random, faults: provider.faults }, request, handle, answered);
   };
-
-  function draw({ method, url }: NetRequest): keyof Faults | null {
-    const { faults } = provider;
-    const kinds: (keyof Faults)[] = url.endsWith('/oauth/token')
-      ? ['notSent', 'requestLost', 'errorBefore']
-      : method === 'GET'
-        ? [
-            'notSent',
-            'requestLost',
-            'answerLate',
-            'errorBefore',
-            'tooMany',
-            'unreadable',
-            'notFound',
-            'stale',
-            'wrongAmount',
-            'wrongId',
-          ]
-        : [
-            'notSent',
-            'requestLost',
-            'requestDelayed',
-            'answerLost',
-            'answerLate',
-            'errorBefore',
-            'errorAfter',
-            'tooMany',
-            'unreadable',
-            'wrongAmount',
-            'wrongId',
-            'unauthorized',
-          ];
-    for (const kind of kinds) if (faults[kind] > 0 && random.chance(faults[kind])) return kind;
-    return null;
-  }
 
   /** The bank's handling of a request, and the bending of its answer on the way. */
   function handle(request: NetRequest, fault: keyof Faults | null = null): NetAnswer {
@@ -253,6 +127,13 @@ export function createProvider(
         ...bank.behaviour,
         cancel: ofRefunds.pick(['remove', 'remove', 'late-cancel', 'refuse']),
       };
+    const due = /^\/v2\/cobv\/([a-zA-Z0-9]+)$/.exec(url.pathname)?.[1];
+    const revision = due === undefined ? undefined : bank.charges.get(due)?.revision;
+    if (request.method === 'PATCH' && due !== undefined)
+      bank.behaviour = {
+        ...bank.behaviour,
+        change: ofRefunds.pick(['change', 'change', 'change', 'late-change', 'refuse']),
+      };
     if (url.pathname.endsWith('/defesa'))
       bank.behaviour = { ...bank.behaviour, defence: ofRefunds.pick(['take', 'take', 'refuse']) };
     const outcome = providerApi(desk, {
@@ -266,10 +147,30 @@ export function createProvider(
     if (outcome === undefined || outcome === 'drop' || outcome === 'hang')
       throw new Error(`the bank has no answer to ${request.method} ${url.pathname}`);
     let text = typeof outcome.body === 'string' ? outcome.body : [...outcome.body].join('');
+    if (due !== undefined) text = ofDueCharge(due, revision, request, text, fault);
     if (fault === 'wrongAmount')
       text = text.replaceAll(/"(valor|original)":"(\d+)\.(\d\d)"/g, '"$1":"9$2.$3"');
     if (fault === 'wrongId') text = text.replaceAll(/"(idEnvio|txid)":"(..)/g, '"$1":"ff');
     return { status: outcome.status, headers: { ...outcome.headers }, text };
+  }
+
+  /** What it did to a charge with a due date is kept, and its answer may be of an earlier time, or without the number of the terms. */
+  function ofDueCharge(
+    txid: string,
+    before: number | undefined,
+    { method }: NetRequest,
+    text: string,
+    fault: keyof Faults | null,
+  ): string {
+    const charge = bank.charges.get(txid);
+    if (method === 'PUT' && charge && !asCreated.has(txid)) asCreated.set(txid, text);
+    if (method === 'PATCH' && charge?.due && charge.status === 'ATIVA' && charge.revision !== before)
+      revisions.set(txid, [
+        ...(revisions.get(txid) ?? []),
+        { amountCents: charge.amountCents, due: structuredClone(charge.due) },
+      ]);
+    if (!provider.numbersTerms) return text.replace(/"revisao":\d+,/, '');
+    return method === 'GET' && fault === 'stale' ? (asCreated.get(txid) ?? text) : text;
   }
 
   // ------------------------------------------------------------------------------------------------- what goes out
@@ -340,9 +241,3 @@ export function createProvider(
 
   return provider;
 }
-
-const serverError = (random: Random): NetAnswer => ({
-  status: random.pick([500, 502, 503, 504]),
-  headers: {},
-  text: '{}',
-});

@@ -27,6 +27,10 @@ export interface Run {
   refunds?: boolean;
   /** Charges are taken back. */
   cancels?: boolean;
+  /** Charges with a due date are made, changed and paid. */
+  dues?: boolean;
+  /** Payers pay by card. */
+  cards?: boolean;
   /** Paid charges are contested, and the provider decides. */
   disputes?: boolean;
   /** With disputes: one is read before the payment that it speaks of. */

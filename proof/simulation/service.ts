@@ -42,6 +42,8 @@ export interface Habits {
   delivers: boolean;
   /** Hands accepted payments to the worker's senders instead of leaving them to its next look. */
   handsOver: boolean;
+  /** It works for the acquirer as well. */
+  cards: boolean;
   /** Where its mails go; null: nowhere. */
   letters: Letters | null;
 }
@@ -95,7 +97,7 @@ export function createService(db: Database): Service {
   async function start(
     world: World,
     name: string,
-    { transferWaitMs = 6_000, delivers = true, handsOver = false, letters = null }: Partial<Habits> = {},
+    { transferWaitMs = 6_000, delivers = true, handsOver = false, cards = false, letters = null }: Partial<Habits> = {},
   ): Promise<Life | null> {
     const process = world.spawn(name);
     const { sql, openCell, clock, ids, net } = process;
@@ -128,7 +130,7 @@ export function createService(db: Database): Service {
     service.current = life;
     service.providerSecret = own.derive('simulator client').toString('hex');
     server ??= edge(own);
-    void work(world, life, { delivers, handsOver });
+    void work(world, life, { delivers, handsOver, cards });
     return life;
   }
 
@@ -203,12 +205,14 @@ export function createService(db: Database): Service {
   async function work(
     world: World,
     life: Life,
-    { delivers, handsOver }: Pick<Habits, 'delivers' | 'handsOver'>,
+    { delivers, handsOver, cards }: Pick<Habits, 'delivers' | 'handsOver' | 'cards'>,
   ): Promise<void> {
     const { process, runtime, inbound } = life;
     const provider = runtime.providers.get('simulator');
     if (!provider) throw new Error('no provider');
     const followUp = createFollowUp(runtime, provider);
+    const acquirer = cards ? runtime.providers.get('cartoes') : undefined;
+    const followCards = acquirer && createFollowUp(runtime, acquirer);
     let bell = new AbortController();
     const ring = () => {
       bell.abort();
@@ -216,6 +220,7 @@ export function createService(db: Database): Service {
     };
     runtime.wake.listen(ring);
     if (handsOver) runtime.senders.set(followUp.connection, followUp.sender);
+    if (handsOver && followCards) runtime.senders.set(followCards.connection, followCards.sender);
     runtime.eventsWritten.listen(ring);
     const publisher = createPublisher(runtime, fanOutTo(runtime));
     const deliverer = createDeliverer(runtime);
@@ -227,12 +232,18 @@ export function createService(db: Database): Service {
     const steps: [keyof Due, () => Promise<boolean>][] = [
       ['sends', followUp.stepSends],
       ['queries', followUp.stepQueries],
+      ...(followCards
+        ? ([
+            ['sends', followCards.stepSends],
+            ['queries', followCards.stepQueries],
+          ] as [keyof Due, () => Promise<boolean>][])
+        : []),
       ['left', inbound.stepLeft],
       ['drafts', () => expireDrafts(runtime)],
       ['fresh', publisher.step],
       ['lanes', deliverer.step],
     ];
-    if (!delivers) steps.splice(4);
+    if (!delivers) steps.splice(-2);
     let due = dueTimes(db);
     let dueAsOf = db.changes();
     while (process.alive) {

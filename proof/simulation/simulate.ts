@@ -119,6 +119,13 @@ const mustHappen: readonly string[] = [
       'refund odd_money new -> unknown by operator',
     ],
     ['cancel 200 failed', 'cancel 200 pending', 'cancel 400 charge_already_paid'],
+    ['due charge 201 pending', 'due change 200 pending', 'due cancel 200 failed', 'due change back', 'due expired'],
+    ['early', 'late', 'before', 'odd', 'twice'].map((how) => `due paid ${how}`),
+    ['carried_out', 'refused', 'charge_ended'].map((outcome) => `change ${outcome}`),
+    ['early', 'refuse', 'review', 'odd', 'late', 'never'].map((fate) => `card fate ${fate}`),
+    ['approve', 'refuse', 'release', 'chargeback', 'win', 'lose', 'refund', 'expire'].map((act) => `card ${act}`),
+    ['checkout 201 pending', 'card refund 201 completed', 'card payout', 'card payout failed', 'card release put off'],
+    ['lost', 'late', 'doubled', 'forged'].map((kind) => `card hook ${kind}`),
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
     ['defence 201', 'defence is completed', 'defence is failed'],
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
@@ -229,6 +236,8 @@ const kindsOf = (seed: number) => ({
   people: seed % 2 === 0,
   refunds: seed % 3 === 0,
   cancels: seed % 7 === 1 || seed % 7 === 4,
+  dues: seed % 7 === 2 || seed % 7 === 5,
+  cards: seed % 8 === 1 || seed % 8 === 6,
   disputes: seed % 6 === 3 || seed % 6 === 4,
   early: seed % 6 === 4,
   closes: seed % 5 === 2,
@@ -287,13 +296,15 @@ const flagsOf = ({
   people,
   refunds,
   cancels,
+  dues,
+  cards,
   disputes,
   early,
   closes,
   deaths,
   crash,
 }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${disputes ? ' --disputes' : ''}${early ? ' --early' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${dues ? ' --dues' : ''}${cards ? ' --cards' : ''}${disputes ? ' --disputes' : ''}${early ? ' --early' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome, cells: number): string {
@@ -330,6 +341,8 @@ if (import.meta.main) {
       people: { type: 'boolean', default: false },
       refunds: { type: 'boolean', default: false },
       cancels: { type: 'boolean', default: false },
+      dues: { type: 'boolean', default: false },
+      cards: { type: 'boolean', default: false },
       disputes: { type: 'boolean', default: false },
       early: { type: 'boolean', default: false },
       closes: { type: 'boolean', default: false },
@@ -355,6 +368,8 @@ if (import.meta.main) {
       people: given.people,
       refunds: given.refunds,
       cancels: given.cancels,
+      dues: given.dues,
+      cards: given.cards,
       disputes: given.disputes,
       early: given.early,
       closes: given.closes,

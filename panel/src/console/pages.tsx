@@ -581,6 +581,8 @@ function Neighbours({ story }: { story: Story }) {
         {(one) => (
           <>
             {one.endedAt === null ? words.payment.changeOpen : <At at={one.endedAt} />}{' '}
+            {one.outcome !== null &&
+              ((words.payment.changeOutcomes as Record<string, string>)[one.outcome] ?? one.outcome)}{' '}
             <span className="mono soft">{one.id}</span>
           </>
         )}

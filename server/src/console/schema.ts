@@ -218,6 +218,7 @@ export const PaymentSchema = Type.Object({
     Type.Object({
       id: Uuid('Change of a due-date charge'),
       status: Type.String(),
+      outcome: Nullable('How it ended: `carried_out`, `refused`, `charge_ended`'),
       amountCents: Cents('Of the charge after it'),
       createdAt: Time('Asked for'),
       endedAt: NullableTime('Over, whichever way'),

@@ -55,11 +55,11 @@ const place = (kind: FoundRow['kind'], row: string, state: string, amount = 'amo
   `'${kind}' AS kind, ${row}.id, ${row}.account_id AS "ownerId", ${row}.operation_id AS "operationId", ${state} AS state, ${row}.${amount} AS "amountCents"`;
 
 /** Requests about charges, each with its charge. */
-const foundRequests = Object.values(chargeRequests).flatMap(({ table, shownAs }) =>
+const foundRequests = Object.values(chargeRequests).flatMap(({ table, shownAs, outcome }) =>
   shownAs === null
     ? []
     : [
-        `UNION ALL SELECT ${place(shownAs, 'c', 'c.status')} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1`,
+        `UNION ALL SELECT ${place(shownAs, 'c', outcome === null ? 'c.status' : `coalesce(c.${outcome}, c.status)`)} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1`,
         `UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1
       JOIN payment p ON p.account_id = c.account_id AND p.id = c.payment_id`,
       ],
@@ -202,8 +202,10 @@ export const findRefundRows = (
 
 export interface ChangeOfPayment {
   id: string;
-  /** `completed`: it is over, whichever way. */
+  /** `completed`: it is over, and `outcome` says which way. */
   status: string;
+  /** Null: it is open, or it ended before this was stored. */
+  outcome: string | null;
   /** Of the charge after it. */
   amountCents: number;
   createdAt: number;
@@ -212,7 +214,7 @@ export interface ChangeOfPayment {
 
 const changesOf: Statement = {
   name: 'find_changes_of_payment',
-  text: `SELECT id, status, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt"
+  text: `SELECT id, status, outcome, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt"
     FROM due_change WHERE account_id = $1 AND payment_id = $2 ORDER BY created_at, id LIMIT 100`,
 };
 

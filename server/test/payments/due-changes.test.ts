@@ -261,19 +261,19 @@ describe('A change of a due-date charge', () => {
     expect(refused?.slice(0, 2)).toEqual(['charge.changed', 8_000]);
 
     const { database, runtime } = service;
-    const rows = await database.admin<{ id: string }>(
-      'SELECT id FROM due_change WHERE payment_id = $1 ORDER BY created_at',
+    const rows = await database.admin<{ id: string; outcome: string }>(
+      'SELECT id, outcome FROM due_change WHERE payment_id = $1 ORDER BY created_at',
       [id],
     );
-    expect(rows.map((row) => row.id)).toEqual([body.changeId, refused?.[2]?.id]);
+    expect(rows).toEqual([done, { id: refused?.[2]?.id, outcome: 'refused' }]);
     const deps = { sql: runtime.sql, cells: runtime.cells, identity: async () => runtime.identity };
     expect(await find(deps, body.changeId)).toMatchObject([
-      { kind: 'change', id: body.changeId, state: 'completed', amountCents: 8_000 },
+      { kind: 'change', id: body.changeId, state: 'carried_out', amountCents: 8_000 },
       { kind: 'payment', id },
     ]);
     expect((await storyOf(deps, id)).changes).toMatchObject([
-      { id: body.changeId, status: 'completed', amountCents: 8_000, endedAt: expect.any(String) },
-      { amountCents: 7_000 },
+      { ...done, status: 'completed', amountCents: 8_000, endedAt: expect.any(String) },
+      { amountCents: 7_000, outcome: 'refused' },
     ]);
   });
 
@@ -287,6 +287,11 @@ describe('A change of a due-date charge', () => {
       ['charge.changed', 10_000, { id: body.changeId, outcome: 'charge_ended' }],
       ['charge.failed', 10_000, undefined],
     ]);
+    const [row] = await service.database.admin<{ outcome: string }>(
+      'SELECT outcome FROM due_change WHERE id = $1',
+      [body.changeId],
+    );
+    expect(row?.outcome).toBe('charge_ended');
   });
 
   test.each([

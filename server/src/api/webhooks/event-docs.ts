@@ -1,4 +1,4 @@
-import { changeOutcomes } from '../../kinds/charge-request/change-end.ts';
+import { changeOutcomes } from '../../kinds/charge-request/changes.sql.ts';
 import { DisputeSchema } from '../../kinds/dispute/view.ts';
 import { LinkSnapshotSchema } from '../../kinds/link/link.ts';
 import { RefundSchema } from '../../kinds/payment/refund-view.ts';

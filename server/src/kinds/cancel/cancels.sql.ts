@@ -1,9 +1,14 @@
 import type { Statement } from '../../ports/sql.ts';
-import type { Derived } from '../../store/database/table.ts';
-import { type ChargeRequest, requestTable } from '../charge-request/charge-request.ts';
+import { defineTable } from '../../store/database/define-table.ts';
+import type { Derived, Table } from '../../store/database/table.ts';
+import { type ChargeRequest, requestColumns, requestTable } from '../charge-request/charge-request.ts';
 
 /** A cancel is open as long as its charge is, and ends with it in one commit (`end.ts`). */
-export const chargeCancels = requestTable('charge_cancel');
+export const chargeCancels: Table<ChargeRequest> = defineTable<ChargeRequest>({
+  ...requestTable,
+  name: 'charge_cancel',
+  columns: requestColumns,
+});
 
 /** Which cancel a charge has. */
 export type CancelOfCharge = Pick<ChargeRequest, 'accountId' | 'id' | 'paymentId'>;

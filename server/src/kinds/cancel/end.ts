@@ -14,5 +14,5 @@ export function cancelEndedWith(view: View, before: Payment, after: Payment): Wr
   const { accountId, updatedAt } = after;
   const known = view.get(cancelsOfCharges, paymentKey(accountId, after.id));
   if (!known) return [];
-  return endOf(view, chargeCancels, accountId + known.id, updatedAt);
+  return endOf(view, chargeCancels, accountId + known.id, { updatedAt });
 }

@@ -3,15 +3,13 @@ import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
 import { nextReminder } from '../due/reminder-times.ts';
-import { chargeChanges } from './changes.sql.ts';
+import { type ChangeRequest, chargeChanges } from './changes.sql.ts';
 import { endOf } from './charge-request.ts';
 
-export const changeOutcomes = ['carried_out', 'refused', 'charge_ended'] as const;
-
-/** A change that is over, and how: `charge_ended`: its charge was paid or ended as it was. */
+/** A change that is over, and how. */
 export interface EndedChange {
   id: string;
-  outcome: (typeof changeOutcomes)[number];
+  outcome: NonNullable<ChangeRequest['outcome']>;
 }
 
 /**
@@ -29,11 +27,13 @@ export function changeEndedWith(
   if (id === undefined || isTerminal(before.status)) return nothing;
   const isTaken = after.due?.change?.id !== id;
   if (!isTaken && !isTerminal(after.status)) return nothing;
-  const writes = endOf(view, chargeChanges, after.accountId + id, after.updatedAt);
+  const outcome = isTaken ? 'carried_out' : 'charge_ended';
+  const { accountId, updatedAt } = after;
+  const writes = endOf(view, chargeChanges, accountId + id, { updatedAt, outcome });
   if (writes.length === 0) return nothing;
   return {
     writes: [...writes, ...remindedAgain(view, before, after, now)],
-    ended: { id, outcome: isTaken ? 'carried_out' : 'charge_ended' },
+    ended: { id, outcome },
   };
 }
 

@@ -1,4 +1,17 @@
-import { requestTable } from './charge-request.ts';
+import { defineTable, text } from '../../store/database/define-table.ts';
+import type { Table } from '../../store/database/table.ts';
+import { type ChargeRequest, requestColumns, requestTable } from './charge-request.ts';
+
+export const changeOutcomes = ['carried_out', 'refused', 'charge_ended'] as const;
 
 /** A change is open until the provider shows the charge so, has refused it, or the charge has ended. `amountCents` is that of the charge after it. */
-export const chargeChanges = requestTable('due_change');
+export interface ChangeRequest extends ChargeRequest {
+  /** `charge_ended`: its charge was paid or ended as it was. Null: it is open, or it ended before this was stored. */
+  outcome: (typeof changeOutcomes)[number] | null;
+}
+
+export const chargeChanges: Table<ChangeRequest> = defineTable<ChangeRequest>({
+  ...requestTable,
+  name: 'due_change',
+  columns: { ...requestColumns, outcome: text.orNull.changes },
+});

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../ground/caller.ts';
-import type { RequestTable } from '../../money/charge-requests.ts';
 import { causeOfCall, type Payment } from '../../money/payment.ts';
 import type { OpenedIncident } from '../../money/state.ts';
 import type { Queries } from '../../ports/sql.ts';
-import { bytea, cents, defineTable, text, timestamptz, uuid } from '../../store/database/define-table.ts';
+import { bytea, cents, text, timestamptz, uuid } from '../../store/database/define-table.ts';
 import type { Table } from '../../store/database/table.ts';
 import { uuidOf } from '../../store/rows/idempotency.ts';
 import { openIncidents } from '../../store/rows/incidents.sql.ts';
@@ -29,27 +28,26 @@ export interface ChargeRequest extends Omit<Sent, 'expiresAt' | 'card'> {
 
 export const isRequestOpen = ({ status }: ChargeRequest): boolean => status === 'unknown';
 
-/** Keyed by 36 characters of account and 36 of its own id. */
-export const requestTable = (name: RequestTable): Table<ChargeRequest> =>
-  defineTable<ChargeRequest>({
-    name,
-    alias: 'c',
-    key: ['accountId', 'id'],
-    tokenOf: ({ command }) => command,
-    verbs: ['read', 'insert', 'update'],
-    columns: {
-      accountId: uuid,
-      id: uuid,
-      operationId: uuid,
-      paymentId: uuid,
-      status: text.changes,
-      amountCents: cents,
-      fingerprint: bytea,
-      createdAt: timestamptz,
-      updatedAt: timestamptz.changes,
-      command: uuid,
-    },
-  });
+/** Of its table, whose rows are keyed by 36 characters of account and 36 of their own id. */
+export const requestTable = {
+  alias: 'c',
+  key: ['accountId', 'id'],
+  tokenOf: ({ command }: ChargeRequest) => command,
+  verbs: ['read', 'insert', 'update'],
+} as const;
+
+export const requestColumns = {
+  accountId: uuid,
+  id: uuid,
+  operationId: uuid,
+  paymentId: uuid,
+  status: text.changes,
+  amountCents: cents,
+  fingerprint: bytea,
+  createdAt: timestamptz,
+  updatedAt: timestamptz.changes,
+  command: uuid,
+};
 
 /** A request key, as a UUIDv8: the same request that is asked for twice at once is one. No key that a merchant makes is the same by chance. */
 export const requestKeyOf = (asked: string): string => uuidOf(createHash('sha256').update(asked).digest());
@@ -137,13 +135,21 @@ export const hearingOf = ({
   pix: [],
 });
 
-/** From then on it is neither sent nor asked for. Nothing where it is over already. */
-export function endOf(view: View, table: Table<ChargeRequest>, key: string, at: number): Write[] {
+/**
+ * From then on it is neither sent nor asked for. Nothing where it is over already.
+ * @param ended what else its row says from then on
+ */
+export function endOf<Row extends ChargeRequest>(
+  view: View,
+  table: Table<Row>,
+  key: string,
+  ended: Pick<ChargeRequest, 'updatedAt'> & Partial<Row>,
+): Write[] {
   const request = view.get(table, key);
   if (request?.status !== 'unknown') return [];
-  const updatedAt = Math.max(at, request.updatedAt);
+  const updatedAt = Math.max(ended.updatedAt, request.updatedAt);
   return [
-    put(table, { ...request, status: 'completed' as const, updatedAt }),
+    put(table, { ...request, ...ended, status: 'completed', updatedAt }),
     ...(view.get(intents, key) ? [remove(intents, key)] : []),
   ];
 }

@@ -5,7 +5,8 @@ import type { DueTerms } from '../../provider/due-terms.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { put, type View } from '../../store/till.ts';
 import { requireOpen } from '../cancel/admission.ts';
-import { askedFor, type ChargeRequest, requestKeyOf } from '../charge-request/charge-request.ts';
+import type { ChangeRequest } from '../charge-request/changes.sql.ts';
+import { askedFor, requestKeyOf } from '../charge-request/charge-request.ts';
 import { requireDueDate, requireParts } from '../due/terms.ts';
 import type { Admission, Admitted } from '../kind.ts';
 import { receivedFee } from '../received-fee.ts';
@@ -47,7 +48,7 @@ export function admitChange(
   view: View,
   { caller, order, account, id, fingerprint, token }: Admission<ChangeOrder>,
   now: number,
-): Admitted<ChargeRequest> {
+): Admitted<ChangeRequest> {
   const { accountId, operationId } = caller;
   const { paymentId } = order;
   const charge = view.get(payments, paymentKey(accountId, paymentId));
@@ -67,7 +68,7 @@ export function admitChange(
   return {
     row: {
       ...{ accountId, id, operationId, paymentId, amountCents, fingerprint, command: token },
-      ...{ status: 'unknown', createdAt: now, updatedAt: now },
+      ...{ status: 'unknown', outcome: null, createdAt: now, updatedAt: now },
     },
     refusedAs: null,
     postings: [],

@@ -3,7 +3,7 @@ import { providerIdOf } from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
 import type { ChargeReport } from '../../provider/provider.ts';
-import { chargeChanges } from '../charge-request/changes.sql.ts';
+import { type ChangeRequest, chargeChanges } from '../charge-request/changes.sql.ts';
 import { type ChargeRequest, chargeOf, isRequestOpen, ofCharge } from '../charge-request/charge-request.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitChange, type ChangeOrder, type DuePayment, hasDueDate } from './admission.ts';
@@ -13,7 +13,7 @@ import { hearChange, observedChange } from './outcome.ts';
  * A due-date charge gets other terms at its provider. Whatever is said about it goes to the charge, which takes them over once its provider shows them
  * (`money/due.ts`), and the change ends with that (`charge-request/change-end.ts`). It goes over the charge's connection.
  */
-export const dueChange: Kind<ChargeRequest, ChangeOrder, ChargeReport, never> = {
+export const dueChange: Kind<ChangeRequest, ChangeOrder, ChargeReport, never> = {
   ...ofCharge,
   name: 'due_change',
   table: chargeChanges,

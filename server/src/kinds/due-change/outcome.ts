@@ -2,6 +2,7 @@ import { revisedBy } from '../../money/due.ts';
 import type { ChargeReport, QueryOutcome } from '../../provider/provider.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
+import type { ChangeRequest } from '../charge-request/changes.sql.ts';
 import {
   type ChargeRequest,
   hearingOf,
@@ -20,7 +21,7 @@ export const observedChange = observedOf<ChargeReport>('due_change');
  * An answer or a query about a change. A report goes to the charge, which takes the terms over or ends, and the change ends with that; a refusal that counts
  * ends it here, and the charge stays as it was. Pure.
  */
-export function hearChange(observed: ObservedRequest<ChargeReport>): Hearing<ChargeRequest> {
+export function hearChange(observed: ObservedRequest<ChargeReport>): Hearing<ChangeRequest> {
   const { accountId, chargeId, observation } = observed;
   return {
     ...hearingOf(observed),
@@ -33,7 +34,7 @@ export function hearChange(observed: ObservedRequest<ChargeReport>): Hearing<Cha
       const isRefused = reading.events.length > 0 && isRequestOpen(row);
       const updatedAt = Math.max(now, row.updatedAt);
       return {
-        row: isRefused ? { ...row, status: 'completed', updatedAt } : row,
+        row: isRefused ? { ...row, status: 'completed', outcome: 'refused', updatedAt } : row,
         ending: reading.ending,
         undecided: false,
         providerRef: null,
@@ -57,7 +58,7 @@ const aboutCharge = ({ chargeId, ...observed }: ObservedRequest<ChargeReport>): 
 function refusedWrites(
   view: View,
   charge: DuePayment,
-  { row, ids, capabilities }: OnRecord<ChargeRequest>,
+  { row, ids, capabilities }: OnRecord<ChangeRequest>,
   now: number,
 ): Write[] {
   const { accountId, operationId: chainId } = charge;
@@ -79,7 +80,7 @@ function withoutChange(charge: DuePayment, { id }: ChargeRequest, now: number): 
 /** By the rules of every kind (`reading.ts`), with the outcome as it speaks of the change. @returns null when it says nothing of it */
 function readChange(
   observation: Answered<ChargeReport>,
-  { row, intent, capabilities }: OnRecord<ChargeRequest>,
+  { row, intent, capabilities }: OnRecord<ChangeRequest>,
   charge: DuePayment,
 ): Reading<Refusal> | null {
   const standing: Standing = {

@@ -239,7 +239,9 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
     ['refunds', refunds.map((one) => [one.id, one.status, priceOf(one.amountCents), one.reasonCode ?? ''])],
     [
       'changes',
-      changes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.createdAt, one.endedAt ?? '']),
+      changes.map((one) => [
+        ...[one.id, one.outcome ?? one.status, priceOf(one.amountCents), one.createdAt, one.endedAt ?? ''],
+      ]),
     ],
     [
       'disputes',

@@ -288,6 +288,8 @@ interface Asked {
 /** A request about a charge. */
 export interface StoredRequest extends Asked {
   kind: RequestKind;
+  /** Null: it is open, has none, or ended before outcomes were stored. */
+  outcome: string | null;
 }
 
 export interface PaymentReturn {
@@ -1311,6 +1313,11 @@ export const invariants: readonly Invariant[] = [
     name: 'a due-date charge has one open change at most, as long as the charge waits for it',
     payment: (payment) => faultOfChanges(payment),
   },
+  {
+    number: 78,
+    name: 'a change of a due-date charge that was carried out left the terms before it with the charge, and one that its end ended is of one that has ended',
+    payment: (payment) => faultOfOutcomes(payment),
+  },
 ];
 
 /** The movements of the ledger by which those of connections are posted. */
@@ -1369,6 +1376,17 @@ function faultOfChanges(payment: StoredPayment): Fault {
         ? null
         : `its change ${id} is ${status} while it is ${payment.status}`,
     ),
+  );
+}
+
+function faultOfOutcomes(payment: StoredPayment): Fault {
+  const { due, requests } = payment;
+  const carriedOut = requests.filter(({ outcome }) => outcome === 'carried_out').length;
+  const isEarly = requests.some(({ outcome }) => outcome === 'charge_ended') && open(payment);
+  const earlier = due?.earlier?.length ?? 0;
+  return first(
+    carriedOut <= earlier ? null : `${carriedOut} of its changes were carried out, and it knows ${earlier} earlier terms`,
+    isEarly ? `a change ended with it, and it is ${payment.status}` : null,
   );
 }
 

@@ -304,8 +304,8 @@ export const findJournals = async (
 /** The requests of its merchant. */
 const requestsOfPayment = Object.entries(chargeRequests)
   .map(
-    ([kind, { table }]) =>
-      `SELECT '${kind}' AS kind, id, status, created_at FROM ${table} WHERE account_id = p.account_id AND payment_id = p.id`,
+    ([kind, { table, outcome }]) =>
+      `SELECT '${kind}' AS kind, id, status, ${outcome ?? 'NULL::text AS outcome'}, created_at FROM ${table} WHERE account_id = p.account_id AND payment_id = p.id`,
   )
   .join(' UNION ALL ');
 
@@ -351,7 +351,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
       FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
       WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
-    (SELECT coalesce(json_agg(json_build_object('kind', c.kind, 'id', c.id, 'status', c.status,
+    (SELECT coalesce(json_agg(json_build_object('kind', c.kind, 'id', c.id, 'status', c.status, 'outcome', c.outcome,
           'intentState', ci.state, 'intentIdentity', ci.identity) ORDER BY c.created_at, c.id), '[]')
         FROM (${requestsOfPayment}) c LEFT JOIN intent ci ON ci.account_id = p.account_id AND ci.payment_id = c.id) AS requests,
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,

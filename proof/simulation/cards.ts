@@ -1,0 +1,320 @@
+import { stepConnectionMovements } from '../../server/src/flow/connection-movements.ts';
+import type { Bank } from '../../simulator/src/bank.ts';
+import { payStatic } from '../../simulator/src/bank.ts';
+import {
+  type Attempt,
+  approvalOf,
+  type Card,
+  type CardAction,
+  type CardFields,
+  cardBalance,
+  failPayout,
+  moveCard,
+  payOut,
+  refundedOf,
+} from '../../simulator/src/cards.ts';
+import { type Acquirer, cardClient, cards as connection } from './acquirer.ts';
+import { type Finding, nothingPosted } from './checks.ts';
+import type { Database } from './database.ts';
+import { pixKey } from './prelude.ts';
+import type { Random } from './random.ts';
+import type { Life } from './service.ts';
+import type { World } from './world.ts';
+
+/**
+ * Payers pay by card at an acquirer, are refused, looked at, approved before the page is answered, of another amount or after its end; the acquirer releases,
+ * takes chargebacks and gives them back, and pays out to the account for Pix; the merchant closes pages and gives money back.
+ */
+export interface Cards {
+  /** Plans what happens during the storm. */
+  plan(): void;
+  /** Repeats unanswered requests. */
+  again(): void;
+  /** The acquirer ends what is open, and its lists are read; resolves when they are. */
+  settle(): Promise<void>;
+  /** The acquirer's word on each payment is on record, and its account is what the books say. */
+  check(): Finding[];
+}
+
+type Answer = { status: number; body: unknown; replayed: boolean } | null;
+
+interface Call {
+  what: string;
+  run(): Promise<Answer>;
+  answered(body: { id?: string; code?: string; status?: string }): void;
+}
+
+const lawful: ReadonlySet<number> = new Set([200, 201, 400, 403, 404, 503]);
+/** As often as lists of payouts and costs are read, and a little more. */
+const readEveryMs = 10 * 60_000 + 1_000;
+/** Longer than a reading that died keeps the next one away. */
+const lastReadings = 6;
+
+export function createCards(parts: {
+  world: World;
+  db: Database;
+  living(): Life;
+  chance: Random;
+  acquirer: Acquirer;
+  /** Of the connection for Pix, where payouts arrive. */
+  pix: Bank;
+  bankWorld: { now(): number; letters(count: number): string };
+  operations: readonly string[];
+  short: boolean;
+  requestKey(): string;
+  call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
+  wake(): void;
+  say(line: string): void;
+  findings: Finding[];
+}): Cards {
+  const { world, db, living, chance, acquirer, pix, bankWorld, operations, short, call, say, findings } = parts;
+  const { bank } = acquirer;
+  const unanswered = new Set<Call>();
+  const made = new Map<string, string>();
+  let over = false;
+  const later = (within: number, act: () => void): void =>
+    world.at(world.now() + chance.below(within), () => {
+      if (!over) act();
+    });
+
+  async function submit(one: Call): Promise<void> {
+    unanswered.add(one);
+    const reply = await one.run();
+    if (!reply) return;
+    const { status } = reply;
+    const body = (reply.body ?? {}) as Parameters<Call['answered']>[0];
+    say(`${one.what} -> ${status} ${body.status ?? body.code}`);
+    world.count(`${one.what} ${status} ${body.status ?? body.code}`);
+    if (!lawful.has(status)) findings.push({ invariant: 18, what: `${status} to a ${one.what}` });
+    if (status !== 503) unanswered.delete(one);
+    if (status < 300) one.answered(body);
+  }
+
+  const pay = (operationId: string, requestKey: string, amountCents: number): Promise<void> =>
+    submit({
+      what: 'checkout',
+      run: () =>
+        call('POST', '/card/checkouts', { amountCents, payerName: 'Ana', description: 'x', requestKey }, operationId),
+      answered: ({ id = '' }) => {
+        const first = made.get(requestKey);
+        if (first !== undefined && first !== id)
+          findings.push({ invariant: 10, what: `a request key reached the payments ${first} and ${id}` });
+        made.set(requestKey, id);
+      },
+    });
+
+  const close = (id: string, operationId: string): Promise<void> =>
+    submit({
+      what: 'card close',
+      run: () =>
+        chance.chance(0.5)
+          ? call('POST', `/card/checkouts/${id}/expire`, {}, operationId)
+          : call('POST', `/payments/${id}/cancel`, {}, operationId),
+      answered: () => {},
+    });
+
+  function giveBack(id: string, operationId: string): Promise<void> {
+    const body = { requestKey: parts.requestKey(), ...chance.pick([{}, { amountCents: 400 }, { amountCents: 400 }]) };
+    return submit({
+      what: 'card refund',
+      run: () => call('POST', `/payments/${id}/refunds`, body, operationId),
+      answered: () => {},
+    });
+  }
+
+  /** An act of a payer, of his bank or of the acquirer; nothing where it cannot be as the card stands. */
+  function act(card: Card, action: CardAction, fields: CardFields = {}): void {
+    if (moveCard(bank, bankWorld, card, action, fields).answer !== 'done') return;
+    say(`card ${card.id.slice(0, 8)}: ${action}`);
+    world.count(`card ${action}`);
+    acquirer.wake();
+  }
+
+  /** The life of a page from the moment in which it was made: the creation is not answered yet. */
+  function live(card: Card): void {
+    if (over) return;
+    const within = short ? 60_000 : 1_200_000;
+    const odd = chance.pick([{ amountCents: card.amountCents - 1 }, { currency: 'usd' }, { installments: 2 }]);
+    const fate = chance.pick([
+      ...['approve', 'approve', 'approve', 'approve', 'early', 'refuse', 'refuse', 'review', 'odd', 'late', 'never'],
+    ] as const);
+    world.count(`card fate ${fate}`);
+    if (fate === 'early') act(card, 'approve');
+    if (fate === 'refuse') later(within / 4, () => act(card, 'refuse', { reason: 'do_not_honor' }));
+    if (fate === 'review') later(within / 4, () => act(card, 'review'));
+    if (fate === 'late') later(within / 4, () => act(card, 'expire'));
+    if (fate === 'odd') later(within / 2, () => act(card, 'approve', odd));
+    else if (fate !== 'never') later(within / 2, () => act(card, 'approve'));
+    for (const [action, often] of [
+      ...[['release', 0.5], ['chargeback', 0.3], ['refund', 0.15]],
+    ] as const)
+      if (chance.chance(often as number))
+        later(within, () => act(card, action as CardAction, action === 'refund' ? { amountCents: 150 } : {}));
+    if (chance.chance(0.2)) later(within, () => putOff(card));
+    later(within, () => act(card, chance.pick(['win', 'lose'])));
+  }
+
+  function putOff(card: Card): void {
+    const approval = approvalOf(card);
+    if (!approval || approval.released) return;
+    approval.releaseAt += 86_400_000;
+    world.count('card release put off');
+  }
+
+  /** Half of what may be paid out leaves, and arrives at the account for Pix, or its bank refuses it. */
+  function moveCash(): void {
+    const { availableCents } = cardBalance(bank, cardClient);
+    const amountCents = Math.floor(availableCents / 2);
+    if (amountCents < 1) return;
+    const { answer } = payOut(bank, bankWorld, { client: cardClient, kind: 'payout', amountCents });
+    if (answer === 'wrong') return;
+    world.count('card payout');
+    say(`the acquirer pays ${amountCents} out`);
+    if (chance.chance(0.3)) {
+      world.at(world.now() + 60_000, () => {
+        failPayout(bank, bankWorld, answer.id);
+        world.count('card payout failed');
+      });
+      return;
+    }
+    world.at(world.now() + chance.below(600_000), () => {
+      payStatic(pix, bankWorld, `CAIXA${bankWorld.letters(15)}`, amountCents, pixKey);
+      parts.wake();
+    });
+  }
+
+  async function read(): Promise<void> {
+    const { process, home } = living();
+    for (const name of [connection, 'simulator']) {
+      const provider = home.providers.get(name);
+      if (!process.alive || !provider) return;
+      await stepConnectionMovements(home, provider).catch(() => world.count('movements not read'));
+    }
+  }
+
+  return {
+    plan() {
+      acquirer.made = live;
+      for (let one = 0; one < (short ? 1 : 3); one++)
+        later(chance.pick([100, 20_000]), () => {
+          const operationId = chance.pick(operations.slice(0, 2));
+          const requestKey = parts.requestKey();
+          const cents = chance.pick([1_000, 2_500]);
+          void pay(operationId, requestKey, cents);
+          if (chance.chance(0.2)) void pay(operationId, requestKey, cents);
+          const asks = (within: number, ask: (id: string) => Promise<void>) =>
+            later(within, () => {
+              const id = made.get(requestKey);
+              if (id !== undefined) void ask(id);
+            });
+          if (chance.chance(0.3)) asks(60_000, (id) => close(id, operationId));
+          for (let part = chance.below(3); part > 0; part--)
+            asks(short ? 100_000 : 1_500_000, (id) => giveBack(id, operationId));
+        });
+      if (!short && chance.chance(0.6)) later(1_800_000, moveCash);
+      for (let at = readEveryMs; at < (short ? 1 : 9_000_000); at += readEveryMs)
+        world.at(world.now() + at, () => {
+          if (!over) void read();
+        });
+    },
+    again() {
+      for (const one of unanswered) world.at(world.now() + chance.below(5_000), () => void submit(one));
+    },
+    async settle() {
+      over = true;
+      for (const card of [...bank.cards.values()]) {
+        act(card, chance.pick(['win', 'lose']));
+        if (chance.chance(0.7)) act(card, 'release');
+        if (!approvalOf(card)) act(card, 'expire');
+      }
+      acquirer.settleAll();
+      acquirer.tellAgain();
+      for (let reading = 0; reading < lastReadings; reading++) {
+        let ended = false;
+        void read().then(() => {
+          ended = true;
+        });
+        await world.run(() => ended, world.now() + 60_000);
+        await world.run(() => false, world.now() + readEveryMs);
+      }
+    },
+    check: () => [...wordsOf(db, bank), ...accountOf(db, bank), ...cashOf(db, bank)],
+  };
+}
+
+interface PaymentRow {
+  id: string;
+  status: string;
+  amount_cents: number;
+  refunded_cents: number;
+  card: { settlement: string | null };
+  waits: boolean;
+}
+
+const isAsAsked = (card: Card, { amountCents, currency, installments }: Attempt): boolean =>
+  amountCents === card.amountCents && currency === 'brl' && installments === 1;
+
+/** 13, 46: paid where the acquirer approved what was asked for, and released where it released, unless a person has to look. */
+function wordsOf(db: Database, bank: Bank): Finding[] {
+  const rows = db.run<PaymentRow>(
+    `SELECT id, status, amount_cents, refunded_cents, card, EXISTS (SELECT FROM incident i WHERE i.payment_id = p.id AND i.kind = ANY ($1)) AS waits
+      FROM payment p WHERE card IS NOT NULL`,
+    [[...nothingPosted]],
+  );
+  return rows.flatMap(({ id, status, refunded_cents: refunded, card: { settlement }, waits }) => {
+    const pages = [...bank.cards.values()].filter((one) => one.id === id.replaceAll('-', ''));
+    const approvals = pages.flatMap((page) => {
+      const approval = approvalOf(page);
+      return approval && isAsAsked(page, approval) ? [approval] : [];
+    });
+    const [approval] = approvals;
+    const faults: [boolean, number, string][] = [
+      [(status === 'paid') === (approval !== undefined), 13, `${status}, and ${approvals.length} approvals are there`],
+      [status !== 'unknown' && status !== 'pending', 46, `is still ${status}`],
+      [
+        status !== 'paid' || (settlement === 'available') === (approval?.released ?? false),
+        71,
+        `its settlement is ${settlement}`,
+      ],
+      [
+        approval === undefined || refunded === refundedOf(approval.refunds),
+        24,
+        `refunded ${refunded} of ${refundedOf(approval?.refunds ?? [])}`,
+      ],
+    ];
+    return waits
+      ? []
+      : faults.flatMap(([holds, invariant, what]) =>
+          holds ? [] : [{ invariant, what: `the payment by card ${id}: ${what}` }],
+        );
+  });
+}
+
+/** 24: the acquirer's account holds what its clearing says, unless something waits for a person. */
+function accountOf(db: Database, bank: Bank): Finding[] {
+  const [row] = db.run<{ books: number; odd: boolean }>(
+    `SELECT coalesce(-sum(clearing), 0) AS books,
+        EXISTS (SELECT FROM incident i JOIN payment p ON p.id = i.payment_id WHERE p.card IS NOT NULL AND i.kind = ANY ($2)) AS odd
+      FROM (${db.cells.map((cell) => `SELECT clearing, connection FROM ${cell}.journal`).join(' UNION ALL ')}) j
+      WHERE connection = $1`,
+    [connection, [...nothingPosted]],
+  );
+  const { availableCents, pendingCents } = cardBalance(bank, cardClient);
+  const there = availableCents + pendingCents;
+  if (!row || row.odd || row.books === there) return [];
+  return [{ invariant: 24, what: `the acquirer has ${there}, and its books say ${row.books}` }];
+}
+
+/** 74: what it paid out is on its way, arrived or came back. */
+function cashOf(db: Database, bank: Bank): Finding[] {
+  const known = db.run<{ reference: string; arrived: boolean; returned: boolean }>(
+    `SELECT reference, arrival IS NOT NULL AS arrived, returned_at IS NOT NULL AS returned FROM cash_transfer`,
+    [],
+  );
+  return [...bank.cardCash.values()].flatMap(({ id, kind, failedAt }) => {
+    if (kind !== 'payout') return [];
+    const row = known.find(({ reference }) => reference === id);
+    const isRight = row !== undefined && (failedAt === undefined ? row.arrived : row.returned);
+    return isRight ? [] : [{ invariant: 74, what: `the payout ${id} is ${JSON.stringify(row)} here` }];
+  });
+}
