@@ -254,6 +254,9 @@ interface PaymentRow {
 const isAsAsked = (card: Card, { amountCents, currency, installments }: Attempt): boolean =>
   amountCents === card.amountCents && currency === 'brl' && installments === 1;
 
+/** Those that were asked for here: a person made the others at the acquirer. */
+const ownOf = ({ refunds }: Attempt) => refunds.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
+
 /** 13, 46: paid where the acquirer approved what was asked for, and released where it released, unless a person has to look. */
 function wordsOf(db: Database, bank: Bank): Finding[] {
   const rows = db.run<PaymentRow>(
@@ -277,9 +280,9 @@ function wordsOf(db: Database, bank: Bank): Finding[] {
         `its settlement is ${settlement}`,
       ],
       [
-        approval === undefined || refunded === refundedOf(approval.refunds),
+        approval === undefined || refunded === refundedOf(ownOf(approval)),
         24,
-        `refunded ${refunded} of ${refundedOf(approval?.refunds ?? [])}`,
+        `refunded ${refunded} of ${approval ? refundedOf(ownOf(approval)) : 0}`,
       ],
     ];
     return waits
