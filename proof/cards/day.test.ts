@@ -19,7 +19,9 @@ test.each(['stripe-checkout', 'asaas-checkout'] as const)(
     const day = await cardDay(service, { adapter, payments, seed: 2 });
     const { fates, refunds, cashCents, closes } = day;
     console.log(
-      `${adapter}: ${payments} payments in ${Math.round((Date.now() - began) / 1_000)} s: ${Object.entries(fates)
+      `${adapter}: ${payments} payments in ${Math.round((Date.now() - began) / 1_000)} s: ${Object.entries(
+        fates,
+      )
         .map(([fate, count]) => `${fate} ${count}`)
         .join(', ')}; ${refunds} refunds, ${cashCents} cents of cash, closes ${JSON.stringify(closes)}`,
     );

@@ -92,7 +92,10 @@ const deadlineOf = { first: start + hour, second: start + 48 * hour } as const;
 const base: DueTerms = {
   ...{ dueDate: '2026-12-10', validAfterDue: 5, fine: null, interest: null, discounts: [], rebate: null },
 };
-const termsIn: Readonly<Record<Version, DueTerms>> = { first: base, second: { ...base, dueDate: '2026-12-20' } };
+const termsIn: Readonly<Record<Version, DueTerms>> = {
+  first: base,
+  second: { ...base, dueDate: '2026-12-20' },
+};
 
 const runtimeOf = (memory: Memory, rules: Rules) => memory.runtime(capabilities, rules);
 const memoryOf = ({ local, columns }: World): Memory => new Memory(local.stored, columns, local.now);
@@ -108,7 +111,10 @@ async function openCharge(): Promise<Memory['stored']> {
   const runtime = memory.runtime(capabilities, { transferWaitMs: 0 });
   void accept(runtime, dueCharge, caller, {
     ...{ amountCents: amountOf.first, payerName: 'Maria', description: '', terms: termsIn.first },
-    ...{ requestKey: '0190a000-0000-4000-8000-000000000097', payer: { name: 'Maria', document: '11144477735' } },
+    ...{
+      requestKey: '0190a000-0000-4000-8000-000000000097',
+      payer: { name: 'Maria', document: '11144477735' },
+    },
   }).catch(() => {});
   for (let turn = 0; turn < 60 && memory.called === null; turn++) await null;
   const { payment, intent } = memory.stored;
@@ -130,7 +136,15 @@ const placed = ({ id: paymentId }: Payment, observation: Observation) =>
 const begun = await openCharge();
 
 export const newDueLocal = (changesMost: number): DueLocal => ({
-  ...{ kind: 'due', changesMost, stored: begun, now: start + 1_000, truth: created, had: ['first'], seen: [] },
+  ...{
+    kind: 'due',
+    changesMost,
+    stored: begun,
+    now: start + 1_000,
+    truth: created,
+    had: ['first'],
+    seen: [],
+  },
   ...{ owner: null, zombie: null, orphans: [], late: false, query: null },
 });
 
@@ -275,7 +289,13 @@ function queryActions(local: DueLocal, rules: Rules, can: Can): void {
       name,
       async (world) => {
         if (world.local.query?.startedAt === startedAt) world.local.query = null;
-        const asked = { from: 'query', id: 'q', startedAt, outcome, ...(isList && { isList: true as const }) } as const;
+        const asked = {
+          from: 'query',
+          id: 'q',
+          startedAt,
+          outcome,
+          ...(isList && { isList: true as const }),
+        } as const;
         await (of === 'charge' ? hearCharge(world, rules, asked) : hearChange(world, rules, asked));
       },
       fault,
@@ -378,7 +398,8 @@ async function ask(world: World, rules: Rules, to: Version): Promise<void> {
       throw new Violation('a second change was taken while one is open (77)');
     return;
   }
-  if (failed !== null) throw new Violation(`a change of an open charge was refused: ${(failed as ApiError).code}`);
+  if (failed !== null)
+    throw new Violation(`a change of an open charge was refused: ${(failed as ApiError).code}`);
   local.seen = [...local.seen, local.truth.version === to];
   store(world, memory);
   const { changeIntent: intent } = local.stored;
@@ -447,7 +468,12 @@ function store(world: World, memory: Memory): void {
   if (before.status !== after.status && !allowed[before.status]?.includes(after.status))
     throw new Violation(`${before.status} became ${after.status}`);
   for (const [at, { outcome }] of memory.stored.changes.entries())
-    if (outcome === 'carried_out' && changes[at]?.outcome !== outcome && !local.seen[at] && !isShownByPix(after))
+    if (
+      outcome === 'carried_out' &&
+      changes[at]?.outcome !== outcome &&
+      !local.seen[at] &&
+      !isShownByPix(after)
+    )
       throw new Violation('a change counts as carried out, and the provider never did it (78)');
 }
 
@@ -461,7 +487,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 // ----------------------------------------------------------------------------------------------------------- the provider
 
-function reportOf(payment: Payment, { row, version, revision, paid }: Truth, rules: Partial<Rules>): ChargeReport {
+function reportOf(
+  payment: Payment,
+  { row, version, revision, paid }: Truth,
+  rules: Partial<Rules>,
+): ChargeReport {
   return {
     ...{ txid: providerIdOf(payment.id), amountCents: amountOf[version], createdAt: payment.createdAt },
     ...{ status: row, expiresAt: deadlineOf[version], copyPaste: 'code' },
@@ -470,10 +500,21 @@ function reportOf(payment: Payment, { row, version, revision, paid }: Truth, rul
   };
 }
 
-function receivedPix(payment: Payment, by: Version | 'other', at: number, rules: Partial<Rules>): ReceivedPix {
+function receivedPix(
+  payment: Payment,
+  by: Version | 'other',
+  at: number,
+  rules: Partial<Rules>,
+): ReceivedPix {
   const none = { fineCents: 0, interestCents: 0, discountCents: 0, rebateCents: 0 };
   return {
-    ...{ endToEnd: `E${at}`, amountCents: amountOf[by], paidAt: start, txid: providerIdOf(payment.id), returns: [] },
+    ...{
+      endToEnd: `E${at}`,
+      amountCents: amountOf[by],
+      paidAt: start,
+      txid: providerIdOf(payment.id),
+      returns: [],
+    },
     ...(rules.saysParts && by !== 'other' && { parts: { originalCents: amountOf[by], ...none } }),
   };
 }
@@ -497,7 +538,8 @@ export function check({ local, columns }: World): void {
     throw new Violation(`${payment.status} ${intent ? 'with' : 'without'} an intent (45)`);
   const version = versionOf(payment);
   if (!had.includes(version)) throw new Violation('it has terms that the provider never had (78)');
-  if (!sameTerms(termsOf(payment.due), termsIn[version])) throw new Violation('its terms are of two versions (78)');
+  if (!sameTerms(termsOf(payment.due), termsIn[version]))
+    throw new Violation('its terms are of two versions (78)');
   if (stored.afterDeletion !== 0) throw new Violation('a deleted operation was posted to');
   if (stored.suspense !== 0 && stored.incidents.length === 0)
     throw new Violation('suspense without an incident (24)');
@@ -509,11 +551,17 @@ export function check({ local, columns }: World): void {
 
 const versionOf = ({ amountCents }: Payment): Version => of(amountCents);
 /** The terms by which a Pix was paid that waits for a person, though they are or were the charge's own. What arrives late gives terms that nothing knows. */
-function oddPix({ stored, truth, late }: DueLocal, { change, earlier = [] }: DueCharge, now: Version): Version | null {
+function oddPix(
+  { stored, truth, late }: DueLocal,
+  { change, earlier = [] }: DueCharge,
+  now: Version,
+): Version | null {
   const known = [now, ...[...(change ? [change] : []), ...earlier].map(({ amountCents }) => of(amountCents))];
   const [first] = truth.paid;
   const isOdd = stored.incidents.some(({ kind }) => kind === 'amount_mismatch');
-  return isOdd && !late && truth.paid.length === 1 && first && first !== 'other' && known.includes(first) ? first : null;
+  return isOdd && !late && truth.paid.length === 1 && first && first !== 'other' && known.includes(first)
+    ? first
+    : null;
 }
 
 const of = (amountCents: number): Version => (amountCents === amountOf.first ? 'first' : 'second');
@@ -557,13 +605,15 @@ export function keyOf(local: DueLocal): string {
   const words = [truth, owner?.saw, zombie?.saw, query?.saw].map((one) => one?.revision ?? 0);
   // Numbers are only compared.
   const known = [...new Set([0, ...words, due.revision ?? 0])].sort((one, other) => one - other);
-  const rankOf = (revision: number | undefined): number => (revision === undefined ? -1 : known.indexOf(revision));
+  const rankOf = (revision: number | undefined): number =>
+    revision === undefined ? -1 : known.indexOf(revision);
   const keyOfWord = (one: Truth): string => `${keyOfTruth(one)}${rankOf(one.revision)}`;
   const keyOfSender = (one: Sender | null): string =>
     one
       ? `${one.phase}${one.to}${one.saw ? keyOfWord(one.saw) : ''}${one.fence === changeIntent?.fence ? '=' : '!'}`
       : '-';
-  const isLate = (at: number): string => versions.map((one) => Number(at > deadlineOf[one] + 60_000)).join('');
+  const isLate = (at: number): string =>
+    versions.map((one) => Number(at > deadlineOf[one] + 60_000)).join('');
   return [
     payment.status,
     payment.notice ?? '-',
@@ -587,7 +637,9 @@ export function keyOf(local: DueLocal): string {
     isLate(now),
     ...keyOfIntent(intent, now),
     ...keyOfIntent(changeIntent, now),
-    ...(query ? [query.of, keyOfWord(query.saw), isLate(query.startedAt), ...sinceOf(query, [intent, changeIntent])] : []),
+    ...(query
+      ? [query.of, keyOfWord(query.saw), isLate(query.startedAt), ...sinceOf(query, [intent, changeIntent])]
+      : []),
   ].join('|');
 }
 

@@ -433,7 +433,8 @@ export class Memory {
       else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
       else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
       else if (name === 'charge_cancel') stored.cancel = write.put as ChargeRequest;
-      else if (name === 'due_change') stored.changes = replaced(stored.changes, write.put as ChangeRequest, 'id');
+      else if (name === 'due_change')
+        stored.changes = replaced(stored.changes, write.put as ChangeRequest, 'id');
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }

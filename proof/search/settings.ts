@@ -56,7 +56,13 @@ const rules = {
   cardsTwice: { ...efi, name: 'an acquirer that makes a second page, as Asaas', providerIsIdempotent: false },
   dues: { ...efi, name: 'a provider that numbers its terms', numbersTerms: true, saysParts: true },
   duesUnnumbered: { ...efi, name: 'a provider that neither numbers its terms nor says parts' },
-  duesTwice: { ...efi, name: 'charges that are paid twice', lean: false, numbersTerms: true, saysParts: true },
+  duesTwice: {
+    ...efi,
+    name: 'charges that are paid twice',
+    lean: false,
+    numbersTerms: true,
+    saysParts: true,
+  },
   liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
 } satisfies Record<string, Rules>;
 
@@ -102,7 +108,13 @@ const dues: Setting[] = [
 /** The same with a fault on each path, and with a second Pix. */
 const longDues: Setting[] = [
   ...dues.slice(1).map((setting) => ({ ...setting, faults: 1 })),
-  { name: 'one charge that is changed, paid twice', rules: rules.duesTwice, operations: changing(1), ...unbounded, faults: 1 },
+  {
+    name: 'one charge that is changed, paid twice',
+    rules: rules.duesTwice,
+    operations: changing(1),
+    ...unbounded,
+    faults: 1,
+  },
 ];
 
 /** Payments by card: their creation, their end by the merchant, and what follows an approval. */

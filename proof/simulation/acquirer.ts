@@ -106,7 +106,8 @@ export function createAcquirer(world: World, random: Random, bank: Bank, post: P
     acquirer.wake();
     let text = typeof outcome.body === 'string' ? outcome.body : [...outcome.body].join('');
     if (fault === 'wrongAmount') text = text.replaceAll(/"amount_total":(\d+)/g, '"amount_total":9$1');
-    if (fault === 'wrongId') text = text.replaceAll(/"client_reference_id":"(..)/g, '"client_reference_id":"ff');
+    if (fault === 'wrongId')
+      text = text.replaceAll(/"client_reference_id":"(..)/g, '"client_reference_id":"ff');
     return { status: outcome.status, headers: { ...outcome.headers }, text };
   }
 

@@ -67,7 +67,8 @@ export function createCards(parts: {
   say(line: string): void;
   findings: Finding[];
 }): Cards {
-  const { world, db, living, chance, acquirer, pix, bankWorld, operations, short, call, say, findings } = parts;
+  const { world, db, living, chance, acquirer, pix, bankWorld, operations, short, call, say, findings } =
+    parts;
   const { bank } = acquirer;
   const unanswered = new Set<Call>();
   const made = new Map<string, string>();
@@ -94,7 +95,12 @@ export function createCards(parts: {
     submit({
       what: 'checkout',
       run: () =>
-        call('POST', '/card/checkouts', { amountCents, payerName: 'Ana', description: 'x', requestKey }, operationId),
+        call(
+          'POST',
+          '/card/checkouts',
+          { amountCents, payerName: 'Ana', description: 'x', requestKey },
+          operationId,
+        ),
       answered: ({ id = '' }) => {
         const first = made.get(requestKey);
         if (first !== undefined && first !== id)
@@ -114,7 +120,10 @@ export function createCards(parts: {
     });
 
   function giveBack(id: string, operationId: string): Promise<void> {
-    const body = { requestKey: parts.requestKey(), ...chance.pick([{}, { amountCents: 400 }, { amountCents: 400 }]) };
+    const body = {
+      requestKey: parts.requestKey(),
+      ...chance.pick([{}, { amountCents: 400 }, { amountCents: 400 }]),
+    };
     return submit({
       what: 'card refund',
       run: () => call('POST', `/payments/${id}/refunds`, body, operationId),
@@ -134,9 +143,25 @@ export function createCards(parts: {
   function live(card: Card): void {
     if (over) return;
     const within = short ? 60_000 : 1_200_000;
-    const odd = chance.pick([{ amountCents: card.amountCents - 1 }, { currency: 'usd' }, { installments: 2 }]);
+    const odd = chance.pick([
+      { amountCents: card.amountCents - 1 },
+      { currency: 'usd' },
+      { installments: 2 },
+    ]);
     const fate = chance.pick([
-      ...['approve', 'approve', 'approve', 'approve', 'early', 'refuse', 'refuse', 'review', 'odd', 'late', 'never'],
+      ...[
+        'approve',
+        'approve',
+        'approve',
+        'approve',
+        'early',
+        'refuse',
+        'refuse',
+        'review',
+        'odd',
+        'late',
+        'never',
+      ],
     ] as const);
     world.count(`card fate ${fate}`);
     if (fate === 'early') act(card, 'approve');
@@ -146,7 +171,11 @@ export function createCards(parts: {
     if (fate === 'odd') later(within / 2, () => act(card, 'approve', odd));
     else if (fate !== 'never') later(within / 2, () => act(card, 'approve'));
     for (const [action, often] of [
-      ...[['release', 0.5], ['chargeback', 0.3], ['refund', 0.15]],
+      ...[
+        ['release', 0.5],
+        ['chargeback', 0.3],
+        ['refund', 0.15],
+      ],
     ] as const)
       if (chance.chance(often as number))
         later(within, () => act(card, action as CardAction, action === 'refund' ? { amountCents: 150 } : {}));
@@ -272,7 +301,11 @@ function wordsOf(db: Database, bank: Bank): Finding[] {
     });
     const [approval] = approvals;
     const faults: [boolean, number, string][] = [
-      [(status === 'paid') === (approval !== undefined), 13, `${status}, and ${approvals.length} approvals are there`],
+      [
+        (status === 'paid') === (approval !== undefined),
+        13,
+        `${status}, and ${approvals.length} approvals are there`,
+      ],
       [status !== 'unknown' && status !== 'pending', 46, `is still ${status}`],
       [
         status !== 'paid' || (settlement === 'available') === (approval?.released ?? false),

@@ -72,7 +72,12 @@ export async function createCast(
   const world = createWorld(db, random(run.seed ^ 0x5eed), began);
   if (run.traced) world.trace.lines = [];
   const letters = createLetters();
-  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5), letters, cards: run.cards ?? false };
+  const habits = {
+    delivers: run.seed % 4 === 0,
+    handsOver: extra.chance(0.5),
+    letters,
+    cards: run.cards ?? false,
+  };
   const { faults, sql, refusals, transferWaitMs } = weather(chance);
   const story = [
     `faults ${JSON.stringify(Object.fromEntries(Object.entries(faults).filter(([, p]) => p > 0)))} sql ${JSON.stringify(sql)} refusals ${refusals} wait ${transferWaitMs}`,

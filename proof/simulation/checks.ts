@@ -25,7 +25,7 @@ export interface Finding {
 /** How often each invariant was evaluated. */
 export type Examined = Map<number, number>;
 
-/** What is stored, and what the providers hold true. */
+/** Stored rows, and the truth of the providers. */
 interface Truths {
   db: Database;
   bank: Bank;

@@ -1,12 +1,12 @@
-import { addDays, dayAt, type DueTerms } from '../../simulator/src/cobv.ts';
 import { type Bank, type Charge, expireCharge, payCharge } from '../../simulator/src/bank.ts';
+import { addDays, type DueTerms, dayAt } from '../../simulator/src/cobv.ts';
 import type { Finding, Rows } from './checks.ts';
 import type { Database } from './database.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 /**
- * A merchant makes charges with a due date, changes them, changes them back and cancels them; payers pay early, late, by the terms of before, twice, or another
+ * A merchant makes charges with a due date, changes them, changes them back and cancels them; payers pay early, late, by earlier terms, twice, or another
  * amount; and some end unpaid.
  */
 export interface Dues {
@@ -14,9 +14,9 @@ export interface Dues {
   plan(): void;
   /** Repeats unanswered requests. */
   again(): void;
-  /** What is left open ends at the provider, as its day is over. */
+  /** Charges that are open end at the provider, as their day is over. */
   settle(): void;
-  /** Outcomes of changes are what the provider did, and each was told once. */
+  /** Outcomes of changes are what the provider did, and each was reported once. */
   check(rows: Rows): Finding[];
 }
 
@@ -68,7 +68,8 @@ export function createDues(parts: {
   say(line: string): void;
   findings: Finding[];
 }): Dues {
-  const { world, db, chance, bank, bankWorld, operations, revisions, requestKey, call, say, findings } = parts;
+  const { world, db, chance, bank, bankWorld, operations, revisions, requestKey, call, say, findings } =
+    parts;
   const made: Due[] = [];
   const unanswered = new Set<Call>();
   let over = false;
@@ -120,7 +121,9 @@ export function createDues(parts: {
     discounts: chance.chance(0.5) ? [{ until: addDays(today(), 1), type: 'fixed', value: 150 }] : [],
     rebate: chance.chance(0.3) ? { type: 'fixed', value: 50 } : null,
   };
-  const bodyTerms = Object.fromEntries(Object.entries({ ...terms, ...extras }).filter(([, part]) => part !== null));
+  const bodyTerms = Object.fromEntries(
+    Object.entries({ ...terms, ...extras }).filter(([, part]) => part !== null),
+  );
   /** Each of a charge's own. */
   const otherTerms = (at: number): object => ({
     amountCents: amounts[at],
@@ -160,7 +163,12 @@ export function createDues(parts: {
     if (changes > 0 && chance.chance(0.5))
       later(within, () => {
         world.count('due change back');
-        void change(due, { amountCents: due.body.amountCents, dueDate: due.body.dueDate, ...terms, ...extras });
+        void change(due, {
+          amountCents: due.body.amountCents,
+          dueDate: due.body.dueDate,
+          ...terms,
+          ...extras,
+        });
       });
     if (chance.chance(0.6)) later(within, () => pay(due));
     if (chance.chance(0.25)) later(within, () => void cancel(due));
@@ -227,7 +235,12 @@ function stale(db: Database, bank: Bank): Finding[] {
     const there = `${charge.amountCents} on ${charge.due.dueDate}`;
     return isSame
       ? []
-      : [{ invariant: 78, what: `the charge ${id} is ${amount_cents} on ${due.dueDate} here, and ${there} there` }];
+      : [
+          {
+            invariant: 78,
+            what: `the charge ${id} is ${amount_cents} on ${due.dueDate} here, and ${there} there`,
+          },
+        ];
   });
 }
 
@@ -241,7 +254,8 @@ function outcomesOf(db: Database, revisions: ReadonlyMap<string, readonly Revisi
     if (status === 'completed' && outcome === null)
       return [{ invariant: 78, what: `the change ${id} is over, and does not say how` }];
     if (outcome !== 'carried_out' || amount_cents === amounts[0]) return [];
-    const isSame = (one: Change): boolean => one.payment_id === payment_id && one.amount_cents === amount_cents;
+    const isSame = (one: Change): boolean =>
+      one.payment_id === payment_id && one.amount_cents === amount_cents;
     const here = changes.filter((one) => isSame(one) && one.outcome === outcome).length;
     const there = (revisions.get(payment_id.replaceAll('-', '')) ?? []).filter(
       ({ amountCents }) => amountCents === amount_cents,
@@ -251,11 +265,14 @@ function outcomesOf(db: Database, revisions: ReadonlyMap<string, readonly Revisi
   });
 }
 
-/** Each change that is over was told once, as it ended. */
+/** Each change that is over was reported once, as it ended. */
 function toldOf(db: Database): Finding[] {
   const told = db
     .run<{ body: string }>("SELECT body FROM event WHERE type = 'charge.changed'", [])
-    .map(({ body }) => (JSON.parse(body) as { data: { dueChange: { id: string; outcome: string } } }).data.dueChange);
+    .map(
+      ({ body }) =>
+        (JSON.parse(body) as { data: { dueChange: { id: string; outcome: string } } }).data.dueChange,
+    );
   const deleted = new Set(
     db
       .run<{ id: string }>(
@@ -272,7 +289,12 @@ function toldOf(db: Database): Finding[] {
       const isTold = own.length === 1 && own[0]?.outcome === outcome;
       return isTold
         ? []
-        : [{ invariant: 41, what: `the change ${id} is ${outcome}, and was told as ${own.map((one) => one.outcome)}` }];
+        : [
+            {
+              invariant: 41,
+              what: `the change ${id} is ${outcome}, and was told as ${own.map((one) => one.outcome)}`,
+            },
+          ];
     });
 }
 

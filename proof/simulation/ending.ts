@@ -15,15 +15,28 @@ import {
 } from './checks.ts';
 import type { Database } from './database.ts';
 import type { Mirror } from './evidence.ts';
-import { pixKey } from './prelude.ts';
 import { noFaults } from './network.ts';
+import { pixKey } from './prelude.ts';
 import type { Outcome, Run } from './scenario.ts';
 
 const hour = 3_600_000;
 
 /** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
 export async function settleAll(cast: Cast): Promise<void> {
-  const { db, bank, provider, acquirer, receiver, merchant, people, refunds, cancels, dues, cards, disputes } = cast;
+  const {
+    db,
+    bank,
+    provider,
+    acquirer,
+    receiver,
+    merchant,
+    people,
+    refunds,
+    cancels,
+    dues,
+    cards,
+    disputes,
+  } = cast;
   const { closes, findings } = cast;
   const { world, living } = cast.scene;
   cast.absences.end();
@@ -66,7 +79,10 @@ export async function settleAll(cast: Cast): Promise<void> {
 }
 
 /** Two days at most. A charge with an open incident waits until the incident is resolved, and then has its own time limit. */
-function settled({ db, bank, acquirer, delivers, scene: { world } }: Cast, exceptDues = false): Promise<boolean> {
+function settled(
+  { db, bank, acquirer, delivers, scene: { world } }: Cast,
+  exceptDues = false,
+): Promise<boolean> {
   const end = world.now() + 48 * hour;
   let nextLook = world.now();
   return world.run(() => {
@@ -89,7 +105,10 @@ const openIntents = `SELECT p.id, p.card IS NOT NULL AS card FROM intent i LEFT 
   (p.card ->> 'settlement' = 'held' OR (p.status = 'pending' AND p.due IS NOT NULL AND NOT p.due ? 'change'))`;
 
 /** Nothing is followed up but what the acquirer holds; `exceptDues`: and charges with a due date that their payers have days for. */
-function isSettled({ db, bank, acquirer }: Pick<Cast, 'db' | 'bank' | 'acquirer'>, exceptDues: boolean): boolean {
+function isSettled(
+  { db, bank, acquirer }: Pick<Cast, 'db' | 'bank' | 'acquirer'>,
+  exceptDues: boolean,
+): boolean {
   if (db.run('SELECT 1 FROM draft LIMIT 1', []).length > 0) return false;
   return db.run<{ id: string | null; card: boolean }>(openIntents, []).every(({ id, card }) => {
     const name = id?.replaceAll('-', '') ?? '';
@@ -157,7 +176,8 @@ export async function outcomeOf(
 }
 
 function findingsOf(cast: Cast, rows: Rows): Finding[] {
-  const { db, bank, receiver, merchant, people, refunds, cancels, dues, cards, disputes, closes, delivers } = cast;
+  const { db, bank, receiver, merchant, people, refunds, cancels, dues, cards, disputes, closes, delivers } =
+    cast;
   const lost = merchant.acknowledged().filter((id) => !rows.payments.some((payment) => payment.id === id));
   return [
     ...checkEnd(rows, bank),

@@ -59,97 +59,97 @@ export function carry(
   request: NetRequest,
   handle: Handle,
   answered: (answer: NetAnswer | Error) => void,
-): void {
-    const fault = draw(random, faults, request);
-    if (fault !== null) world.count(`net ${fault}`);
-    const soon = () => world.now() + random.below(40);
-    const late = () => world.now() + request.timeoutMs + 1 + random.below(2_000);
-    const fail = (at: number) =>
-      world.at(at, () => answered(new NetFailure('the connection broke', { timedOut: false })));
-    switch (fault) {
-      case 'notSent':
-        return world.at(soon(), () => answered(new NotSent('refused')));
-      case 'requestLost':
-        // Half of the lost ones are noticed, the others run into the time limit.
-        return random.chance(0.5) ? fail(soon()) : undefined;
-      case 'requestDelayed': {
-        const wait = random.chance(0.5) ? 20_000 : 7_200_000;
-        world.at(world.now() + 1 + random.below(wait), () => void handle(request));
-        return fail(soon());
-      }
-      case 'answerLost':
-        return world.at(soon(), () => {
-          handle(request);
-          fail(soon());
-        });
-      case 'answerLate':
-        return world.at(soon(), () => {
-          const answer = handle(request);
-          world.at(late(), () => answered(answer));
-        });
-      case 'errorBefore':
-        return world.at(soon(), () => answered(serverError(random)));
-      case 'errorAfter':
-        return world.at(soon(), () => {
-          handle(request);
-          answered(serverError(random));
-        });
-      case 'tooMany':
-        return world.at(soon(), () =>
-          answered({ status: 429, headers: { 'retry-after': String(1 + random.below(20)) }, text: '{}' }),
-        );
-      case 'unreadable':
-        return world.at(soon(), () => {
-          handle(request);
-          answered({
-            status: 200,
-            headers: {},
-            text: random.pick(['<html>down</html>', '{"valor":', '[]', 'null', '']),
-          });
-        });
-      case 'unauthorized':
-        return world.at(soon(), () => answered({ status: 401, headers: {}, text: '{}' }));
-      default:
-        return world.at(soon(), () => {
-          const answer = handle(request, fault);
-          world.at(soon(), () => answered(answer));
-        });
+) {
+  const fault = draw(random, faults, request);
+  if (fault !== null) world.count(`net ${fault}`);
+  const soon = () => world.now() + random.below(40);
+  const late = () => world.now() + request.timeoutMs + 1 + random.below(2_000);
+  const fail = (at: number) =>
+    world.at(at, () => answered(new NetFailure('the connection broke', { timedOut: false })));
+  switch (fault) {
+    case 'notSent':
+      return world.at(soon(), () => answered(new NotSent('refused')));
+    case 'requestLost':
+      // Half of the lost ones are noticed, the others run into the time limit.
+      return random.chance(0.5) ? fail(soon()) : undefined;
+    case 'requestDelayed': {
+      const wait = random.chance(0.5) ? 20_000 : 7_200_000;
+      world.at(world.now() + 1 + random.below(wait), () => void handle(request));
+      return fail(soon());
     }
+    case 'answerLost':
+      return world.at(soon(), () => {
+        handle(request);
+        fail(soon());
+      });
+    case 'answerLate':
+      return world.at(soon(), () => {
+        const answer = handle(request);
+        world.at(late(), () => answered(answer));
+      });
+    case 'errorBefore':
+      return world.at(soon(), () => answered(serverError(random)));
+    case 'errorAfter':
+      return world.at(soon(), () => {
+        handle(request);
+        answered(serverError(random));
+      });
+    case 'tooMany':
+      return world.at(soon(), () =>
+        answered({ status: 429, headers: { 'retry-after': String(1 + random.below(20)) }, text: '{}' }),
+      );
+    case 'unreadable':
+      return world.at(soon(), () => {
+        handle(request);
+        answered({
+          status: 200,
+          headers: {},
+          text: random.pick(['<html>down</html>', '{"valor":', '[]', 'null', '']),
+        });
+      });
+    case 'unauthorized':
+      return world.at(soon(), () => answered({ status: 401, headers: {}, text: '{}' }));
+    default:
+      return world.at(soon(), () => {
+        const answer = handle(request, fault);
+        world.at(soon(), () => answered(answer));
+      });
+  }
 }
 
 function draw(random: Random, faults: Faults, { method, url }: NetRequest): keyof Faults | null {
-    const kinds: (keyof Faults)[] = url.endsWith('/oauth/token')
-      ? ['notSent', 'requestLost', 'errorBefore']
-      : method === 'GET'
-        ? [
-            'notSent',
-            'requestLost',
-            'answerLate',
-            'errorBefore',
-            'tooMany',
-            'unreadable',
-            'notFound',
-            'stale',
-            'wrongAmount',
-            'wrongId',
-          ]
-        : [
-            'notSent',
-            'requestLost',
-            'requestDelayed',
-            'answerLost',
-            'answerLate',
-            'errorBefore',
-            'errorAfter',
-            'tooMany',
-            'unreadable',
-            'wrongAmount',
-            'wrongId',
-            'unauthorized',
-          ];
-    for (const kind of kinds) if (faults[kind] > 0 && random.chance(faults[kind])) return kind;
-    return null;
-  }
+  const kinds: (keyof Faults)[] = url.endsWith('/oauth/token')
+    ? ['notSent', 'requestLost', 'errorBefore']
+    : method === 'GET'
+      ? [
+          'notSent',
+          'requestLost',
+          'answerLate',
+          'errorBefore',
+          'tooMany',
+          'unreadable',
+          'notFound',
+          'stale',
+          'wrongAmount',
+          'wrongId',
+        ]
+      : [
+          'notSent',
+          'requestLost',
+          'requestDelayed',
+          'answerLost',
+          'answerLate',
+          'errorBefore',
+          'errorAfter',
+          'tooMany',
+          'unreadable',
+          'wrongAmount',
+          'wrongId',
+          'unauthorized',
+        ];
+  for (const kind of kinds) if (faults[kind] > 0 && random.chance(faults[kind])) return kind;
+  return null;
+}
 
 const serverError = (random: Random): NetAnswer => ({
   status: random.pick([500, 502, 503, 504]),

@@ -122,7 +122,11 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
   world.outside = acquirer.handle;
   const net = founder.net;
   const operator = { sql, clock, ids, actor: 'operator', log: createLog('silent') };
-  const config = { simulatorUrl: 'http://provider.example', hooksUrl: 'http://service.example', provider: null };
+  const config = {
+    simulatorUrl: 'http://provider.example',
+    hooksUrl: 'http://service.example',
+    provider: null,
+  };
   const wanted = { name: cards, adapter: 'stripe-checkout', mode: 'shared', url: null } as const;
   await finished(
     createConnection(
@@ -134,7 +138,12 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
   const conditions = { cardConnection: cards, cardFeeCents: 39, cardFeeBps: 400, minimumCardCents: 500 };
   await finished(setConditions({ ...operator, sql: cell }, ownerId, conditions));
   const events = [...stripeEvents];
-  registerWebhook(cardBank, bankWorld, { key: cardClient, url: 'http://service.example/', clientId: cardClient, events });
+  registerWebhook(cardBank, bankWorld, {
+    key: cardClient,
+    url: 'http://service.example/',
+    clientId: cardClient,
+    events,
+  });
   const rows = readRows(db);
   const findings = checkEnd(rows, bank);
   if (findings.length > 0 || rows.payments.some(({ status }) => status !== 'paid'))
@@ -155,7 +164,8 @@ export async function prelude(db: Database, service: Service): Promise<Base> {
 }
 
 const tokenOf = (db: Database, name: string): string =>
-  db.run<{ token: string }>('SELECT webhook_token AS token FROM connection WHERE id = $1', [name])[0]?.token ?? '';
+  db.run<{ token: string }>('SELECT webhook_token AS token FROM connection WHERE id = $1', [name])[0]
+    ?.token ?? '';
 
 function idOf(reply: Reply | null): string {
   if (reply?.status !== 201) throw new Error(`no answer for a good day: ${JSON.stringify(reply)}`);

@@ -154,7 +154,7 @@ export function createProvider(
     return { status: outcome.status, headers: { ...outcome.headers }, text };
   }
 
-  /** What it did to a charge with a due date is kept, and its answer may be of an earlier time, or without the number of the terms. */
+  /** Its changes of a charge with a due date are kept, and its answer may be of an earlier time, or without the number of the terms. */
   function ofDueCharge(
     txid: string,
     before: number | undefined,

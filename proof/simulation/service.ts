@@ -97,7 +97,13 @@ export function createService(db: Database): Service {
   async function start(
     world: World,
     name: string,
-    { transferWaitMs = 6_000, delivers = true, handsOver = false, cards = false, letters = null }: Partial<Habits> = {},
+    {
+      transferWaitMs = 6_000,
+      delivers = true,
+      handsOver = false,
+      cards = false,
+      letters = null,
+    }: Partial<Habits> = {},
   ): Promise<Life | null> {
     const process = world.spawn(name);
     const { sql, openCell, clock, ids, net } = process;

@@ -1,7 +1,7 @@
 import { placeHold, releaseHold } from '../../server/src/operate/accounts/holds.ts';
 import type { Database } from './database.ts';
-import type { Base } from './prelude.ts';
 import { type Faults, noFaults } from './network.ts';
+import type { Base } from './prelude.ts';
 import { type Random, random } from './random.ts';
 import type { Life } from './service.ts';
 import type { SqlFaults, World } from './world.ts';

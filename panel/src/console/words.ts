@@ -517,7 +517,11 @@ const en: ConsoleWords = {
     refunds: 'Refunds',
     changes: 'Changes',
     changeOpen: 'under way',
-    changeOutcomes: { carried_out: 'carried out', refused: 'refused', charge_ended: 'the charge ended before' },
+    changeOutcomes: {
+      carried_out: 'carried out',
+      refused: 'refused',
+      charge_ended: 'the charge ended before',
+    },
     disputes: 'Disputes',
     incidents: 'Incidents',
     postings: 'Postings',

@@ -1385,7 +1385,9 @@ function faultOfOutcomes(payment: StoredPayment): Fault {
   const isEarly = requests.some(({ outcome }) => outcome === 'charge_ended') && open(payment);
   const earlier = due?.earlier?.length ?? 0;
   return first(
-    carriedOut <= earlier ? null : `${carriedOut} of its changes were carried out, and it knows ${earlier} earlier terms`,
+    carriedOut <= earlier
+      ? null
+      : `${carriedOut} of its changes were carried out, and it knows ${earlier} earlier terms`,
     isEarly ? `a change ended with it, and it is ${payment.status}` : null,
   );
 }
