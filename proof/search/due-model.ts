@@ -571,10 +571,10 @@ function storedPayment({ stored }: DueLocal, payment: Payment, { deleted }: Colu
   const { changes, changeIntent } = stored;
   return {
     ...payment,
-    ...{ refunds: [], cancel: null, operationDeleted: deleted, accountId },
+    ...{ refunds: [], operationDeleted: deleted, accountId },
     journals: stored.journals.filter(({ subject }) => subject === payment.id),
-    changes: changes.map(({ id, status, outcome }) => ({
-      ...{ id, status, outcome, intentIdentity: null },
+    requests: changes.map(({ id, status, outcome }) => ({
+      ...{ kind: 'due_change', id, status, outcome, intentIdentity: null },
       intentState: changeIntent?.paymentId === id ? changeIntent.state : null,
     })),
   } as unknown as StoredPayment;
