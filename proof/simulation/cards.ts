@@ -199,7 +199,7 @@ export function createCards(parts: {
     if (answer === 'wrong') return;
     world.count('card payout');
     say(`the acquirer pays ${amountCents} out`);
-    if (chance.chance(0.3)) {
+    if (chance.chance(0.5)) {
       world.at(world.now() + 60_000, () => {
         failPayout(bank, bankWorld, answer.id);
         world.count('card payout failed');
