@@ -1,9 +1,11 @@
 import { findWords } from '../flow/provider-words.sql.ts';
+import { cancelsOfCharges } from '../kinds/cancel/cancels.sql.ts';
 import { isoOf } from '../kinds/payment/view.ts';
 import { paymentIdOf, providerIdOf } from '../money/payment.ts';
 import type { Queries } from '../ports/sql.ts';
 import { OperatorRefused } from '../store/operator.ts';
 import { conditions } from '../store/rows/conditions.sql.ts';
+import { findDefences } from '../store/rows/defences.sql.ts';
 import { accountNumberOf, paymentIdFor } from '../store/rows/idempotency.ts';
 import { intents } from '../store/rows/intents.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
@@ -79,13 +81,20 @@ export async function storyOf(deps: LookDeps, id: string) {
   const [payment] = owner ? await payments.read(sql, [paymentKey(owner.ownerId, id)]) : [];
   if (!owner || !payment) throw new OperatorRefused('no such payment');
   const { ownerId } = owner;
-  const [refunds, changes, disputes, incidents] = await Promise.all([
+  const [refunds, changes, cancels, disputes, incidents] = await Promise.all([
     findRefundRows(sql, ownerId, id),
     findChangesOf(sql, ownerId, id),
+    cancelsOfCharges.read(sql, [paymentKey(ownerId, id)]),
     findPaymentDisputes(sql, ownerId, id),
     findIncidentsOf(sql, ownerId, id),
   ]);
-  const subjects = [id, ...[...refunds, ...changes].map((one) => one.id)];
+  const scope = { accountId: ownerId, operationId: payment.operationId };
+  const defences = await findDefences(
+    sql,
+    scope,
+    disputes.map((one) => one.id),
+  );
+  const subjects = [id, ...[...refunds, ...changes, ...cancels, ...defences].map((one) => one.id)];
   const [words, postings, sends] = await Promise.all([
     findWords(sql, ownerId, subjects),
     findPostings(sql, ownerId, subjects),
@@ -118,7 +127,7 @@ export async function storyOf(deps: LookDeps, id: string) {
     paidAt: timeOf(payment.paidAt),
     expiresAt: timeOf(payment.expiresAt),
     history: payment.history,
-    /** The open intents of it, of its refunds and of its changes. */
+    /** The open intents of it, of its refunds, changes and cancel, and of the defences of its disputes. */
     intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
       id: paymentId,
       connection,

@@ -1,5 +1,12 @@
 import { freePort } from '@vintem/testkit/free-port.ts';
-import { type Dialect, openService, questionToken, type Service, until } from '@vintem/testkit/service.ts';
+import {
+  type Dialect,
+  type Merchant,
+  openService,
+  questionToken,
+  type Service,
+  until,
+} from '@vintem/testkit/service.ts';
 import {
   fillQueryLimit,
   incidentsOf,
@@ -78,24 +85,91 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
   // Behind the invariants: money that nothing books is a difference.
   if (dialect === 'asaas') aboutReturnsOfTheStatement();
 
-  /** Log, metric and the story of the payment name an answer of the provider that is in no table. */
+  /**
+   * Log, metric and the story of the payment name an answer of the provider that is in no table.
+   * @param call as the metric names it
+   * @param ask what is asked for meanwhile. @returns `of`: whose story it is; `id`: of what was asked for, where that is another
+   */
+  async function isNamed(
+    call: string,
+    merchant: Merchant,
+    ask: () => Promise<{ of: string; id?: string }>,
+  ): Promise<void> {
+    const warned = vi.spyOn(service.cellOf(merchant).log, 'warn');
+    const { of, id = of } = await ask();
+    await until(async () => (await storyOf(service.runtime, of)).words.length > 0);
+    const error = (await storyOf(service.runtime, of)).words.at(0)?.name ?? '';
+    expect(error).toMatch(/^4\d\d \S/);
+    expect(warned.mock.calls).toContainEqual([
+      { connection: 'simulator', paymentId: id, error },
+      expect.stringContaining('vintem payment show'),
+    ]);
+    const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
+    expect(counted).toContainEqual(['simulator', call, error]);
+    warned.mockRestore();
+    await service.simulator.behave({});
+  }
+
   function aboutUnknownRefusals() {
     test('A refusal of a charge that is in no table is named by log, metric and the story of the payment', async () => {
       const merchant = await service.newMerchant();
-      const warned = vi.spyOn(service.cellOf(merchant).log, 'warn');
       await service.simulator.behave({ charge: 'refuse-unknown' });
+      await isNamed('create_charge', merchant, async () => {
+        const { body } = await merchant.charge({ amountCents: 2000 });
+        return { of: body.id ?? body.paymentId };
+      });
+    });
+
+    const cancels = dialect !== 'stark';
+    test.runIf(cancels)('and so is one of a cancel', async () => {
+      const merchant = await service.newMerchant();
       const { body } = await merchant.charge({ amountCents: 2000 });
-      await service.simulator.behave({});
-      const id = body.id ?? body.paymentId;
-      const error = (await storyOf(service.runtime, id)).words.at(-1)?.name ?? '';
-      expect(error).toMatch(/^4\d\d \S/);
-      expect(warned.mock.calls).toContainEqual([
-        { connection: 'simulator', paymentId: id, error },
-        expect.stringContaining('vintem payment show'),
-      ]);
-      const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
-      expect(counted).toContainEqual(['simulator', 'create_charge', error]);
-      warned.mockRestore();
+      await service.simulator.behave({ cancel: 'refuse' });
+      await isNamed('cancel_charge', merchant, async () => {
+        await merchant.call('POST', `/payments/${body.id}/cancel`);
+        const [cancel] = await service.database.admin<{ id: string }>(
+          'SELECT id FROM charge_cancel WHERE payment_id = $1',
+          [body.id],
+        );
+        return { of: body.id, id: cancel?.id ?? '' };
+      });
+    });
+
+    test.runIf(refunds)('and so is one of a refund', async () => {
+      const merchant = await funded();
+      const { body: charge } = await merchant.charge({ amountCents: 2000 });
+      await service.simulator.control('POST', `/control/charges/${providerIdOf(charge.id)}/pay`);
+      await becomes(charge.id, 'paid');
+      await service.simulator.behave({ refund: 'refuse-unknown' });
+      await isNamed('send_refund', merchant, async () => {
+        const { body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, {
+          ...{ requestKey: crypto.randomUUID(), amountCents: 500, description: 'Item devolvido' },
+        });
+        return { of: charge.id, id: body.id };
+      });
+    });
+
+    test.runIf(dialect === 'woovi')('and so is one of the second step of a payout', async () => {
+      const merchant = await funded();
+      await service.simulator.behave({ confirm: 'refuse-unknown' });
+      await isNamed('confirm_payout', merchant, async () => {
+        const { body } = await merchant.transfer({ amountCents: 1000 });
+        return { of: body.id ?? body.paymentId };
+      });
+    });
+
+    test.runIf(['efi', 'woovi'].includes(dialect))('and so is one of a charge with a due date', async () => {
+      const merchant = await service.newMerchant();
+      await service.simulator.behave({ charge: 'refuse-unknown' });
+      await isNamed('create_due_charge', merchant, async () => {
+        const dueDate = new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10);
+        const address = { street: 'Rua A, 1', city: 'Recife', state: 'PE', postalCode: '50030000' };
+        const { body } = await merchant.call('POST', '/pix/due-charges', {
+          ...{ amountCents: 2000, dueDate, requestKey: crypto.randomUUID() },
+          payer: { name: 'Maria', document: '11144477735', address },
+        });
+        return { of: body.id ?? body.paymentId };
+      });
     });
   }
 
@@ -159,22 +233,13 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
 
     test('A refusal that is in no table keeps the reserve, and log, metric and the story of the payment name it', async () => {
       const merchant = await funded();
-      const { log } = service.cellOf(merchant);
-      const warned = vi.spyOn(log, 'warn');
-      const { body } = await merchant.transfer({ pixKey: 'refuse-unknown@simulator.example' });
-      const id = body.id ?? body.paymentId;
-      expect(await statusOf(service, id)).toBe('unknown');
-      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
-      const story = await storyOf(service.runtime, id);
-      const error = story.words.at(-1)?.name ?? '';
-      expect(error).toMatch(/^4\d\d \S/);
-      expect(warned.mock.calls).toContainEqual([
-        { connection: 'simulator', paymentId: id, error },
-        expect.stringContaining('vintem payment show'),
-      ]);
-      const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
-      expect(counted).toContainEqual(['simulator', 'send_payout', error]);
-      warned.mockRestore();
+      await isNamed('send_payout', merchant, async () => {
+        const { body } = await merchant.transfer({ pixKey: 'refuse-unknown@simulator.example' });
+        const id = body.id ?? body.paymentId;
+        expect(await statusOf(service, id)).toBe('unknown');
+        expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+        return { of: id };
+      });
     });
 
     test('a transfer whose answer is lost completes, and is paid once', async () => {
