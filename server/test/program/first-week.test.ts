@@ -71,28 +71,31 @@ async function blocksOfPage(): Promise<string[][]> {
 
 interface GoingLive {
   name: string;
-  /** The command that its page prints; null: the simulator at its root, which needs none. */
+  /** The page that prints the command of its connection against the simulator; null: none does. */
   page: string | null;
+  adapter: string;
   /** Of the simulator. */
   desk: string;
   refunds: boolean;
 }
 
 const providers: GoingLive[] = [
-  { name: 'loja-a', page: null, desk: '', refunds: true },
-  { name: 'asaas', page: 'asaas.md', desk: '/asaas', refunds: true },
-  { name: 'stark', page: 'stark.md', desk: '/stark', refunds: false },
+  { name: 'loja-a', page: null, adapter: 'efi', desk: '', refunds: true },
+  { name: 'woovi', page: null, adapter: 'woovi', desk: '/woovi', refunds: true },
+  { name: 'inter', page: null, adapter: 'inter', desk: '/inter', refunds: true },
+  { name: 'asaas', page: 'asaas.md', adapter: 'asaas', desk: '/asaas', refunds: true },
+  { name: 'stark', page: 'stark.md', adapter: 'stark', desk: '/stark', refunds: false },
 ];
 
 test.each(providers)(
   'Each command of the first real money works over the connection $name as the page prints it, and the amounts that it names come out',
-  async ({ name, page, desk, refunds }) => {
+  async ({ name, page, adapter, desk, refunds }) => {
     const blocks = await blocksOfPage();
     expect(blocks.length).toBe(5);
     const [accounts = [], charge = [], refund = [], transfer = [], compare = []] = blocks;
     const printed = page === null ? [] : await commandOf(page);
     const made = await follow(
-      printed[0] ?? `npx vintem connection create --name ${name} --adapter efi --simulator`,
+      printed[0] ?? `npx vintem connection create --name ${name} --adapter ${adapter} --simulator`,
     );
     expect(made).toMatchObject({ name });
     known.URL = program.url;
@@ -123,6 +126,21 @@ test.each(providers)(
     expect(JSON.stringify(shown)).toContain(known.CHARGE_ID);
     expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
     expect(verified.ok).toBe(true);
+
+    // A refusal that no table has is found by the command that the page names; log and metric: `dialects.test.ts`.
+    await phone.behave({ charge: 'refuse-unknown' });
+    const odd = {
+      amountCents: 1_200,
+      payerName: 'Recusada',
+      description: '',
+      requestKey: crypto.randomUUID(),
+    };
+    const refused = await follow(
+      `curl -X POST "$VINTEM_URL/api/v1/public/pix/charges" -H "authorization: Bearer $VINTEM_KEY" -H "content-type: application/json" -d '${JSON.stringify(odd)}'`,
+    );
+    await phone.behave({});
+    const [word] = (await follow(`npx vintem payment show ${refused.id}`)).words;
+    expect(word.name).toMatch(/^4\d\d \S/);
   },
 );
 
