@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../ground/schema.ts';
 import { type ActName, acts, type OperatorRole, operatorRoles } from '../operate/acts.ts';
+import { foundKinds } from '../operate/find.sql.ts';
 import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
@@ -70,10 +71,7 @@ export const WorklistSchema = Type.Object({
 export const FoundSchema = Type.Object({
   found: Type.Array(
     Type.Object({
-      kind: OneOf(
-        ['account', 'payment', 'refund', 'operation', 'incident', 'dispute', 'change'],
-        'What was found',
-      ),
+      kind: OneOf(['account', ...foundKinds], 'What was found'),
       id: Word('Its id'),
       ownerId: Uuid('Account'),
       operationId: Nullable('Operation'),

@@ -1,4 +1,5 @@
 import { nextQuery } from '../flow/query.ts';
+import { withCalls } from '../provider/calls.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Operator } from '../store/operator.ts';
 import { HeldTooLong, type PlannedPosting, rehearse } from '../store/rehearsal.ts';
@@ -122,26 +123,9 @@ const silent = async (): Promise<never> => {
   throw new Error('a rehearsal sends nothing');
 };
 
-/** The calls that change something at a provider, each of which fails. */
-const sends = {
-  createCharge: silent,
-  cancelCharge: silent,
-  createStaticCode: silent,
-  sendPayout: silent,
-  sendRefund: silent,
-  registerWebhook: silent,
-} as const satisfies Partial<Provider>;
-
-function sendless(provider: Provider): Provider {
-  const { disputes, cards, dueCharges } = provider;
-  return {
-    ...provider,
-    ...sends,
-    ...(disputes && { disputes: { ...disputes, defend: silent } }),
-    ...(cards && { cards: { ...cards, create: silent, expire: silent } }),
-    ...(dueCharges && { dueCharges: { ...dueCharges, create: silent, cancel: silent } }),
-  };
-}
+/** Every call that changes something at a provider fails. */
+const sendless = (provider: Provider): Provider =>
+  withCalls(provider, ({ does }, work) => (does === 'send' ? silent : work));
 
 /** The provider has answered, and has no report in the making. */
 const isFinal = (answer: unknown): boolean =>

@@ -41,8 +41,19 @@ const byDocument: Statement = {
 export const findAccountsOfDocument = (sql: Queries, document: string): Promise<FoundAccount[]> =>
   sql.run<FoundAccount>(byDocument, [document]);
 
+const shownRequests = Object.values(chargeRequests).flatMap(({ shownAs }) => shownAs ?? []);
+
+export const foundKinds: readonly (
+  | 'payment'
+  | 'refund'
+  | 'operation'
+  | 'incident'
+  | 'dispute'
+  | ShownRequest
+)[] = [...(['payment', 'refund', 'operation', 'incident', 'dispute'] as const), ...shownRequests];
+
 export interface FoundRow {
-  kind: 'payment' | 'refund' | 'operation' | 'incident' | 'dispute' | ShownRequest;
+  kind: (typeof foundKinds)[number];
   id: string;
   ownerId: string;
   operationId: string | null;

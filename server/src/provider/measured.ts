@@ -1,6 +1,7 @@
 import type { Histograms } from '../ground/histogram.ts';
 import type { Traces } from '../ground/traces.ts';
 import type { Clock } from '../ports/clock.ts';
+import { withCalls } from './calls.ts';
 import type { Provider, ProviderWords } from './provider.ts';
 
 interface MeasuredDeps {
@@ -37,60 +38,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
           measures.providerErrors.of(provider.connection, call, error).observe(seconds);
       }
     };
-  return {
-    ...provider,
-    createCharge: timed('create_charge', provider.createCharge),
-    queryCharge: timed('query_charge', provider.queryCharge),
-    listCharges: timed('list_charges', provider.listCharges),
-    ...(provider.cancelCharge && { cancelCharge: timed('cancel_charge', provider.cancelCharge) }),
-    ...(provider.createStaticCode && {
-      createStaticCode: timed('create_static_code', provider.createStaticCode),
-    }),
-    ...(provider.cards && {
-      cards: {
-        create: timed('create_checkout', provider.cards.create),
-        query: timed('query_checkout', provider.cards.query),
-        expire: timed('expire_checkout', provider.cards.expire),
-        ...(provider.cards.listPayouts && {
-          listPayouts: timed('list_card_payouts', provider.cards.listPayouts),
-        }),
-      },
-    }),
-    ...(provider.dueCharges && {
-      dueCharges: {
-        create: timed('create_due_charge', provider.dueCharges.create),
-        query: timed('query_due_charge', provider.dueCharges.query),
-        ...(provider.dueCharges.list && { list: timed('list_due_charges', provider.dueCharges.list) }),
-        cancel: timed('cancel_due_charge', provider.dueCharges.cancel),
-        ...(provider.dueCharges.change && {
-          change: timed('change_due_charge', provider.dueCharges.change),
-        }),
-      },
-    }),
-    sendPayout: timed('send_payout', provider.sendPayout),
-    ...(provider.confirmPayout && { confirmPayout: timed('confirm_payout', provider.confirmPayout) }),
-    queryPayout: timed('query_payout', provider.queryPayout),
-    listPayouts: timed('list_payouts', provider.listPayouts),
-    sendRefund: timed('send_refund', provider.sendRefund),
-    queryRefund: timed('query_refund', provider.queryRefund),
-    registerWebhook: timed('register_webhook', provider.registerWebhook),
-    balance: timed('balance', provider.balance),
-    statement: timed('statement', provider.statement),
-    ...(provider.listReturns && { listReturns: timed('list_returns', provider.listReturns) }),
-    ...(provider.listCosts && { listCosts: timed('list_costs', provider.listCosts) }),
-    requestDayReport: timed('request_day_report', provider.requestDayReport),
-    readDayReport: timed('read_day_report', provider.readDayReport),
-    findPix: timed('find_pix', provider.findPix),
-    ...(provider.lookUpReceiver && {
-      lookUpReceiver: timed('look_up_receiver', provider.lookUpReceiver),
-    }),
-    ...(provider.disputes && {
-      disputes: {
-        list: timed('list_disputes', provider.disputes.list),
-        ...(provider.disputes.defend && { defend: timed('defend_dispute', provider.disputes.defend) }),
-      },
-    }),
-  };
+  return withCalls(provider, ({ name }, work) => timed(name, work));
 }
 
 /** A provider may make up names: beyond these, they are counted together. */
