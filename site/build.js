@@ -158,7 +158,9 @@ markdown.renderer.rules.table_close = () => '</table></div>\n';
 
 function frame({ file, language, title, html, headings }, pages) {
   const say = words[language];
+  const own = sections(language).find(({ files }) => files.includes(file)).of;
   const nav = sections(language)
+    .filter(({ of }) => of === own)
     .map(({ name, files }) => {
       const links = files
         .filter((one) => pages.has(one))
@@ -169,6 +171,10 @@ function frame({ file, language, title, html, headings }, pages) {
       return `<h2>${escaped(name)}</h2><ul>${links.join('')}</ul>`;
     })
     .join('');
+  const [to, door] =
+    own === 'merchants'
+      ? [addressOf('docs/operators/who-may-run-this.md'), say.doors.operators]
+      : ['', say.doors.merchants];
   const other = pages.get(file).translation;
   const contents = headings
     .filter(({ level }) => level === 2)
@@ -184,18 +190,19 @@ function frame({ file, language, title, html, headings }, pages) {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${named('frame.css')}">
 <link rel="stylesheet" href="${named('site.css')}">
-<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}"></script>
+<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copy="${say.copy}" data-copied="${say.copied}"></script>
 </head>
 <body>
 <a class="skip" href="#content">${say.skip}</a>
 <header>
 <a class="name" href="${base}">vintem</a>
+<a class="menu" href="#pages">${say.pages}</a>
 <form role="search"><label><span class="hidden">${say.search}</span><input type="search" id="search" placeholder="${say.search}" autocomplete="off"></label><ul id="found" aria-live="polite"></ul></form>
 <a href="${reference}">${say.reference}</a>
 ${other ? `<a href="${base}${addressOf(other)}" lang="${say.otherLanguage}" hreflang="${say.otherLanguage}">${say.other}</a>` : ''}
 </header>
 <div class="columns">
-<nav aria-label="${say.pages}">${nav}</nav>
+<nav id="pages" aria-label="${say.pages}">${nav}<p><a href="${base}${to}">${door} →</a></p></nav>
 <main id="content" tabindex="-1">
 ${contents ? `<details class="contents"><summary>${say.contents}</summary><ul>${contents}</ul></details>` : ''}
 ${html}

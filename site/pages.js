@@ -21,16 +21,20 @@ const others = () =>
     )
     .map((entry) => `docs/${entry.name}/`);
 
-const merchants = ['quickstart', 'guide', 'webhooks', 'panel'];
+const merchants = ['start', 'quickstart', 'guide', 'webhooks', 'panel'];
 /** Pages for merchants that stand beside what they describe. */
 const tools = {
   'sdk/README.md': 'merchants/sdk',
   'cli/README.md': 'merchants/cli',
   'examples/README.md': 'merchants/examples',
 };
+/** In the order in which a new operator needs them. */
 const operators = [
-  'settings',
+  'who-may-run-this',
+  'install',
+  'going-live',
   'first-week',
+  'settings',
   'console',
   'connections',
   'doctor',
@@ -48,32 +52,35 @@ const operators = [
   'correctness',
 ];
 
-/** @param language `en` or `pt-BR` */
+/** A page shows the sections of its own readers. @param language `en` or `pt-BR` */
 export function sections(language) {
   if (language === 'pt-BR')
     return [
-      { name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) },
-      { name: 'Em inglês', files: Object.keys(tools) },
+      { of: 'merchants', name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) },
+      { of: 'merchants', name: 'Em inglês', files: Object.keys(tools) },
     ];
   return [
     {
+      of: 'merchants',
       name: 'For merchants',
       files: [...inOrder('docs/merchants/', merchants), ...Object.keys(tools)],
     },
-    { name: 'For operators', files: inOrder('docs/operators/', operators) },
-    { name: 'Runbooks', files: named('docs/operators/runbooks/') },
-    { name: 'Security', files: named('docs/security/') },
-    { name: 'For engineers', files: others().flatMap(named) },
+    { of: 'operators', name: 'For operators', files: inOrder('docs/operators/', operators) },
+    { of: 'operators', name: 'Runbooks', files: named('docs/operators/runbooks/') },
+    { of: 'operators', name: 'Security', files: named('docs/security/') },
+    { of: 'operators', name: 'For engineers', files: others().flatMap(named) },
     {
+      of: 'operators',
       name: 'Project',
       files: [...named('docs/'), 'README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'SECURITY.md'],
     },
   ];
 }
 
-/** The address below the site's base; the first page a merchant needs is the site's own. */
+/** The address below the site's base; the start page is the site's own. */
 export function addressOf(file) {
-  if (file === 'docs/merchants/quickstart.md') return '';
+  if (file === 'docs/merchants/start.md') return '';
+  if (file === 'docs/merchants/pt/start.md') return 'pt';
   if (file in tools) return tools[file];
   const path = file.replace(/^docs\//, '').replace(/\.md$/, '');
   return path === file.replace(/\.md$/, '') ? `project/${path.toLowerCase()}` : path;
@@ -86,6 +93,9 @@ export const words = {
     reference: 'API reference',
     pages: 'Pages',
     contents: 'On this page',
+    doors: { merchants: 'For merchants', operators: 'For operators' },
+    copy: 'Copy',
+    copied: 'Copied',
     other: 'Português',
     otherLanguage: 'pt-BR',
   },
@@ -95,6 +105,9 @@ export const words = {
     reference: 'Referência da API',
     pages: 'Páginas',
     contents: 'Nesta página',
+    doors: { merchants: 'Para lojistas', operators: 'Para operadores (em inglês)' },
+    copy: 'Copiar',
+    copied: 'Copiado',
     other: 'English',
     otherLanguage: 'en',
   },

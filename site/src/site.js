@@ -1,5 +1,5 @@
 // The search: its program, and an index that was made with the pages, read at the first key stroke.
-const { base, search } = document.querySelector('script[data-base]').dataset;
+const { base, search, copy, copied } = document.querySelector('script[data-base]').dataset;
 const input = document.getElementById('search');
 const found = document.getElementById('found');
 const language = document.documentElement.lang;
@@ -70,3 +70,20 @@ for (const tab of tabs)
     scrollBy(0, tab.parentElement.getBoundingClientRect().top - top);
   });
 choose(localStorage.getItem(chosen));
+
+// Code names this service where it serves the pages itself, and blocks of it are copied by a press.
+if (base === '/docs/')
+  for (const code of document.querySelectorAll('main code'))
+    code.textContent = code.textContent.replaceAll('https://YOUR-HOST', location.origin);
+for (const block of document.querySelectorAll('pre')) {
+  const code = block.querySelector('code');
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = copy;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = copied;
+  });
+  block.prepend(button);
+}

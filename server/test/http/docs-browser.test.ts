@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { AxeBuilder } from '@axe-core/playwright';
-import { openBrowser } from '@vintem/testkit/browser.ts';
+import { openBrowser, screenshots } from '@vintem/testkit/browser.ts';
 import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -81,16 +82,65 @@ test('the pages of the site are found by words, show their tabs, and have no fau
   for (const [path, colorScheme] of [
     ['/docs/merchants/guide', 'dark'],
     ['/docs', 'light'],
+    ['/docs/merchants/quickstart', 'light'],
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await page.goto(address + path);
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect([path, violations.map(({ id }) => id)]).toEqual([path, []]);
   }
+  await page.goto(`${address}/docs/merchants/quickstart`);
   await page.fill('#search', 'test clock');
   await page.waitForSelector('#found a[href*="the-test-clock"]');
   await page.click('label:has-text("PHP")');
   expect(await page.isVisible('text=curl_setopt_array')).toBe(true);
   expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test.each([
+  ['/docs', ['Integrate', 'Use the panel', 'Operate'], 'Pages'],
+  ['/docs/pt', ['Integrar', 'Usar o painel', 'Operar'], 'Páginas'],
+] as const)(
+  '%s has three doors; on a telephone the pages stand behind one link and show those of their readers',
+  async (path, doors, pages) => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 740 } });
+    const page = await context.newPage();
+    await page.goto(address + path);
+    const titles = await page.locator('main h2').allInnerTexts();
+    expect(titles.map((title) => title.split(':')[0])).toEqual(doors);
+    const nav = page.getByRole('navigation');
+    expect(await nav.isVisible()).toBe(false);
+    await page.getByRole('link', { name: pages, exact: true }).click();
+    await nav.waitFor();
+    expect((await nav.boundingBox())?.y).toBeLessThan(740);
+    expect(await nav.getByRole('link', { name: /runbook|ASVS|Architecture/i }).count()).toBe(0);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id }) => id)).toEqual([]);
+      await mkdir(screenshots, { recursive: true });
+      await page.screenshot({ path: `${screenshots}docs-${doors[0]}-${colorScheme}-390.png` });
+    }
+    const beyond = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(beyond).toBeLessThanOrEqual(0);
+    await context.close();
+  },
+);
+
+test('A block of code names this service and is copied by a press', async () => {
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await context.newPage();
+  await page.goto(`${address}/docs/merchants/guide`);
+  const block = page.locator('pre', { hasText: address }).first();
+  await block.waitFor();
+  await block.getByRole('button', { name: 'Copy' }).click();
+  await block.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await block.locator('code').innerText());
+  const codes = await page.locator('main code').allInnerTexts();
+  expect(codes.filter((code) => code.includes('YOUR-HOST'))).toEqual([]);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(`${address}/docs`);
+  await page.screenshot({ path: `${screenshots}docs-start-1440.png` });
   await context.close();
 });

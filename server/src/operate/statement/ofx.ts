@@ -74,13 +74,19 @@ const headOf = ({ operationId, fromMs, toMs, nowMs, language }: OfxFacts): strin
     '<CURDEF>BRL',
     '<BANKACCTFROM>',
     '<BANKID>000',
-    `<ACCTID>${operationId.replaceAll('-', '').slice(-22)}`,
+    `<ACCTID>${accountOf(operationId)}`,
     '<ACCTTYPE>CHECKING',
     '</BANKACCTFROM>',
     '<BANKTRANLIST>',
     `<DTSTART>${timeOf(fromMs)}`,
     `<DTEND>${timeOf(toMs)}`,
   ]);
+
+/** The specification allows 22 letters and digits, and Brazilian importers expect digits: the last 72 bits of the operation's id as a number. */
+const accountOf = (operationId: string): string =>
+  BigInt(`0x${operationId.replaceAll('-', '').slice(-18)}`)
+    .toString()
+    .padStart(22, '0');
 
 const tailOf = (balanceCents: number, { toMs }: OfxFacts): string =>
   joined([
