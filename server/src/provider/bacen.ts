@@ -227,7 +227,7 @@ export function bacenCharges(options: BacenOptions): Charges {
       ): Promise<SendOutcome<ChargeReport>> {
         const reply = await exchange({
           method: 'PATCH',
-          path: `${prefix}/${noun}/${txid}`,
+          path: path(txid),
           body,
           timeoutMs: sendTimeoutMs,
           ...traceOf({ traceparent }),

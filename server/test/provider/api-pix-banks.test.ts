@@ -60,9 +60,10 @@ async function asked(name: Name, url: string, answer: object = {}, more: Record<
     expirySeconds: 3600,
   });
   await provider.statement({ fromMs: 1_500, toMs: 2_500 });
-  const [token, create, list] = calls;
-  if (!token || !create || !list) throw new Error('calls are missing');
-  return { charge, token, create, list };
+  await provider.cancelCharge?.({ txid, amountCents: 100, createdAt: Date.now() });
+  const [token, create, list, cancel] = calls;
+  if (!token || !create || !list || !cancel) throw new Error('calls are missing');
+  return { charge, token, create, list, cancel };
 }
 
 const cob = (more: object) => ({
@@ -204,13 +205,15 @@ describe('what banks want beside', () => {
   });
 
   test('Sicredi has one charge under the version that the credentials name, and lists under that of its address', async () => {
-    const { create, list } = await asked(
+    const { create, list, cancel } = await asked(
       'sicredi',
       banks.sicredi.live.url.value,
       {},
       { chargeVersion: 'v3' },
     );
     expect(create.url).toBe(`https://api-pix.sicredi.com.br/api/v3/cob/${txid}`);
+    // As the client of the table's source: PUT, GET and PATCH of a charge.
+    expect([cancel.method, cancel.url]).toEqual(['PATCH', create.url]);
     expect(list.url).toMatch(/^https:\/\/api-pix\.sicredi\.com\.br\/api\/v2\/pix\?/);
     await expect(asked('sicredi', banks.sicredi.live.url.value, {}, { chargeVersion: '3' })).rejects.toThrow(
       /^chargeVersion: must be such as v3/,
