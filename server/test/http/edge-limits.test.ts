@@ -188,6 +188,7 @@ describe('The rows that the dearest call of a kind reads', () => {
         ['/merchant-profile', '/merchant-profile'],
         ['/operation-disputes', '/operation-disputes?operationId=OPERATION'],
         ['/reconciliation', '/reconciliation'],
+        ['/mail-choice', '/mail-choice'],
         ['/odd-money', '/odd-money'],
         ['/requests', '/requests?status=5xx'],
         ['/requests', '/requests?requestId=nowhere'],
