@@ -219,23 +219,14 @@ class RehearsedSql implements Sql {
   }
 }
 
-const [insert] = journals.statements;
-const places = Object.keys(journals.description.columns);
-
 /** The journals that a statement inserts; none for any other. */
-export function plannedBy(statement: Statement, values: readonly unknown[]): PlannedPosting[] {
-  if (statement !== insert) return [];
-  const column = <T>(name: string): T[] => values[places.indexOf(name)] as T[];
-  return column<string>('chainId').map((chainId, row) => ({
-    accountId: column<string>('accountId')[row] as string,
-    chainId,
-    movement: column<string>('template')[row] as string,
+export const plannedBy = (statement: Statement, values: readonly unknown[]): PlannedPosting[] =>
+  journals.insertedBy(statement, values).map((journal) => ({
+    chainId: journal.chainId,
+    accountId: journal.accountId,
+    movement: journal.template,
     lines: Object.fromEntries(
-      accounts.flatMap((account) => {
-        const cents = column<number>(account)[row] ?? 0;
-        return cents === 0 ? [] : [[account, cents]];
-      }),
+      accounts.flatMap((account) => (journal[account] === 0 ? [] : [[account, journal[account]]])),
     ),
-    connection: column<string | null>('connection')[row] ?? null,
+    connection: journal.connection,
   }));
-}

@@ -68,8 +68,8 @@ test('A described column is in the database with this type, takes null where it 
 
 test('A rare column has no default in the database: an insert that goes without it leaves it null', async () => {
   const rare = described.flatMap(({ description }) =>
-    Object.entries<{ name: string | null; isRare: boolean }>(description.columns)
-      .filter(([, { isRare }]) => isRare)
+    Object.entries<{ name: string | null; isRare: boolean; isNullable: boolean }>(description.columns)
+      .filter(([, { isRare, isNullable }]) => isRare && isNullable)
       .map(([property, { name }]) => `${description.table ?? description.name}.${nameOf(property, name)}`),
   );
   const withDefault = await db.admin<{ name: string }>(

@@ -68,7 +68,9 @@ function failing(...states: (string | null)[]): { sql: Sql; flushes(): number } 
         return {
           ...tx,
           run: (statement, values) =>
-            state && statement.name === 'journal_insert' ? tx.run(raise, [state]) : tx.run(statement, values),
+            state && statement.name === 'journal_insert_common'
+              ? tx.run(raise, [state])
+              : tx.run(statement, values),
         };
       },
     },
@@ -190,7 +192,7 @@ describe('statement by statement', () => {
     expect(heard.splice(0)).toEqual([
       'balance_lock',
       'journal_posted',
-      'journal_insert',
+      'journal_insert_common',
       'balance_update',
       'COMMIT',
     ]);

@@ -245,8 +245,8 @@ describe('a backend that is killed', () => {
   it.each([
     'before balance_lock',
     'after balance_lock',
-    'before journal_insert',
-    'after journal_insert',
+    'before journal_insert_common',
+    'after journal_insert_common',
     'after balance_update',
     'before COMMIT',
     'after COMMIT',

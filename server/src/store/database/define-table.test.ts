@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Queries } from '../../ports/sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 import { cents, date, describeRows, jsonb, text, timestamptz, uuid } from './define-table.ts';
 
 interface Sample {
@@ -107,6 +107,7 @@ test('An insert goes without its rare columns where no row has a value of them, 
     id: string;
     amountCents: number;
     note: object | null;
+    heldCents: number;
     paidAt: number | null;
   }
   const { tx, ran } = recorder();
@@ -115,12 +116,18 @@ test('An insert goes without its rare columns where no row has a value of them, 
     alias: 'r',
     key: ['id'],
     verbs: ['insert', 'update'],
-    columns: { id: text, note: jsonb.rare, amountCents: cents, paidAt: timestamptz.rare.changes },
+    columns: {
+      id: text,
+      note: jsonb.rare,
+      amountCents: cents,
+      heldCents: cents.mostlyZero,
+      paidAt: timestamptz.rare.changes,
+    },
   });
-  const common = { id: 'a', amountCents: 5, note: null, paidAt: null };
+  const common = { id: 'a', amountCents: 5, note: null, heldCents: 0, paidAt: null };
   await rows.insert(tx, [common, { ...common, id: 'b' }]);
   await rows.insert(tx, [common, { ...common, id: 'b', paidAt: 7 }]);
-  await rows.insert(tx, [{ ...common, note: {} }]);
+  await rows.insert(tx, [{ ...common, heldCents: -3 }]);
   await rows.update(tx, [common]);
   expect(ran).toEqual([
     [
@@ -136,15 +143,23 @@ test('An insert goes without its rare columns where no row has a value of them, 
         ['a', 'b'],
         [null, null],
         [5, 5],
+        [0, 0],
         [null, 7],
       ],
     ],
-    ['rare_insert', [['a'], ['{}'], [5], [null]]],
+    ['rare_insert', [['a'], [null], [5], [-3], [null]]],
     ['rare_update', [['a'], [null]]],
   ]);
   expect(rows.statements.find(({ name }) => name === 'rare_insert_common')?.text.replace(/\s+/g, ' ')).toBe(
-    'INSERT INTO rare (id, amount_cents) VALUES (unnest($1::text[]), unnest($2::bigint[]))',
+    'INSERT INTO rare (id, amount_cents, held_cents) VALUES (unnest($1::text[]), unnest($2::bigint[]), 0)',
   );
+  const statementOf = (verb: string): Statement =>
+    rows.statements.find(({ name }) => name === verb) as Statement;
+  expect(rows.insertedBy(statementOf('rare_insert_common'), [['a'], [5]])).toEqual([common]);
+  expect(rows.insertedBy(statementOf('rare_insert'), [['a'], [null], [5], [-3], [7]])).toEqual([
+    { ...common, heldCents: -3, paidAt: 7 },
+  ]);
+  expect(rows.insertedBy(statementOf('rare_update'), [['a'], [null]])).toEqual([]);
 });
 
 test('Two rows whose names only together are the same have different keys, and a key is read as it was made', async () => {

@@ -29,7 +29,7 @@ class Column<in T> {
   readonly isSealed: boolean;
   /** `set`: by the insert alone. `later`: by updates alone, after its default. */
   readonly written: 'set' | 'changes' | 'later';
-  /** Hardly a row has a value when it is inserted. */
+  /** Hardly a row has a value when it is inserted: it is null, or zero where it cannot be null. */
   readonly isRare: boolean;
   /** In the database, where that is not the program's name with underscores. */
   readonly name: string | null;
@@ -56,9 +56,13 @@ class Column<in T> {
   get orNull(): Column<T | null> {
     return new Column<T | null>(this.type, { ...this, isNullable: true });
   }
-  /** Null in hardly any insert but of a rare row: where no row of an insert has a value of such a column, the statement goes without them. */
+  /** Null in all but few new rows: where no row of an insert has a value of such a column, the statement goes without them. */
   get rare(): Column<T | null> {
     return new Column<T | null>(this.type, { ...this, isNullable: true, isRare: true });
+  }
+  /** The same of a number that is zero in all but few new rows. */
+  get mostlyZero(): Column<T> {
+    return new Column<T>(this.type, { ...this, isRare: true });
   }
   /** May change after the insert. */
   get changes(): Column<T> {
@@ -119,6 +123,8 @@ export interface Rows<Row> {
   read(tx: Queries, keys: readonly string[]): Promise<Row[]>;
   insert(tx: Queries, rows: readonly Row[]): Promise<unknown>;
   update(tx: Queries, rows: readonly Row[]): Promise<unknown>;
+  /** The rows that a statement inserts, from its parameters; none for every other statement. */
+  insertedBy(statement: Statement, values: readonly unknown[]): Row[];
   remove(tx: Queries, keys: readonly string[]): Promise<unknown>;
 }
 
@@ -155,7 +161,7 @@ export function describeRows<Row extends object>(description: Description<Row>):
   const isOne = ofKey.map((one) => `${alias}.${one.name} = k.${one.name}`).join(' AND ');
 
   const insertOf = (written: readonly Named[]): string =>
-    `${insertText(table, written, description)}${description.keepsFirst ? ' ON CONFLICT DO NOTHING' : ''}`;
+    `${insertText(table, written, withZeros(description, inserted, written))}${description.keepsFirst ? ' ON CONFLICT DO NOTHING' : ''}`;
   const texts: Record<Verb, () => string> = {
     read: () => `SELECT ${columns} FROM ${table} ${alias} JOIN ${keys} USING (${names(ofKey)})`,
     insert: () => insertOf(inserted),
@@ -192,6 +198,10 @@ export function describeRows<Row extends object>(description: Description<Row>):
         ? tx.run(insertCommon, toInsertCommon(rows))
         : run(tx, toPut, toInsert(rows)),
     update: (tx, rows) => run(tx, 'update', toUpdate(rows)),
+    insertedBy: (statement, values) => {
+      if (statement === insertCommon) return rowsOf(common, values, rare);
+      return statement === statements.get('insert') ? rowsOf(inserted, values, []) : [];
+    },
     remove: (tx, keys) => run(tx, 'delete', splitKeys(ofKey, keys)),
   };
 }
@@ -271,8 +281,31 @@ function writtenText(one: Named): string {
 
 /** Whether any row has a value of one of the columns. */
 const hasAnyText = (columns: readonly Named[]): string =>
-  `for (const row of rows) if (${['false', ...columns.map((one) => `${valueText(one)} != null`)].join(' || ')}) return true;
+  `for (const row of rows) if (${['false', ...columns.map((one) => `${valueText(one)} ${one.column.isNullable ? '!= null' : '!== 0'}`)].join(' || ')}) return true;
   return false;`;
+
+/** Of an insert that goes without some columns: those that take no null are zero. */
+const withZeros = <Row>(
+  { also = {} }: Description<Row>,
+  all: readonly Named[],
+  written: readonly Named[],
+): Pick<Description<Row>, 'also'> => {
+  const zeros = all.filter((one) => !written.includes(one) && !one.column.isNullable);
+  return { also: { ...also, ...Object.fromEntries(zeros.map(({ name }) => [name, '0'])) } };
+};
+
+/** @param without columns without a parameter */
+function rowsOf<Row>(
+  columns: readonly Named[],
+  values: readonly unknown[],
+  without: readonly Named[],
+): Row[] {
+  const lists = values as readonly (readonly unknown[])[];
+  const absent = without.map(({ property, column }) => [property, column.isNullable ? null : 0]);
+  return (lists[0] ?? []).map((_, row) =>
+    Object.fromEntries([...absent, ...columns.map(({ property }, at) => [property, lists[at]?.[row]])]),
+  );
+}
 
 /** The values of the key behind each other, as `splitKeys` reads them. */
 const keyText = (ofKey: readonly Named[]): string =>
