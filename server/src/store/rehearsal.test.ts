@@ -25,7 +25,7 @@ function journalOf(movement: Movement): Journal {
   };
 }
 
-/** What a rehearsal shows of an insert of these journals, by the statement that it runs. */
+/** A rehearsal of an insert of these journals: the postings that it shows, by the statement that it runs. */
 async function shown(movements: readonly Movement[]): Promise<Record<string, PlannedPosting[]>> {
   const seen: Record<string, PlannedPosting[]> = {};
   const run: Queries['run'] = async (statement, values = []) => {
