@@ -15,8 +15,10 @@ import type { RequestFilters } from './pages/requests.tsx';
 import type { ActivityFilters } from './pages/security-events.tsx';
 import { readStatement, Statement, type StatementSearch } from './pages/statement.tsx';
 import { Transfers } from './pages/transfers.tsx';
-import { expectFor, expectSession, ScopeProvider, useSession } from './session.tsx';
+import { queries } from './queries.ts';
+import { expectFor, expectSession, type Reading, ScopeProvider, useSession } from './session.tsx';
 import { counterPath, isCounterLocked } from './ui/counter-lock.ts';
+import { readDetail } from './ui/detail.ts';
 import { BeforeSession } from './ui/parts.tsx';
 import { type Filters, readRecords } from './ui/records.tsx';
 import { Shell } from './ui/shell.tsx';
@@ -128,9 +130,17 @@ const machinePage = (
     | 'ProcessesPage'
     | 'NoticePage',
 ) => lazyRouteComponent(() => import('./console/machine.ts'), name);
+/** The same on the operators' desk, whose code comes later. */
+const expectOnDesk = (read?: (api: typeof import('./console/api.ts')) => Promise<unknown>): Reading => ({
+  read: import('./console/api.ts').then(async (api) => {
+    await queries.prefetchQuery(api.operatorSession);
+    return queries.getQueryData(api.operatorSession.queryKey) && read?.(api);
+  }),
+});
 const insideDesk = createRoute({
   getParentRoute: () => root,
   id: 'operator-inside',
+  loader: () => expectOnDesk(),
   component: deskPage('Desk'),
 });
 const onDesk = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
@@ -218,10 +228,12 @@ const routes = root.addChildren([
       validateSearch: filters,
       component: lazyRouteComponent(() => import('./pages/search.tsx'), 'Search'),
     }),
-    page(
-      '/pagamentos/$id',
-      lazyRouteComponent(() => import('./pages/payment.tsx'), 'PaymentPage'),
-    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/pagamentos/$id',
+      loader: ({ params }) => expectFor((view) => readDetail(view, params.id)),
+      component: lazyRouteComponent(() => import('./pages/payment.tsx'), 'PaymentPage'),
+    }),
     page(
       '/pagamentos/$id/comprovante',
       lazyRouteComponent(() => import('./pages/receipt.tsx'), 'Receipt'),
@@ -347,7 +359,12 @@ const routes = root.addChildren([
     }),
   ]),
   insideDesk.addChildren([
-    onDesk('/operator', deskPage('WorklistPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator',
+      loader: () => expectOnDesk(({ worklistQuery }) => queries.prefetchQuery(worklistQuery)),
+      component: deskPage('WorklistPage'),
+    }),
     createRoute({
       getParentRoute: () => insideDesk,
       path: '/operator/busca',
@@ -357,7 +374,12 @@ const routes = root.addChildren([
       component: deskPage('FoundPage'),
     }),
     onDesk('/operator/contas/$id', deskPage('AccountPage')),
-    onDesk('/operator/pagamentos/$id', deskPage('StoryPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/pagamentos/$id',
+      loader: ({ params }) => expectOnDesk(({ storyQuery }) => queries.prefetchQuery(storyQuery(params.id))),
+      component: deskPage('StoryPage'),
+    }),
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
     onDesk('/operator/pedidos', deskPage('RequestsPage')),
     onDesk('/operator/operadores', deskPage('OperatorsPage')),

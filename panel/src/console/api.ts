@@ -65,3 +65,16 @@ export const operatorSession = queryOptions({
 
 /** The operator who is signed in, or null. */
 export const useOperator = () => useQuery(operatorSession);
+
+/** One payment of any account with its whole story. */
+export const storyQuery = (id: string) =>
+  queryOptions({
+    queryKey: [deskKey, 'payment', id],
+    queryFn: () => ask(() => desk.GET('/payments/{id}', { params: { path: { id } } })),
+  });
+
+export const worklistQuery = queryOptions({
+  queryKey: [deskKey, 'worklist'],
+  queryFn: () => ask(() => desk.GET('/worklist')),
+  refetchInterval: 10_000,
+});

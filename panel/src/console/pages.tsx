@@ -8,7 +8,16 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Empty, FormError, Money, PageHead, Status } from '../ui/parts.tsx';
-import { desk, deskKey, type Found, type Story, useOperator, type Worklist } from './api.ts';
+import {
+  desk,
+  deskKey,
+  type Found,
+  type Story,
+  storyQuery,
+  useOperator,
+  type Worklist,
+  worklistQuery,
+} from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
 import { AccountLink, At, ConnectionLink, Fact, Id, Shown } from './parts.tsx';
@@ -32,11 +41,7 @@ const incidentWord = (words: ReturnType<typeof useWords>, kind: string): string 
 export function WorklistPage() {
   const words = useConsoleWords();
   const { language } = useText();
-  const query = useQuery({
-    queryKey: [deskKey, 'worklist'],
-    queryFn: () => ask(() => desk.GET('/worklist')),
-    refetchInterval: 10_000,
-  });
+  const query = useQuery(worklistQuery);
   return (
     <>
       <PageHead title={words.worklist.title} lead={words.worklist.lead} />
@@ -371,10 +376,7 @@ export function StoryPage() {
   const { id } = useParams({ from: '/operator-inside/operator/pagamentos/$id' });
   const words = useConsoleWords();
   const { data: operator } = useOperator();
-  const query = useQuery({
-    queryKey: [deskKey, 'payment', id],
-    queryFn: () => ask(() => desk.GET('/payments/{id}', { params: { path: { id } } })),
-  });
+  const query = useQuery(storyQuery(id));
   return (
     <Shown query={query}>
       {(story) => (

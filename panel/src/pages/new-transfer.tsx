@@ -11,6 +11,7 @@ import type { Words } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Choice } from '../ui/choice.tsx';
+import { useDetail } from '../ui/detail.ts';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
@@ -22,7 +23,6 @@ import {
   useSavedName,
 } from '../ui/receivers.tsx';
 import { Segments } from '../ui/segments.tsx';
-import { useDetail } from './payment.tsx';
 
 /** A new transfer; `?repetir=` begins with what another one was made of. */
 export function NewTransfer() {

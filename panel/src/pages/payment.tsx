@@ -1,8 +1,7 @@
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Fragment } from 'react';
-import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
+import { type Detail, Problem, type RecordView } from '../api/client.ts';
 import { money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
@@ -11,6 +10,7 @@ import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { CardFacts, CardMark } from '../ui/card.tsx';
 import { ChangeDue, hasDueDate } from '../ui/change-due.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
+import { useDetail } from '../ui/detail.ts';
 import { DueFacts, DueMark } from '../ui/due.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { movedCents } from '../ui/names.tsx';
@@ -33,18 +33,6 @@ import { RefundsOf } from '../ui/refunds.tsx';
 import { DisputesOf, Marks, NetEffect, StorySteps, useStory } from '../ui/story.tsx';
 import { TestMode } from '../ui/test-mode.tsx';
 import { NotFound } from './not-found.tsx';
-
-export function useDetail(id: string) {
-  const { api, account } = useScope();
-  return useQuery({
-    queryKey: [account.id, 'detail', id],
-    queryFn: () => ask(() => api.GET('/records/{id}', { params: { path: { id } } })),
-    refetchInterval: (query) => {
-      const status = query.state.data?.record.status;
-      return status === 'unknown' ? 1_500 : status === 'pending' ? 10_000 : false;
-    },
-  });
-}
 
 export function PaymentPage() {
   const words = useWords();

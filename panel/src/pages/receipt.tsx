@@ -3,13 +3,13 @@ import { useParams } from '@tanstack/react-router';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText } from '../text/text.tsx';
+import { useDetail } from '../ui/detail.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
 import { movedCents } from '../ui/names.tsx';
 import { PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { useRefunds } from '../ui/refunds.tsx';
 import { NotFound } from './not-found.tsx';
-import { useDetail } from './payment.tsx';
 
 type Row = [label: string, value: string | null | undefined];
 
