@@ -38,7 +38,7 @@ const page = {
   },
 };
 
-test('a page that nobody paid is open at its address, and one that was paid is approved as asked, with its cost and release', async () => {
+test('a page without a payment is open at its address, and one that was paid is approved as asked, with its cost and release', async () => {
   outside.answers = [saying('session-open'), saying('session-paid')];
   expect(await provider.cards?.query(page)).toMatchObject({
     outcome: 'found',
@@ -73,7 +73,7 @@ test('a dispute, a payout, the balance and a delivery are read as Stripe writes 
   });
   expect(await provider.balance()).toMatchObject({ availableCents: 5_000, totalCents: 12_000 });
   const { body } = foreign('stripe/delivery-intent');
-  expect(provider.readWebhook(Buffer.from(JSON.stringify(body)))).toMatchObject({ named: [providerId] });
+  expect(provider.readWebhook(Buffer.from(JSON.stringify(body)), {})).toMatchObject({ named: [providerId] });
 });
 
 test('a refund that Stripe made is accepted under our id', async () => {
