@@ -73,7 +73,7 @@ test('a dispute, a payout, the balance and a delivery are read as Stripe writes 
   });
   expect(await provider.balance()).toMatchObject({ availableCents: 5_000, totalCents: 12_000 });
   const { body } = foreign('stripe/delivery-intent');
-  expect(provider.readWebhook(Buffer.from(JSON.stringify(body)), {})).toMatchObject({ named: [providerId] });
+  expect(provider.readWebhook(Buffer.from(JSON.stringify(body)), now)).toMatchObject({ named: [providerId] });
 });
 
 test('a refund that Stripe made is accepted under our id', async () => {
