@@ -20,15 +20,16 @@ const select: Statement = {
       WHERE i.opened_at > now() - interval '${decidedDays} days' AND i.state = 'resolved'
         AND i.kind IN ('undecided', 'report_mismatch', 'refund_undecided', 'refund_mismatch')
         AND i.resolution ->> 'action' IN ('credit', 'debit', 'writeoff')
-        AND p.connection = $1 AND (p.kind = 'deposit' OR p.end_to_end IS NULL))
+        AND p.connection = $1 AND (p.kind = 'deposit' OR p.end_to_end IS NULL)),
+    own AS MATERIALIZED (SELECT m.reference FROM connection_movement m WHERE m.connection = $1 AND m.kind = 'own'
+      AND m.reference = ANY ($5::text[]))
     SELECT (SELECT count(*) FROM open) = $4 OR EXISTS (SELECT FROM open WHERE cents = k.cents) AS "underWay",
       EXISTS (SELECT FROM decided WHERE cents = k.cents) AS decided,
       EXISTS (SELECT FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = k.pix
         WHERE coalesce(p.connection, a.first_connection, a.connection) = $1)
       OR EXISTS (SELECT FROM journal j WHERE j.connection = $1 AND j.pix = k.pix)
       OR EXISTS (SELECT FROM refund f WHERE f.rtr_id = k.pix)
-      OR EXISTS (SELECT FROM connection_movement m WHERE m.connection = $1 AND m.kind = 'own'
-        AND m.reference IN ('received:' || k.pix, 'sent:' || k.pix)) AS booked
+      OR EXISTS (SELECT FROM own m WHERE m.reference IN ('received:' || k.pix, 'sent:' || k.pix)) AS booked
     FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS k (pix, cents, n) ORDER BY k.n`,
 };
 
@@ -55,4 +56,5 @@ export const findInBooks = (
     sent.map(({ pix }) => pix),
     sent.map(({ amountCents }) => amountCents),
     openMost,
+    sent.flatMap(({ pix }) => [`received:${pix}`, `sent:${pix}`]),
   ]);

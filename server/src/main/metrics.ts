@@ -65,9 +65,10 @@ const databaseGauges: readonly DatabaseGauge[] = [
     help: 'How long the most overdue send or query has been due',
     labels: ['connection'],
     // The first entry of an index for each priority, and not a look at every row: what is late is counted when most is open.
-    text: `SELECT connection, GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::double precision AS value
+    text: `WITH known AS MATERIALIZED (SELECT id FROM connection)
+      SELECT connection, GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::double precision AS value
       FROM (SELECT c.id AS connection, (SELECT min(i.due_at) FROM intent i WHERE i.connection = c.id AND i.priority = p.priority) AS due_at
-        FROM connection c CROSS JOIN unnest(ARRAY[${[sendPriority, ...queryPriorities].join(', ')}]) AS p (priority)) AS first
+        FROM known c CROSS JOIN unnest(ARRAY[${[sendPriority, ...queryPriorities].join(', ')}]) AS p (priority)) AS first
       WHERE due_at IS NOT NULL GROUP BY connection`,
   },
   {

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from '../../ports/sql.ts';
+import type { Queries, Statement, Transaction } from '../../ports/sql.ts';
 
 /**
  * The members of `k.places`: which of them are misses for sure, and whether each takes one of the account's places. `counts` is null for a member
@@ -26,23 +26,29 @@ const membersAt = (now: string, window: string): string => `(SELECT e.key AS id,
 
 const members = membersAt('$3', '$4');
 
+/** Before `take`, whose UPDATE needs a row: Citus takes no INSERT that reads other tables where the row is there. */
+const begin: Statement = {
+  name: 'key_place_begin',
+  text: `INSERT INTO key_place (account_id, places) VALUES ($1, '{}'::jsonb) ON CONFLICT (account_id) DO NOTHING`,
+};
+
 /**
  * One statement counts and decides under the row's lock, for all that the account asks for at once. A payment that has its place already takes no
  * second one. $2: {payment id: now}.
  */
 const take: Statement = {
   name: 'key_place_take',
-  text: `INSERT INTO key_place AS k (account_id, places) VALUES ($1, $2::jsonb)
-    ON CONFLICT (account_id) DO UPDATE SET places = (WITH c AS (
-        SELECT coalesce(jsonb_object_agg(m.id, m.value), '{}'::jsonb) AS kept,
-          least($5::int - count(*) FILTER (WHERE m.counts AND NOT EXCLUDED.places ? m.id),
-            2 * $5::int - count(*) FILTER (WHERE NOT EXCLUDED.places ? m.id)) AS room
-        FROM ${members} m WHERE m.counts IS NOT NULL)
+  text: `UPDATE key_place k SET places = (
       SELECT c.kept || coalesce((SELECT jsonb_object_agg(n.key, n.value) FROM (
-          SELECT e.key, e.value FROM jsonb_each(EXCLUDED.places) e ORDER BY c.kept ? e.key DESC
+          SELECT e.key, e.value FROM jsonb_each($2::jsonb) e ORDER BY c.kept ? e.key DESC
           LIMIT greatest(0, c.room)) n),
         '{}'::jsonb)
-      FROM c)
+      FROM (
+        SELECT coalesce(jsonb_object_agg(m.id, m.value), '{}'::jsonb) AS kept,
+          least($5::int - count(*) FILTER (WHERE m.counts AND NOT $2::jsonb ? m.id),
+            2 * $5::int - count(*) FILTER (WHERE NOT $2::jsonb ? m.id)) AS room
+        FROM ${members} m WHERE m.counts IS NOT NULL) c)
+    WHERE k.account_id = $1
     RETURNING ARRAY(SELECT w.id FROM jsonb_object_keys($2::jsonb) w (id) WHERE k.places ? w.id) AS taken,
       NOT k.places ?& ARRAY(SELECT jsonb_object_keys($2::jsonb))
         AND EXISTS (SELECT FROM ${members} m WHERE m.counts AND NOT m.missed) AS "mayFree"`,
@@ -69,12 +75,12 @@ export interface Taken {
 const unbounded = 1_000_000;
 
 export async function takePlaces(
-  sql: Queries,
+  tx: Transaction,
   { accountId, ids, nowMs, windowMs, most }: Places,
 ): Promise<Taken> {
   const wanted = Object.fromEntries(ids.map((id) => [id, nowMs]));
   const values = [accountId, JSON.stringify(wanted), nowMs, windowMs, most ?? unbounded];
-  const [row] = await sql.run<Taken>(take, values);
+  const [, [row]] = await Promise.all([tx.run(begin, [accountId]), tx.run<Taken>(take, values)]);
   return row ?? { taken: [], mayFree: false };
 }
 

@@ -181,7 +181,9 @@ export function createKeyPlaces(deps: {
       note(name, payment);
       if (payment.status === 'unknown' || payment.reasonCode === 'pix_key_not_found') {
         const { windowMs } = await limitOf(accountId);
-        await takePlaces(sql, { accountId, ids: [id], nowMs: clock.now(), windowMs, most: null });
+        await sql.tx((tx) =>
+          takePlaces(tx, { accountId, ids: [id], nowMs: clock.now(), windowMs, most: null }),
+        );
       }
       return answer;
     } finally {

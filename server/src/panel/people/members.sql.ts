@@ -186,8 +186,11 @@ export const findAccess = (
 
 const endAccess: Statement = {
   name: 'panel_member_end_access',
-  text: `WITH ended AS (UPDATE panel_member SET sessions_since = $3 WHERE account_id = $2 AND user_id = $1)
-    SELECT NOT EXISTS (SELECT FROM panel_member WHERE user_id = $1 AND account_id <> $2) AS only`,
+  text: 'UPDATE panel_member SET sessions_since = $3 WHERE account_id = $2 AND user_id = $1',
+};
+const isOnly: Statement = {
+  name: 'panel_member_is_only',
+  text: 'SELECT NOT EXISTS (SELECT FROM panel_member WHERE user_id = $1 AND account_id <> $2) AS only',
 };
 
 /**
@@ -199,8 +202,13 @@ export const endAccessTo = async (
   userId: string,
   accountId: string,
   nowMs: number,
-): Promise<boolean> =>
-  (await tx.run<{ only: boolean }>(endAccess, [userId, accountId, timestamp(nowMs)]))[0]?.only === true;
+): Promise<boolean> => {
+  const [, [row]] = await Promise.all([
+    tx.run(endAccess, [userId, accountId, timestamp(nowMs)]),
+    tx.run<{ only: boolean }>(isOnly, [userId, accountId]),
+  ]);
+  return row?.only === true;
+};
 
 const deleteOne: Statement = {
   name: 'panel_session_end',

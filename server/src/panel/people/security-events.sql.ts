@@ -18,16 +18,22 @@ export interface SecurityEventRow {
 const insert: Statement = {
   name: 'security_event_insert',
   text: `INSERT INTO security_event (id, at, account_id, user_id, session_id, actor, kind, outcome, ip_address, detail)
-    VALUES ($1, $2, coalesce($3::uuid, (SELECT min(account_id::text)::uuid FROM panel_member WHERE user_id = $4 HAVING count(*) = 1)),
-      $4, $5, $6, $7, $8, $9, $10)`,
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
+const selectOnlyAccount: Statement = {
+  name: 'security_event_only_account',
+  text: 'SELECT min(account_id::text)::uuid AS id FROM panel_member WHERE user_id = $1 HAVING count(*) = 1',
 };
 
 export const insertSecurityEvent = (sql: Sql, event: SecurityEventRow): Promise<unknown> =>
-  sql.tx((tx) =>
-    tx.run(insert, [
+  sql.tx(async (tx) => {
+    const [only] =
+      event.accountId === null ? await tx.run<{ id: string }>(selectOnlyAccount, [event.userId]) : [];
+    return tx.run(insert, [
       event.id,
       timestamp(event.at),
-      event.accountId,
+      event.accountId ?? only?.id,
       event.userId,
       event.sessionId,
       event.actor,
@@ -35,8 +41,8 @@ export const insertSecurityEvent = (sql: Sql, event: SecurityEventRow): Promise<
       event.outcome,
       event.ipAddress,
       JSON.stringify(event.detail),
-    ]),
-  );
+    ]);
+  });
 
 export interface ListedSecurityEvent extends SecurityEventRow {
   /** Null: the person is not known (any more). */

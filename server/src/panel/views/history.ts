@@ -18,11 +18,11 @@ export interface ShownStep {
 
 const select: Statement = {
   name: 'panel_history_names',
-  text: `SELECT id, name FROM api_key WHERE account_id = $1 AND id = ANY ($2::text[])
+  text: `WITH decided AS MATERIALIZED (SELECT i.id::text AS id, i.resolution->>'actor' AS actor
+      FROM incident i WHERE i.account_id = $1 AND i.id = ANY ($4::uuid[]))
+    SELECT id, name FROM api_key WHERE account_id = $1 AND id = ANY ($2::text[])
     UNION ALL SELECT id::text, name FROM panel_user WHERE id = ANY ($3::uuid[])
-    UNION ALL SELECT i.id::text, coalesce(u.name, i.resolution->>'actor')
-      FROM incident i LEFT JOIN panel_user u ON i.resolution->>'actor' = 'panel:' || u.id
-      WHERE i.account_id = $1 AND i.id = ANY ($4::uuid[])`,
+    UNION ALL SELECT d.id, coalesce(u.name, d.actor) FROM decided d LEFT JOIN panel_user u ON d.actor = 'panel:' || u.id`,
 };
 
 /** The history of a payment with names in place of ids. Names are of today: a renamed key shows its new name. */

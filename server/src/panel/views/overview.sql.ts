@@ -115,12 +115,13 @@ const newAtMost = 100;
 
 const selectFirstSteps: Statement = {
   name: 'panel_first_steps',
-  text: `SELECT EXISTS (SELECT FROM api_key WHERE account_id = $1 AND revoked_at IS NULL) AS key,
-      EXISTS (SELECT FROM webhook_endpoint WHERE account_id = $1) AS webhook,
-      coalesce(bool_or(j.template = 'credit'), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
-    FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1) b
-      LEFT JOIN journal j ON j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq <= ${newAtMost}
-    HAVING NOT EXISTS (SELECT FROM balance WHERE account_id = $1 AND seq > ${newAtMost})`,
+  text: `WITH early AS MATERIALIZED (
+      SELECT coalesce(bool_or(j.template = 'credit'), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
+      FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1) b
+        JOIN journal j ON j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq <= ${newAtMost})
+    SELECT EXISTS (SELECT 1 FROM api_key WHERE account_id = $1 AND revoked_at IS NULL) AS key,
+      EXISTS (SELECT 1 FROM webhook_endpoint WHERE account_id = $1) AS webhook, charge, transfer
+    FROM early WHERE NOT EXISTS (SELECT 1 FROM balance WHERE account_id = $1 AND seq > ${newAtMost})`,
 };
 
 /** The first steps of a new account over all of its operations; null: it is not new any more. */

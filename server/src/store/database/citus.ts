@@ -156,9 +156,11 @@ const rolesAreReady = `SELECT count(*) FILTER (WHERE r.rolcanlogin) = 2 AND coun
   FROM pg_catalog.pg_roles r LEFT JOIN pg_catalog.pg_db_role_setting s ON s.setrole = r.oid AND s.setdatabase = 0 AND r.rolname = '${APP}'
   WHERE r.rolname IN ('${OWNER}', '${APP}')`;
 
-/** A command that a node runs for itself alone: each of the others gets it too. */
+/** A command that a node runs for itself alone: each of the others gets it too, and nodes that pass it on wait for each other. */
 const rolesOnNode = `DO $do$ BEGIN
-  PERFORM set_config('citus.enable_create_role_propagation', 'off', true), set_config('citus.enable_alter_role_propagation', 'off', true);
+  ${['create_role', 'alter_role', 'alter_role_set']
+    .map((what) => `PERFORM set_config('citus.enable_${what}_propagation', 'off', true);`)
+    .join('\n  ')}
   ${[OWNER, APP]
     .map(
       (

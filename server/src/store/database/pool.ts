@@ -163,7 +163,7 @@ function openDriverPool({
   cell = 'vintem',
   verify,
 }: PoolOptions): pg.Pool {
-  const looks = [...(cell === 'vintem' ? [] : [worksIn(cell)]), ...(verify ? [verify] : [])];
+  const looks = [...(cell === 'vintem' ? [] : [worksIn(cell)]), ...(verify ? [verify] : []), plansOfServer()];
   const { connectionString, options } = withSessionOptions(url, {
     role,
     ...sessionSettings,
@@ -197,6 +197,21 @@ const worksIn =
     if (schema !== cell)
       throw new Error(`the connection works in ${schema} and not in ${cell}: is a pooler between?`);
   };
+
+/**
+ * Citus plans some statements only with their values: those that it carries out in steps, as an INSERT from a SELECT. It names a price for their generic plan that
+ * PostgreSQL never takes, so there PostgreSQL chooses: from the sixth run on, the generic one for all others. A pool asks once where there is no Citus.
+ */
+export const plansOfServer = (): ((client: pg.ClientBase) => Promise<void>) => {
+  let mayBeCitus = true;
+  return async (client) => {
+    if (!mayBeCitus) return;
+    const { rowCount } = await client.query(
+      `SELECT pg_catalog.set_config('plan_cache_mode', 'auto', false) FROM pg_catalog.pg_extension WHERE extname = 'citus'`,
+    );
+    mayBeCitus = rowCount === 1;
+  };
+};
 
 const verifiedBy =
   (looks: readonly ((client: pg.PoolClient) => Promise<void>)[]) =>

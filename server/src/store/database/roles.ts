@@ -134,7 +134,8 @@ async function checkSession(sql: Sql): Promise<void> {
     {
       name: 'roles.session',
       text: `SELECT name FROM unnest($1::text[], $2::text[]) AS wanted (name, value)
-        JOIN pg_catalog.pg_settings USING (name) WHERE setting <> value ORDER BY name`,
+        JOIN pg_catalog.pg_settings USING (name) WHERE setting <> value
+          AND NOT (name = 'plan_cache_mode' AND EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')) ORDER BY name`,
     },
     [Object.keys(sessionSettings), Object.values(sessionSettings)],
   );

@@ -22,14 +22,14 @@ export const storageBudgets = {
 export type StorageKind = keyof typeof storageBudgets;
 
 /** $5: ms that a byte takes; $6: how far ahead of now a budget may be used up. A row with a wrong time is brought back to that. */
-const usedUntil = 'greatest($4, least(b.spent_until, $4 + $6))';
-const granted = `least(excluded.granted, floor(($4 + $6 - ${usedUntil}) / $5)::bigint)`;
+const usedUntil = 'greatest($4::float8, least(b.spent_until, $4::float8 + $6))';
+const granted = `least(excluded.granted, floor(($4::float8 + $6 - ${usedUntil}) / $5)::bigint)`;
 
 /** Ordered by the caller: two processes that lock the same rows in two orders wait for each other. */
 const take: Statement = {
   name: 'storage_budget_take',
   text: `INSERT INTO storage_budget AS b (account_id, kind, spent_until, granted)
-    VALUES (unnest($1::uuid[]), $2, $4::float8 + unnest($3::bigint[]) * $5::float8, unnest($3::bigint[]))
+    VALUES (unnest($1::uuid[]), $2, unnest($7::float8[]), unnest($3::bigint[]))
     ON CONFLICT (account_id, kind) DO UPDATE SET granted = ${granted}, spent_until = ${usedUntil} + ${granted} * $5
     RETURNING account_id AS "accountId", granted`,
 };
@@ -55,6 +55,7 @@ export async function takeStorage(
     nowMs,
     msPerByte,
     bytes * msPerByte,
+    most.map((granted) => nowMs + granted * msPerByte),
   ]);
   return new Map(rows.map((row) => [row.accountId, row.granted]));
 }

@@ -174,8 +174,9 @@ export const lateCashReference = (connection: string, reference: string): string
 
 const selectLate: Statement = {
   name: 'cash_transfer_late',
-  text: `SELECT ${columnsInTransit} FROM cash_transfer t WHERE t.connection = $1 AND ${inTransit} AND t.due_at < $2
-      AND NOT EXISTS (SELECT FROM incident i WHERE i.account_id = $3 AND i.reference = 'cash:' || t.connection || ':' || t.reference)
+  text: `WITH late AS MATERIALIZED (SELECT * FROM cash_transfer t WHERE t.connection = $1 AND ${inTransit} AND t.due_at < $2)
+    SELECT ${columnsInTransit} FROM late t
+    WHERE NOT EXISTS (SELECT FROM incident i WHERE i.account_id = $3 AND i.reference = 'cash:' || t.connection || ':' || t.reference)
     ORDER BY t.left_at, t.reference LIMIT ${decidedMost}`,
 };
 

@@ -59,9 +59,11 @@ const mark: Statement = {
 
 const place: Statement = {
   name: 'lost_payment_place',
-  text: `SELECT a.id AS "accountId", (SELECT coalesce(p.connection, a.first_connection, a.connection)
+  text: `WITH decided AS MATERIALIZED (SELECT l.account_id FROM lost_payment l
+      WHERE l.account_id = (SELECT id FROM account WHERE number = $1) AND l.payment_id = $2 AND l.decided_at IS NOT NULL)
+    SELECT a.id AS "accountId", (SELECT coalesce(p.connection, a.first_connection, a.connection)
       FROM payment p WHERE p.account_id = a.id AND p.id = $2) AS "bookedOn",
-      EXISTS (SELECT FROM lost_payment l WHERE l.account_id = a.id AND l.payment_id = $2 AND l.decided_at IS NOT NULL) AS decided
+      EXISTS (SELECT FROM decided d WHERE d.account_id = a.id) AS decided
     FROM account a WHERE a.number = $1`,
 };
 
