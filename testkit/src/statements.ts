@@ -40,7 +40,7 @@ const filesWith = (): string[] =>
 
 const sealedColumnsFile = 'store/database/sealed-columns.ts';
 
-/** What a module shows: its constants, and the statements that it makes for a cell. */
+/** Behind a module its constants are shown, and the statements that it makes for a cell. */
 function shownBy(file: string, text: string, cell: string): string {
   const names = [...text.matchAll(/^(?:export )?const (\w+)\b/gm)].map(([, name]) => name);
   const made = [...text.matchAll(/^(?:export )?const (\w+) = \(\w+: string\): Statement =>/gm)].map(
@@ -53,7 +53,7 @@ function shownBy(file: string, text: string, cell: string): string {
   return `\n;globalThis.shown?.(${JSON.stringify(file)}, [${[...names, ...made].join(', ')}]);\n`;
 }
 
-/** What PostgreSQL plans: not `BEGIN`. */
+/** Statements that PostgreSQL plans: not `BEGIN`. */
 const planned = /^\s*(?:--[^\n]*\n\s*)*(?:SELECT|WITH|INSERT|UPDATE|DELETE)\b/;
 
 /** Statements in a value and in what it holds. */
