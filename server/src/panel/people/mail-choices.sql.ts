@@ -67,11 +67,13 @@ export interface DueMail extends MailChoice {
  */
 const claimOf = (name: string, due: 'month_due_at' | 'received_due_at'): Statement => ({
   name,
-  text: `UPDATE panel_mail_choice c SET ${due} = $2 FROM panel_user u, account a
-    WHERE c.user_id = u.id AND a.id = c.account_id AND c.${due} <= $1 AND (c.account_id, c.user_id) IN (
-      SELECT d.account_id, d.user_id FROM panel_mail_choice d JOIN account b ON b.id = d.account_id JOIN panel_user v ON v.id = d.user_id
-      WHERE d.${due} <= $1 AND b.cell = current_schema() AND v.email_verified ORDER BY d.${due} LIMIT $3)
-    RETURNING ${columns}, u.email, u.language, a.name AS "accountName", c.${due} AS "claimedUntil"`,
+  text: `WITH d AS MATERIALIZED (
+      SELECT c.account_id, c.user_id, u.email, u.language, a.name
+      FROM panel_mail_choice c JOIN account a ON a.id = c.account_id JOIN panel_user u ON u.id = c.user_id
+      WHERE c.${due} <= $1 AND a.cell = current_schema() AND u.email_verified ORDER BY c.${due} LIMIT $3)
+    UPDATE panel_mail_choice c SET ${due} = $2 FROM d
+    WHERE c.account_id = d.account_id AND c.user_id = d.user_id AND c.${due} <= $1
+    RETURNING ${columns}, d.email, d.language, d.name AS "accountName", c.${due} AS "claimedUntil"`,
 });
 
 const claimMonth = claimOf('mail_choice_claim_month', 'month_due_at');
