@@ -85,8 +85,10 @@ export async function cardDay(
   await each(told, ({ payment, brand }) => open(service, payment, brand));
   const paid = payments.filter(({ fate }) => fate !== 'refused' && fate !== 'expired');
   const statesOf = statesIn(service);
-  await until(async () => (await statesOf("status = 'paid'")) === paid.length);
-  const refunds = await moveOn(service, paid, statesOf);
+  // Each payment is queried, and a connection has a bounded number of queries in a second.
+  const withinMs = 120_000 + 2_000 * count;
+  await until(async () => (await statesOf("status = 'paid'")) === paid.length, withinMs);
+  const refunds = await moveOn(service, paid, statesOf, withinMs);
   // The connection to Asaas reads no payouts.
   const cashCents = adapter === 'stripe-checkout' ? await moveCash(service) : 0;
   await closeDay(service, 0);
@@ -193,6 +195,7 @@ async function moveOn(
   service: Service,
   paid: readonly Payment[],
   statesOf: (where: string) => Promise<number>,
+  withinMs: number,
 ): Promise<number> {
   const of = (...wanted: Fate[]) => paid.filter(({ fate }) => wanted.includes(fate));
   const [whole, part, after] = [
@@ -209,14 +212,14 @@ async function moveOn(
     ...(['released, refunded', 'released, charged back, lost'] as const),
   );
   await each(released, ({ id }) => act(service, id, 'release'));
-  await until(async () => (await statesOf('settled_at IS NOT NULL')) === released.length);
+  await until(async () => (await statesOf('settled_at IS NOT NULL')) === released.length, withinMs);
   await each(after, (one) => refund(one, Math.floor(one.amountCents / 2)));
   const late = of('released, charged back, lost');
   await each(late, ({ id }) => act(service, id, 'chargeback'));
-  await until(async () => (await disputes(service, 'true')) === disputed.length + late.length);
+  await until(async () => (await disputes(service, 'true')) === disputed.length + late.length, withinMs);
   await each(of('charged back, won'), ({ id }) => act(service, id, 'win'));
   await each([...of('charged back, lost'), ...late], ({ id }) => act(service, id, 'lose'));
-  await until(async () => (await disputes(service, 'ended_at IS NULL')) === 0);
+  await until(async () => (await disputes(service, 'ended_at IS NULL')) === 0, withinMs);
   return whole.length + part.length + after.length;
 }
 
