@@ -1,5 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bytesOfAscii } from '../edge/ascii-body.ts';
 import { bearerOf } from '../edge/bearer.ts';
 import { callerAddress } from '../edge/caller-address.ts';
 import { keptText } from '../edge/compress.ts';
@@ -41,6 +42,8 @@ export function mountPublic(
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
       const described: DescribedRoute[] = [];
       const methodsOf = new Map<string, string[]>();
+      // Here alone: the panel compresses texts.
+      api.addHook('onSend', (_request, _reply, payload, done) => done(null, bytesOfAscii(payload)));
       api.addHook('onRoute', (route) => {
         const facts = route.config?.api;
         if (facts) route.onRequest = admit(facts, costOf(String(route.method), route.url));

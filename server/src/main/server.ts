@@ -29,7 +29,6 @@ import type { WebhooksDeps } from '../api/webhooks/endpoints.ts';
 import { describedEvents } from '../api/webhooks/event-docs.ts';
 import { webhookRoutes } from '../api/webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from '../edge/answers.ts';
-import { bytesOfAscii } from '../edge/ascii-body.ts';
 import { trustOf } from '../edge/caller-address.ts';
 import { shareConnections } from '../edge/connection-shares.ts';
 import { costOf } from '../edge/costs.ts';
@@ -247,7 +246,7 @@ function observe(app: ReturnType<typeof openApp>, parts: EdgeParts): void {
     const seconds = (clock.monotonicMs() - request.arrivedMs) / 1000;
     measures?.requests.of(route, String(reply.statusCode)).observe(seconds);
     spans.get(request)?.end({ route, status: reply.statusCode, requestId: request.id });
-    done(null, bytesOfAscii(payload));
+    done(null, payload);
   });
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', (request, reply, done) => {

@@ -128,7 +128,7 @@ export const summedAtMost = 50_000;
  * A page of the statement of one operation or several, the newest line first, in whole journals: no place within one is needed.
  * @param limit journals of a page, with a filter those that have a line which is looked for
  * @param below `nextBelow` of the page before
- * @param filter such a page looks through \`scannedAtMost\` journals of all operations together, and may end with fewer lines
+ * @param filter such a page looks through `scannedAtMost` journals of all operations together, and may end with fewer lines
  * @throws ApiError `operation_not_found`
  */
 export async function readNewest(
