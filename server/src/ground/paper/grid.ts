@@ -1,25 +1,10 @@
-import type { Language } from '../errors.ts';
-import type { Letterhead } from '../letterhead.ts';
-import { numberPages } from './page-numbers.ts';
-import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
+import { beginPages, bottom, drawRule, firstTop, type Heading, nextTop, oneLine } from './pages.ts';
+import { colours, left, type Page, right, shown } from './pdf.ts';
 
 /** Figures by the day, as they are printed: a first column of names and columns of amounts. Plain data, since a thread of its own draws it. */
-export interface Grid {
-  language: Language;
-  title: string;
-  /** Null: the account has set none. */
-  letterhead: Letterhead | null;
-  /** The word before the number of a page. */
-  page: string;
-  /** Whose it is, and of which time. */
-  owner: string;
-  period: string;
-  /** Below them; null: nothing. */
-  warning: string | null;
+export interface Grid extends Heading {
   columns: readonly string[];
   groups: readonly GridGroup[];
-  /** The text of a grid without rows. */
-  empty: string;
 }
 
 export interface GridGroup {
@@ -37,25 +22,16 @@ export interface GridRow {
 
 const rowHeight = 14;
 const firstWidth = 56;
-const bottom = 841.89 - 72;
-const oneLine = { lineBreak: false } as const;
 
 export async function drawGrid(grid: Grid): Promise<Page> {
-  const page = await newDocument(grid.title, grid.language);
-  if (grid.letterhead) drawLetterhead(page, grid.letterhead, grid.title);
-  else drawHead(page, grid.title);
-  const numbers = numberPages(page, grid.page);
-  numbers.next();
-  page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink).text(shown(grid.owner), left, 128);
-  page.font('Helvetica').fontSize(10).fillColor(colours.soft).text(grid.period, left, 146);
-  if (grid.warning !== null) page.fillColor(colours.copper).text(grid.warning, left, 160);
-  let top = drawColumns(page, grid, 184);
+  const { page, numbers } = await beginPages(grid);
+  let top = drawColumns(page, grid, firstTop);
   /** The next place that has room for so many rows. */
   const room = (rows: number): number => {
     if (top + rows * rowHeight <= bottom) return top;
     page.addPage();
     numbers.next();
-    return drawColumns(page, grid, 72);
+    return drawColumns(page, grid, nextTop);
   };
   for (const { title, rows } of grid.groups) {
     if (title !== null) {
@@ -82,12 +58,7 @@ export async function drawGrid(grid: Grid): Promise<Page> {
 function drawColumns(page: Page, { columns }: Grid, top: number): number {
   page.font('Helvetica-Bold').fontSize(8).fillColor(colours.soft);
   drawCells(page, columns, top);
-  page
-    .moveTo(left, top + 12)
-    .lineTo(right, top + 12)
-    .lineWidth(0.5)
-    .strokeColor(colours.line)
-    .stroke();
+  drawRule(page, top + 12);
   return top + rowHeight + 3;
 }
 

@@ -1,27 +1,13 @@
-import type { Language } from '../errors.ts';
-import type { Letterhead } from '../letterhead.ts';
 import { amountText } from '../money.ts';
-import { numberPages, type PageNumbers } from './page-numbers.ts';
-import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
+import type { PageNumbers } from './page-numbers.ts';
+import { beginPages, bottom, drawRule, firstTop, type Heading, nextTop, oneLine } from './pages.ts';
+import { colours, left, type Page, right, shown } from './pdf.ts';
 
 /** A statement as it is printed. Plain data, since a thread of its own draws it. */
-export interface Table {
-  language: Language;
-  title: string;
-  /** Null: the account has set none. */
-  letterhead: Letterhead | null;
-  /** The word before the number of a page. */
-  page: string;
-  /** Whose it is, and of which time. */
-  owner: string;
-  period: string;
-  /** Below them; null: nothing. */
-  warning: string | null;
+export interface Table extends Heading {
   columns: { when: string; what: string; amount: string; balance: string };
   opening: TableSum;
   closing: TableSum;
-  /** The text of a table without rows. */
-  empty: string;
   /** The labels of the figures, in their order. */
   sums: Readonly<Record<string, string>>;
 }
@@ -46,24 +32,13 @@ const rowHeight = 15;
 /** Between the lines of one row. */
 const lineHeight = 11;
 const whatWidth = column.amount - 70 - column.what;
-const bottom = 841.89 - 72;
 
 /** The statement for people: opening balance, a row for each line, totals, closing balance. */
 export async function beginTable(table: Table): Promise<DrawnTable> {
-  const page = await newDocument(table.title, table.language);
-  if (table.letterhead) drawLetterhead(page, table.letterhead, table.title);
-  else drawHead(page, table.title);
-  const numbers = numberPages(page, table.page);
-  numbers.next();
-  page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
-  page.text(shown(table.owner), left, 128);
-  page.font('Helvetica').fontSize(10).fillColor(colours.soft);
-  page.text(table.period, left, 146);
-  if (table.warning !== null) page.fillColor(colours.copper).text(table.warning, left, 160);
-
+  const { page, numbers } = await beginPages(table);
   const sums = new Map(Object.keys(table.sums).map((figure) => [figure, 0]));
   let isEmpty = true;
-  let top = drawColumns(page, table, 184);
+  let top = drawColumns(page, table, firstTop);
   top = drawSum(page, table.opening, top);
   return {
     page,
@@ -105,24 +80,16 @@ export interface DrawnTable {
 function nextPage(page: Page, table: Table, numbers: PageNumbers): number {
   page.addPage();
   numbers.next();
-  return drawColumns(page, table, 72);
+  return drawColumns(page, table, nextTop);
 }
 
 function drawColumns(page: Page, { columns }: Table, top: number): number {
   page.font('Helvetica-Bold').fontSize(9).fillColor(colours.soft);
   page.text(columns.when, column.when, top).text(columns.what, column.what, top);
   drawNumbers(page, columns.amount, columns.balance, top);
-  page
-    .moveTo(left, top + 13)
-    .lineTo(right, top + 13)
-    .lineWidth(0.5)
-    .strokeColor(colours.line)
-    .stroke();
+  drawRule(page, top + 13);
   return top + rowHeight + 4;
 }
-
-/** Without pdfkit's line breaking, which is ten times the work of a row. */
-const oneLine = { lineBreak: false } as const;
 
 function drawNumbers(page: Page, first: string, second: string, top: number): void {
   for (const [text, end] of [

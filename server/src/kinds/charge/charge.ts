@@ -83,19 +83,22 @@ export function newCharge(
 ): Admitted<Payment> {
   const { accountId, operationId } = caller;
   const { amountCents, payerName, description, requestKey } = order;
-  const asked = {
-    ...{
-      accountId,
-      id,
-      operationId,
-      kind: 'deposit' as const,
-      amountCents,
-      requestKey,
-      fingerprint,
-      description,
-    },
-    ...{ metadata: metadataOf(order.metadata), payerName, pixKey: null, pixKeyType: null },
-    ...{ command: token, connection, ...own },
+  const asked: Begun = {
+    accountId,
+    id,
+    operationId,
+    kind: 'deposit',
+    amountCents,
+    requestKey,
+    fingerprint,
+    description,
+    metadata: metadataOf(order.metadata),
+    payerName,
+    pixKey: null,
+    pixKeyType: null,
+    command: token,
+    connection,
+    ...own,
   };
   const row = newPayment(asked, 'unknown', now, causeOfCall('api', caller));
   return { row, refusedAs: null, postings: [], writes: [] };

@@ -3,6 +3,7 @@ import type { Letterhead } from '../../ground/letterhead.ts';
 import { amountText } from '../../ground/money.ts';
 import type { Grid, GridRow } from '../../ground/paper/grid.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
+import { type Figures, withFigures } from '../statement/figures.ts';
 import type { DayClose } from './closes.sql.ts';
 
 /** The closed days of a month in one operation, the oldest first. */
@@ -84,30 +85,23 @@ export function gridOf(months: readonly ClosedMonth[], facts: ClosesFacts): Grid
   };
 }
 
-type Figures = Pick<
-  DayClose,
-  'openingCents' | 'inCents' | 'outCents' | 'feeCents' | 'refundCents' | 'holdCents' | 'closingCents'
->;
+type ClosedFigures = Figures & Pick<DayClose, 'openingCents' | 'closingCents'>;
 
-const together = (one: Figures, other: Figures): Figures => ({
+const together = (one: ClosedFigures, other: ClosedFigures): ClosedFigures => ({
+  ...withFigures(one, other),
   openingCents: one.openingCents + other.openingCents,
-  inCents: one.inCents + other.inCents,
-  outCents: one.outCents + other.outCents,
-  feeCents: one.feeCents + other.feeCents,
-  refundCents: one.refundCents + other.refundCents,
-  holdCents: one.holdCents + other.holdCents,
   closingCents: one.closingCents + other.closingCents,
 });
 
 /** A stretch begins with the opening of its first day and ends with the closing of its last. */
-const sumOf = (closes: readonly Figures[]): Figures => ({
+const sumOf = (closes: readonly ClosedFigures[]): ClosedFigures => ({
   ...closes.reduce(together),
   openingCents: closes[0]?.openingCents ?? 0,
   closingCents: closes.at(-1)?.closingCents ?? 0,
 });
 
 /** With the sign by which each figure changes the balance. */
-const rowOf = (name: string, figures: Figures, strong: boolean): GridRow => ({
+const rowOf = (name: string, figures: ClosedFigures, strong: boolean): GridRow => ({
   cells: [
     name,
     ...[figures.openingCents, figures.inCents].map(amountText),

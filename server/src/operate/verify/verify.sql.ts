@@ -1,5 +1,6 @@
 import { chargeRequests } from '../../money/charge-requests.ts';
 import type { StoredConnectionClose, StoredDayClose } from '../../money/day-closes.ts';
+import { eventKinds } from '../../money/journal.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { BookedPix, PixRef } from '../../store/ledger.sql.ts';
 import type { ChainedAudit } from '../../store/rows/audit-chain.ts';
@@ -249,20 +250,13 @@ const lines = `j.available, j.reserved, j.held, j.receivable, j.clearing, j.fee_
 
 const selectJournals: Statement = {
   name: 'verify_journals',
-  text: `WITH named AS MATERIALIZED (SELECT reference FROM journal
-        WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4 AND event IN (14, 15, 20) ORDER BY seq LIMIT $5),
-      movement AS MATERIALIZED (SELECT posted_as, connection, kind, amount_cents FROM connection_movement
-        WHERE posted_as IN (SELECT reference FROM named))
-    SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
+  text: `SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
       j.available_after AS "availableAfter", j.reserved_after AS "reservedAfter", j.held_after AS "heldAfter",
       j.receivable_after AS "receivableAfter", j.card_held_after AS "cardHeldAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
       j.previous, j.hash, j.connection, j.pix, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
       CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
       coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
-      i.id IS NOT NULL AS "hasIncident",
-      CASE WHEN j.event IN (14, 15, 20) THEN (SELECT coalesce(sum(m.amount_cents), 0)::bigint FROM movement m
-        WHERE m.posted_as = j.reference AND m.connection = j.connection
-          AND m.kind = CASE j.event WHEN 14 THEN 'cost' WHEN 15 THEN 'own' ELSE 'cash' END) END AS "movementCents"
+      i.id IS NOT NULL AS "hasIncident"
     FROM journal j JOIN account a ON a.id = j.account_id
       LEFT JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
       LEFT JOIN refund r ON j.event IN (11, 12, 13) AND r.account_id = j.account_id AND r.id = j.subject
@@ -272,7 +266,48 @@ const selectJournals: Statement = {
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4 ORDER BY j.seq LIMIT $5`,
 };
 
-type JournalRow = Omit<StoredJournal, 'lines' | 'after'> &
+/**
+ * What the movements come to that such a journal holds. In a statement of its own, for journals of connections alone: on Citus they stand on another
+ * node than most journals.
+ */
+const selectMovements: Statement = {
+  name: 'verify_movements',
+  text: `SELECT posted_as AS reference, connection, kind, sum(amount_cents)::bigint AS cents FROM connection_movement
+    WHERE posted_as = ANY ($1::text[]) GROUP BY posted_as, connection, kind`,
+};
+
+interface MovementSum {
+  reference: string;
+  connection: string;
+  kind: string;
+  cents: number;
+}
+
+/** Which movements a journal of a connection holds. */
+const kindOfMovements: Readonly<Partial<Record<number, string>>> = {
+  [eventKinds.providerCost]: 'cost',
+  [eventKinds.ownMoney]: 'own',
+  [eventKinds.cashTransfer]: 'cash',
+};
+
+type Held = Pick<StoredJournal, 'event' | 'reference' | 'connection'>;
+
+/** @returns what a journal's movements come to; null: it is about something else */
+async function movementsHeldBy(
+  sql: Queries,
+  journals: readonly Held[],
+): Promise<(journal: Held) => number | null> {
+  const references = journals.flatMap(({ event, reference }) => (kindOfMovements[event] ? reference : []));
+  const sums = references.length > 0 ? await sql.run<MovementSum>(selectMovements, [references]) : [];
+  const keyOf = (...names: (string | null)[]): string => JSON.stringify(names);
+  const held = new Map(sums.map((one) => [keyOf(one.reference, one.connection, one.kind), one.cents]));
+  return ({ event, reference, connection }) => {
+    const kind = kindOfMovements[event];
+    return kind === undefined ? null : (held.get(keyOf(reference, connection, kind)) ?? 0);
+  };
+}
+
+type JournalRow = Omit<StoredJournal, 'lines' | 'after' | 'movementCents'> &
   StoredJournal['lines'] & {
     availableAfter: number;
     reservedAfter: number;
@@ -294,8 +329,10 @@ export const findJournals = async (
     chain.seq,
     most,
   ]);
+  const movementsOf = await movementsHeldBy(sql, rows);
   return rows.map((row) => ({
     ...row,
+    movementCents: movementsOf(row),
     lines: {
       available: row.available,
       reserved: row.reserved,

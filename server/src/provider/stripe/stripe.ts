@@ -497,8 +497,10 @@ async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<L
   return { outcome: 'listed', reports, unread: [], complete: true };
 }
 
-/** https://docs.stripe.com/api/balance_transactions/list: the lines of one type, in reais, each with what it is about. */
-/** Lines of the balance. One that cannot be read is no reason to leave the others out. */
+/**
+ * https://docs.stripe.com/api/balance_transactions/list: the lines of one type, in reais, each with what it is about. One that cannot be read is no
+ * reason to leave the others out.
+ */
 async function linesOf<One>(
   deps: Deps,
   type: string,
