@@ -261,7 +261,7 @@ export const bugs: Bug[] = [
     rig: 'simulation',
   },
   {
-    name: 'a change that was refused is told as carried out',
+    name: 'the event of a refused change says that it was carried out',
     file: 'server/src/kinds/due-change/outcome.ts',
     line: "const dueChange = { id: row.id, outcome: 'refused' } as const;",
     with: "const dueChange = { id: row.id, outcome: 'carried_out' } as const;",

@@ -28,7 +28,16 @@ import {
   operationId,
   Violation,
 } from './memory.ts';
-import { type Action, caller, hour, type Rules, start, unclear, type World as WorldOf } from './model.ts';
+import {
+  type Action,
+  caller,
+  hour,
+  isLeased,
+  type Rules,
+  start,
+  unclear,
+  type World as WorldOf,
+} from './model.ts';
 import {
   amountAt,
   pixCents as amountCents,
@@ -263,8 +272,7 @@ function ownerActions(
   can(`the ${who}'s process dies`, ({ local: one }) => leave(one), true);
   if (phase === 'toSend') {
     const { intent } = local.stored;
-    const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
-    if (leaseUntil !== null && leaseUntil > local.now)
+    if (who === 'owner' && isLeased(intent, fence, local.now))
       can(`the ${who} writes the request`, ({ local: one }) => {
         one[who] = { fence, phase: 'sent' };
       });

@@ -30,7 +30,16 @@ import {
   operationId,
   Violation,
 } from './memory.ts';
-import { type Action, caller, hour, type Rules, start, unclear, type World as WorldOf } from './model.ts';
+import {
+  type Action,
+  caller,
+  hour,
+  isLeased,
+  type Rules,
+  start,
+  unclear,
+  type World as WorldOf,
+} from './model.ts';
 
 /**
  * A charge with a due date that its merchant changes, and changes back, while payers pay what it comes to or came to. Requests for a change may be lost, late
@@ -225,8 +234,7 @@ function senderActions(
   can(`the ${who}'s process dies`, ({ local: one }) => leave(one), true);
   if (phase === 'toSend') {
     const { changeIntent: intent } = local.stored;
-    const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
-    if (leaseUntil !== null && leaseUntil > local.now)
+    if (who === 'owner' && isLeased(intent, fence, local.now))
       can(`the ${who} writes the request`, ({ local: one }) => {
         one[who] = { fence, to, saw, phase: 'sent' };
       });

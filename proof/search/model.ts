@@ -273,8 +273,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
       case 'toConfirm':
       case 'toSend': {
         // The lease is checked right before the write; what is slow after that is a request on its way.
-        const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
-        if (leaseUntil !== null && leaseUntil > now)
+        if (who === 'owner' && isLeased(intent, fence, now))
           can(`the ${who} writes the request`, ({ local: one }) => {
             one[who] = { fence, phase: phase === 'toSend' ? 'sent' : 'confirmSent' };
           });
@@ -478,6 +477,10 @@ function overdueAtOf(payment: Payment, { undecidedSince }: Intent): number | nul
   const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
   return from + 24 * hour + 1;
 }
+
+/** Whether an attempt may still write its request: its process looks at its lease right before. */
+export const isLeased = (intent: Intent | null | undefined, fence: string, now: number): boolean =>
+  intent?.fence === fence && intent.leaseUntil !== null && intent.leaseUntil > now;
 
 export const unclear = { outcome: 'unclear', cause: 'network', detail: '', retryAfterMs: null } as const;
 

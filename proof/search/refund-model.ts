@@ -38,6 +38,7 @@ import {
   type Form,
   forms,
   hour,
+  isLeased,
   type Owner,
   type Rules,
   start,
@@ -311,8 +312,7 @@ function ownerActions(
   can(name('dies'), ({ local: one }) => withLane(one, at, { [who]: null, orphans: orphansAfter(one) }), true);
   if (phase === 'toSend') {
     const intent = intentAt(local, at);
-    const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
-    if (leaseUntil !== null && leaseUntil > local.now) can(name('writes the request'), goes('sent'));
+    if (who === 'owner' && isLeased(intent, fence, local.now)) can(name('writes the request'), goes('sent'));
     else can(name('sees that its lease is over'), ({ local: one }) => withLane(one, at, { [who]: null }));
     stores('no connection, nothing was sent', { outcome: 'notSent', detail: '' }, true);
     return;

@@ -1,11 +1,12 @@
 import type { NetAnswer, NetRequest } from '../../server/src/ports/net.ts';
-import { type Bank, endDelivery, nextTurnAt, passTime, report } from '../../simulator/src/bank.ts';
+import { type Bank, report } from '../../simulator/src/bank.ts';
 import { approvalOf, type Card } from '../../simulator/src/cards.ts';
 import type { Desk } from '../../simulator/src/desk.ts';
 import type { Delivery } from '../../simulator/src/outbox.ts';
 import { stripeApi, stripePosts } from '../../simulator/src/stripe-api.ts';
 import { bankWorldOf } from './calls.ts';
 import { carry, type Faults, noFaults } from './network.ts';
+import { createOutgoing } from './outgoing.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -47,8 +48,6 @@ export function createAcquirer(world: World, random: Random, bank: Bank, post: P
     isClient: () => true,
     commit: () => acquirer.wake(),
   };
-  let turnAt = Number.POSITIVE_INFINITY;
-
   const acquirer: Acquirer = {
     bank,
     faults: noFaults,
@@ -56,17 +55,7 @@ export function createAcquirer(world: World, random: Random, bank: Bank, post: P
     made: () => {},
     handle: (request, answered) =>
       carry({ world, random, faults: acquirer.faults }, request, answer, answered),
-    wake: () => {
-      const at = nextTurnAt(bank);
-      if (at === undefined || at >= turnAt) return;
-      turnAt = at;
-      world.at(at, () => {
-        if (turnAt !== at) return;
-        turnAt = Number.POSITIVE_INFINITY;
-        for (const delivery of passTime(bank, desk.world, 1).deliveries) deliver(delivery);
-        acquirer.wake();
-      });
-    },
+    wake: () => outgoing.wake(),
     tellAgain: () => {
       for (const { client, ref, events } of bank.cards.values())
         if (events.length > 0)
@@ -111,34 +100,12 @@ export function createAcquirer(world: World, random: Random, bank: Bank, post: P
     return { status: outcome.status, headers: { ...outcome.headers }, text };
   }
 
-  function deliver(delivery: Delivery): void {
-    const { faults } = acquirer;
-    if (random.chance(faults.hookLost)) {
-      world.count('card hook lost');
-      endDelivery(bank, desk.world, delivery, random.chance(0.5));
-      return;
-    }
-    if (random.chance(faults.hookLate)) {
-      world.count('card hook late');
-      world.at(world.now() + random.below(3_600_000), () => send(delivery));
-      return;
-    }
-    send(delivery);
-    if (random.chance(faults.hookDoubled)) {
-      world.count('card hook doubled');
-      world.at(world.now() + random.below(600_000), () => send(delivery));
-    }
-  }
+  const outgoing = createOutgoing({
+    ...{ world, random, bank, desk, mark: 'card hook', perDelivery: 1, prepare },
+    faults: () => acquirer.faults,
+  });
 
-  function send(delivery: Delivery): void {
-    let ended = false;
-    const end = (delivered: boolean) => {
-      if (ended) return;
-      ended = true;
-      endDelivery(bank, desk.world, delivery, delivered);
-      acquirer.wake();
-    };
-    world.at(world.now() + 10_000, () => end(false));
+  function prepare(delivery: Delivery): () => Promise<boolean> {
     const posts = stripePosts(bank, delivery, world.now());
     if (random.chance(acquirer.faults.hookForged))
       for (const { body } of posts) {
@@ -146,9 +113,10 @@ export function createAcquirer(world: World, random: Random, bank: Bank, post: P
         const time = Math.floor(world.now() / 1000);
         void post(body, { 'stripe-signature': `t=${time},v1=${'0'.repeat(64)}` });
       }
-    void Promise.all(posts.map(({ body, headers }) => post(body, headers))).then((answers) =>
-      end(answers.every((status) => status !== null && status < 300)),
-    );
+    return async () => {
+      const statuses = await Promise.all(posts.map(({ body, headers }) => post(body, headers)));
+      return statuses.every((status) => status !== null && status < 300);
+    };
   }
 
   return acquirer;

@@ -1,3 +1,4 @@
+import type { Answer } from './asking.ts';
 import type { Finding, Rows } from './checks.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
@@ -11,8 +12,6 @@ export interface Cancels {
   /** An answered end holds. */
   check(rows: Rows): Finding[];
 }
-
-type Answer = { status: number; body: unknown; replayed: boolean } | null;
 
 interface Asked {
   operationId: string;

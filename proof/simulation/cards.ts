@@ -14,6 +14,7 @@ import {
   refundedOf,
 } from '../../simulator/src/cards.ts';
 import { type Acquirer, cardClient, cards as connection } from './acquirer.ts';
+import { type Answer, createAsking } from './asking.ts';
 import { type Finding, nothingPosted } from './checks.ts';
 import type { Database } from './database.ts';
 import { pixKey } from './prelude.ts';
@@ -36,15 +37,6 @@ export interface Cards {
   check(): Finding[];
 }
 
-type Answer = { status: number; body: unknown; replayed: boolean } | null;
-
-interface Call {
-  what: string;
-  run(): Promise<Answer>;
-  answered(body: { id?: string; code?: string; status?: string }): void;
-}
-
-const lawful: ReadonlySet<number> = new Set([200, 201, 400, 403, 404, 503]);
 /** As often as lists of payouts and costs are read, and a little more. */
 const readEveryMs = 10 * 60_000 + 1_000;
 /** Longer than a reading that died keeps the next one away. */
@@ -70,26 +62,13 @@ export function createCards(parts: {
   const { world, db, living, chance, acquirer, pix, bankWorld, operations, short, call, say, findings } =
     parts;
   const { bank } = acquirer;
-  const unanswered = new Set<Call>();
+  const { submit, again } = createAsking({ world, chance, say, findings });
   const made = new Map<string, string>();
   let over = false;
   const later = (within: number, act: () => void): void =>
     world.at(world.now() + chance.below(within), () => {
       if (!over) act();
     });
-
-  async function submit(one: Call): Promise<void> {
-    unanswered.add(one);
-    const reply = await one.run();
-    if (!reply) return;
-    const { status } = reply;
-    const body = (reply.body ?? {}) as Parameters<Call['answered']>[0];
-    say(`${one.what} -> ${status} ${body.status ?? body.code}`);
-    world.count(`${one.what} ${status} ${body.status ?? body.code}`);
-    if (!lawful.has(status)) findings.push({ invariant: 18, what: `${status} to a ${one.what}` });
-    if (status !== 503) unanswered.delete(one);
-    if (status < 300) one.answered(body);
-  }
 
   const pay = (operationId: string, requestKey: string, amountCents: number): Promise<void> =>
     submit({
@@ -246,9 +225,7 @@ export function createCards(parts: {
           if (!over) void read();
         });
     },
-    again() {
-      for (const one of unanswered) world.at(world.now() + chance.below(5_000), () => void submit(one));
-    },
+    again,
     async settle() {
       over = true;
       for (const card of [...bank.cards.values()]) {

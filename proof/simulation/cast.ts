@@ -49,6 +49,8 @@ export interface Cast {
   chance: Random;
   /** Events are published and delivered. */
   delivers: boolean;
+  /** Every request that was not answered is made once more. */
+  again(): void;
   /** After a death: another process, and what was not answered is asked for again. */
   rebirth(): Promise<void>;
   story: string[];
@@ -251,14 +253,13 @@ export async function createCast(
   if (refunds && giving.chance(0.5)) absences.beginAt('refund', giving.pick([12_000, 25_000]));
   if (extra.chance(0.3)) planOutage(scene, db, extra);
 
+  const again = (): void => {
+    for (const one of [merchant, refunds, cancels, dues, cards]) one?.again();
+  };
   const rebirth = async (): Promise<void> => {
     life = await born();
     say('another process was born');
-    merchant.again();
-    refunds?.again();
-    cancels?.again();
-    dues?.again();
-    cards?.again();
+    again();
   };
   return {
     db,
@@ -278,6 +279,7 @@ export async function createCast(
     absences,
     chance,
     delivers: habits.delivers,
+    again,
     rebirth,
     story,
     findings,

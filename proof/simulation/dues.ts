@@ -1,5 +1,6 @@
 import { type Bank, type Charge, expireCharge, payCharge } from '../../simulator/src/bank.ts';
 import { addDays, type DueTerms, dayAt } from '../../simulator/src/cobv.ts';
+import { type Answer, createAsking } from './asking.ts';
 import type { Finding, Rows } from './checks.ts';
 import type { Database } from './database.ts';
 import type { Random } from './random.ts';
@@ -20,18 +21,10 @@ export interface Dues {
   check(rows: Rows): Finding[];
 }
 
-type Answer = { status: number; body: unknown; replayed: boolean } | null;
-
 interface Due {
   operationId: string;
   body: { amountCents: number; dueDate: string; requestKey: string };
   id: string | null;
-}
-
-interface Call {
-  what: string;
-  run(): Promise<Answer>;
-  answered(body: { id?: string; code?: string; status?: string }): void;
 }
 
 /** The amount and terms that the provider gave a charge by a change. */
@@ -40,7 +33,6 @@ interface Revision {
   due: DueTerms;
 }
 
-const lawful: ReadonlySet<number> = new Set([200, 201, 400, 403, 404, 503]);
 const payer = { name: 'Maria Silva', document: '11144477735' };
 const terms = {
   validAfterDue: 5,
@@ -71,25 +63,12 @@ export function createDues(parts: {
   const { world, db, chance, bank, bankWorld, operations, revisions, requestKey, call, say, findings } =
     parts;
   const made: Due[] = [];
-  const unanswered = new Set<Call>();
+  const { submit, again } = createAsking({ world, chance, say, findings });
   let over = false;
   const later = (within: number, act: () => void): void =>
     world.at(world.now() + chance.below(within), () => {
       if (!over) act();
     });
-
-  async function submit(one: Call): Promise<void> {
-    unanswered.add(one);
-    const reply = await one.run();
-    if (!reply) return;
-    const { status } = reply;
-    const body = (reply.body ?? {}) as Parameters<Call['answered']>[0];
-    say(`${one.what} -> ${status} ${body.status ?? body.code}`);
-    world.count(`${one.what} ${status} ${body.status ?? body.code}`);
-    if (!lawful.has(status)) findings.push({ invariant: 18, what: `${status} to a ${one.what}` });
-    if (status !== 503) unanswered.delete(one);
-    if (status < 300) one.answered(body);
-  }
 
   const create = (due: Due): Promise<void> =>
     submit({
@@ -190,9 +169,7 @@ export function createDues(parts: {
           });
         });
     },
-    again() {
-      for (const one of unanswered) world.at(world.now() + chance.below(5_000), () => void submit(one));
-    },
+    again,
     settle() {
       over = true;
       findings.push(...stale(db, bank));
@@ -292,7 +269,7 @@ function toldOf(db: Database): Finding[] {
         : [
             {
               invariant: 41,
-              what: `the change ${id} is ${outcome}, and was told as ${own.map((one) => one.outcome)}`,
+              what: `the change ${id} is ${outcome}, and its events say ${own.map((one) => one.outcome)}`,
             },
           ];
     });

@@ -23,20 +23,7 @@ const hour = 3_600_000;
 
 /** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
 export async function settleAll(cast: Cast): Promise<void> {
-  const {
-    db,
-    bank,
-    provider,
-    acquirer,
-    receiver,
-    merchant,
-    people,
-    refunds,
-    cancels,
-    dues,
-    cards,
-    disputes,
-  } = cast;
+  const { db, bank, provider, acquirer, receiver, people, dues, cards, disputes } = cast;
   const { closes, findings } = cast;
   const { world, living } = cast.scene;
   cast.absences.end();
@@ -51,11 +38,7 @@ export async function settleAll(cast: Cast): Promise<void> {
   provider.settleAll();
   tellAgain(db, bank, world.now());
   provider.wake();
-  merchant.again();
-  refunds?.again();
-  cancels?.again();
-  dues?.again();
-  cards?.again();
+  cast.again();
   await cards?.settle();
   await settled(cast, true);
   if (dues) {

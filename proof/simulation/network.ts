@@ -117,36 +117,25 @@ export function carry(
   }
 }
 
+const faultsOfLogins = ['notSent', 'requestLost', 'errorBefore'] as const;
+const faultsOfReads = [
+  ...(['notSent', 'requestLost', 'answerLate', 'errorBefore', 'tooMany'] as const),
+  ...(['unreadable', 'notFound', 'stale', 'wrongAmount', 'wrongId'] as const),
+] as const;
+const faultsOfChanges = [
+  ...(['notSent', 'requestLost', 'requestDelayed', 'answerLost', 'answerLate', 'errorBefore'] as const),
+  ...(['errorAfter', 'tooMany', 'unreadable', 'wrongAmount', 'wrongId', 'unauthorized'] as const),
+] as const;
+
+/** The faults of requests: of the network, and of the front of a provider. */
+export const netFaults: ReadonlySet<keyof Faults> = new Set([...faultsOfReads, ...faultsOfChanges]);
+
 function draw(random: Random, faults: Faults, { method, url }: NetRequest): keyof Faults | null {
-  const kinds: (keyof Faults)[] = url.endsWith('/oauth/token')
-    ? ['notSent', 'requestLost', 'errorBefore']
+  const kinds: readonly (keyof Faults)[] = url.endsWith('/oauth/token')
+    ? faultsOfLogins
     : method === 'GET'
-      ? [
-          'notSent',
-          'requestLost',
-          'answerLate',
-          'errorBefore',
-          'tooMany',
-          'unreadable',
-          'notFound',
-          'stale',
-          'wrongAmount',
-          'wrongId',
-        ]
-      : [
-          'notSent',
-          'requestLost',
-          'requestDelayed',
-          'answerLost',
-          'answerLate',
-          'errorBefore',
-          'errorAfter',
-          'tooMany',
-          'unreadable',
-          'wrongAmount',
-          'wrongId',
-          'unauthorized',
-        ];
+      ? faultsOfReads
+      : faultsOfChanges;
   for (const kind of kinds) if (faults[kind] > 0 && random.chance(faults[kind])) return kind;
   return null;
 }

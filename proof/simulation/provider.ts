@@ -1,14 +1,6 @@
 import type { NetAnswer, NetRequest } from '../../server/src/ports/net.ts';
 import { paymentView } from '../../simulator/src/api-pix.ts';
-import {
-  type Bank,
-  endDelivery,
-  nextReturnForm,
-  nextTurnAt,
-  passTime,
-  settlePayout,
-  settleRefund,
-} from '../../simulator/src/bank.ts';
+import { type Bank, nextReturnForm, settlePayout, settleRefund } from '../../simulator/src/bank.ts';
 import type { DueTerms } from '../../simulator/src/cobv.ts';
 import type { Desk } from '../../simulator/src/desk.ts';
 import { payoutNotice } from '../../simulator/src/efi.ts';
@@ -16,6 +8,7 @@ import type { Delivery } from '../../simulator/src/outbox.ts';
 import { providerApi } from '../../simulator/src/provider-api.ts';
 import { sign } from '../../simulator/src/webhooks.ts';
 import { carry, type Faults, noFaults } from './network.ts';
+import { createOutgoing } from './outgoing.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -65,7 +58,6 @@ export function createProvider(
     isClient: () => true,
     commit: () => provider.wake(),
   };
-  let turnAt = Number.POSITIVE_INFINITY;
   const revisions = new Map<string, { amountCents: number; due: DueTerms }[]>();
   /** Answers about charges with a due date, as they were created. */
   const asCreated = new Map<string, string>();
@@ -76,18 +68,7 @@ export function createProvider(
     refusals: 0,
     numbersTerms: true,
     revisions,
-    wake: () => {
-      const at = nextTurnAt(bank);
-      if (at === undefined || at >= turnAt) return;
-      turnAt = at;
-      world.at(at, () => {
-        if (turnAt !== at) return;
-        turnAt = Number.POSITIVE_INFINITY;
-        const { deliveries } = passTime(bank, desk.world);
-        for (const delivery of deliveries) deliver(delivery);
-        provider.wake();
-      });
-    },
+    wake: () => outgoing.wake(),
     settleAll: () => {
       for (const payout of bank.payoutList)
         if (payout.status === 'pending' && payout.settleAt === undefined)
@@ -175,26 +156,12 @@ export function createProvider(
 
   // ------------------------------------------------------------------------------------------------- what goes out
 
-  function deliver(delivery: Delivery): void {
-    const { faults } = provider;
-    if (random.chance(faults.hookLost)) {
-      world.count('hook lost');
-      endDelivery(bank, desk.world, delivery, random.chance(0.5));
-      return;
-    }
-    if (random.chance(faults.hookLate)) {
-      world.count('hook late');
-      world.at(world.now() + random.below(3_600_000), () => send(delivery));
-      return;
-    }
-    send(delivery);
-    if (random.chance(faults.hookDoubled)) {
-      world.count('hook doubled');
-      world.at(world.now() + random.below(600_000), () => send(delivery));
-    }
-  }
+  const outgoing = createOutgoing({
+    ...{ world, random, bank, desk, mark: 'hook', prepare },
+    faults: () => provider.faults,
+  });
 
-  function send(delivery: Delivery): void {
+  function prepare(delivery: Delivery): () => Promise<boolean> {
     const { faults } = provider;
     const pix: unknown[] = [];
     for (const { kind, id, returns } of delivery.notifications) {
@@ -228,15 +195,10 @@ export function createProvider(
       void post(body, sign(secret, seconds, body));
     }
     const body = JSON.stringify({ pix });
-    let ended = false;
-    const end = (delivered: boolean) => {
-      if (ended) return;
-      ended = true;
-      endDelivery(bank, desk.world, delivery, delivered);
-      provider.wake();
+    return async () => {
+      const status = await post(body, sign(secret, seconds, body));
+      return status !== null && status < 300;
     };
-    world.at(world.now() + 10_000, () => end(false));
-    void post(body, sign(secret, seconds, body)).then((status) => end(status !== null && status < 300));
   }
 
   return provider;

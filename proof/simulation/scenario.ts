@@ -14,11 +14,8 @@ import { type Crash, planClockJump, planDeaths, planFreeze } from './troubles.ts
  * another one is born; then everything is well again, two days pass, and what the service says is compared with what the
  * provider knows.
  */
-export interface Run {
-  seed: number;
-  crash: Crash | null;
-  /** So many deaths, each a few calls after the one before: in the middle of a recovery, too. */
-  deaths?: number;
+/** Stories of a run beside charges and transfers, each a switch of the command. */
+export interface Stories {
   /** One or two actions and two minutes of storm: few enough calls that a process can die at every one of them. */
   short?: boolean;
   /** People act as well: drafts are made and confirmed, incidents are resolved. */
@@ -37,6 +34,17 @@ export interface Run {
   early?: boolean;
   /** Days end, and are closed. */
   closes?: boolean;
+}
+export type StoryName = keyof Stories;
+export const storyNames: readonly StoryName[] = [
+  ...(['short', 'people', 'refunds', 'cancels', 'dues', 'cards', 'disputes', 'early', 'closes'] as const),
+];
+
+export interface Run extends Stories {
+  seed: number;
+  crash: Crash | null;
+  /** So many deaths, each a few calls after the one before: in the middle of a recovery, too. */
+  deaths?: number;
   /** Keep each step. */
   traced?: boolean;
 }

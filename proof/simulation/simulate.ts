@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import { countCatches } from './catches.ts';
 import type { Finding } from './checks.ts';
 import { openDatabase } from './database.ts';
-import { type Outcome, openStage, type Run, type Stage } from './scenario.ts';
+import { netFaults } from './network.ts';
+import { type Outcome, openStage, type Run, type Stage, type StoryName, storyNames } from './scenario.ts';
 
 /** Runs of the simulation, one after the other on one core, and what they saw. */
 export interface SimulationFigures {
@@ -42,19 +43,7 @@ const chainsWithoutBudget = 4;
 const plannedSeeds = 200;
 
 /** Each must be seen at least once in a whole gate, or the runs test less than they claim. */
-const mustHappen: readonly string[] = [
-  ...[
-    'notSent',
-    'requestLost',
-    'requestDelayed',
-    'answerLost',
-    'answerLate',
-    'errorBefore',
-    'errorAfter',
-    'tooMany',
-  ],
-  ...['unreadable', 'wrongAmount', 'wrongId', 'notFound', 'stale', 'unauthorized'],
-]
+const mustHappen: readonly string[] = [...netFaults]
   .map((kind) => `net ${kind}`)
   .concat(
     ['lost', 'late', 'doubled', 'forged', 'unknown', 'old'].map((kind) => `hook ${kind}`),
@@ -304,22 +293,13 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** The command that repeats it. */
-const flagsOf = ({
-  seed,
-  short,
-  people,
-  refunds,
-  cancels,
-  dues,
-  cards,
-  disputes,
-  early,
-  closes,
-  deaths,
-  crash,
-}: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${cancels ? ' --cancels' : ''}${dues ? ' --dues' : ''}${cards ? ' --cards' : ''}${disputes ? ' --disputes' : ''}${early ? ' --early' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
-  (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
+const flagsOf = (run: Run): string =>
+  [
+    `--seed ${run.seed}`,
+    ...storyNames.filter((name) => run[name]).map((name) => `--${name}`),
+    ...(run.deaths ? [`--deaths ${run.deaths}`] : []),
+    ...(run.crash ? [`--crash ${run.crash.point} --when ${run.crash.when}`] : []),
+  ].join(' ');
 
 export function told(run: Run, outcome: Outcome, cells: number): string {
   const found = outcome.findings.map(({ invariant, what }) => `  invariant ${invariant}: ${what}`);
@@ -345,21 +325,17 @@ if (import.meta.main) {
   // Started by another process, it ends with that one, also where that one was killed.
   process.once('disconnect', () => process.exit(1));
   process.channel?.unref();
+  const stories = Object.fromEntries(storyNames.map((name) => [name, { type: 'boolean' }])) as Record<
+    StoryName,
+    { type: 'boolean' }
+  >;
   const { values: given } = parseArgs({
     options: {
+      ...stories,
       seed: { type: 'string' },
       crash: { type: 'string' },
       when: { type: 'string', default: 'before' },
       deaths: { type: 'string' },
-      short: { type: 'boolean', default: false },
-      people: { type: 'boolean', default: false },
-      refunds: { type: 'boolean', default: false },
-      cancels: { type: 'boolean', default: false },
-      dues: { type: 'boolean', default: false },
-      cards: { type: 'boolean', default: false },
-      disputes: { type: 'boolean', default: false },
-      early: { type: 'boolean', default: false },
-      closes: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '50' },
       seconds: { type: 'string' },
@@ -378,15 +354,7 @@ if (import.meta.main) {
       seed: Number(given.seed),
       crash: given.crash === undefined ? null : { point: Number(given.crash), when },
       ...(given.deaths === undefined ? {} : { deaths: Number(given.deaths) }),
-      short: given.short,
-      people: given.people,
-      refunds: given.refunds,
-      cancels: given.cancels,
-      dues: given.dues,
-      cards: given.cards,
-      disputes: given.disputes,
-      early: given.early,
-      closes: given.closes,
+      ...Object.fromEntries(storyNames.map((name) => [name, given[name] ?? false])),
     };
     const outcome = await stage.play(run);
     console.log(outcome.findings.length > 0 ? told(run, outcome, cells) : outcome.story.join('\n'));

@@ -3,7 +3,7 @@ import type { Letterhead } from '../letterhead.ts';
 import { numberPages, type PageNumbers } from './page-numbers.ts';
 import { colours, drawHead, drawLetterhead, left, newDocument, type Page, right, shown } from './pdf.ts';
 
-/** What stands above the rows of a document of several pages. */
+/** The head of a document of several pages. */
 export interface Heading {
   language: Language;
   title: string;

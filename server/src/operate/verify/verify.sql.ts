@@ -267,7 +267,7 @@ const selectJournals: Statement = {
 };
 
 /**
- * What the movements come to that such a journal holds. In a statement of its own, for journals of connections alone: on Citus they stand on another
+ * The sums of the movements that journals of connections hold. In a statement of its own: it costs the other journals nothing, and on Citus they stand on another
  * node than most journals.
  */
 const selectMovements: Statement = {
