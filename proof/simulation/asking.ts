@@ -3,11 +3,11 @@ import type { Finding } from './checks.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
-/** What the service answers; null: its process is dead. */
+/** The answer of the service; null: its process is dead. */
 export type Answer = Reply | null;
 
 export interface Call {
-  /** As it is counted and told. */
+  /** As it is counted and reported. */
   what: string;
   run(): Promise<Answer>;
   /** With the body of an answer below 300. */

@@ -5,7 +5,7 @@ import type { Faults } from './network.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
-/** What a provider brings by itself: its clock goes on, and its deliveries go out, some of them lost, late or doubled. */
+/** A provider acts by itself: its time passes, and its deliveries go out, some of them lost, late or doubled. */
 export interface Outgoing {
   /** Looks at the clock again. */
   wake(): void;
