@@ -4,7 +4,7 @@ import { ask, type MerchantProfile } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
-import { cnpjText, Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
+import { cnpjText, hasOwn, Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
 import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 
 /** How the merchant shows itself on receipts, in mails and to payers. */
@@ -31,9 +31,10 @@ export function Company() {
               <p className="soft">{words.company.notYours}</p>
             )}
           </div>
-          <section className="card" aria-labelledby="preview">
+          <section className="card stack" aria-labelledby="preview" style={{ alignSelf: 'start' }}>
             <h2 id="preview">{words.company.preview}</h2>
             <Letterhead profile={data} />
+            {!hasOwn(data) && <p className="soft">{words.company.withoutOwn}</p>}
           </section>
         </div>
       )}

@@ -285,7 +285,7 @@ interface Row extends Line {
   feeCents: number | null;
 }
 
-/** A fee stands on the line of its Pix; the balance is the one after both. */
+/** A fee stands on the line of its Pix. Debit, credit and balance are those of both, so that each balance follows from the one before. */
 function folded(lines: readonly Line[]): Row[] {
   const rows: Row[] = [];
   for (const line of lines) {
@@ -349,6 +349,9 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
     words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ??
     line.kind;
   const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
+  const fee = line.feeCents ?? 0;
+  const debit = Math.min(line.amountCents, 0) + Math.min(fee, 0);
+  const credit = Math.max(line.amountCents, 0) + Math.max(fee, 0);
   return (
     <tr {...(line.paymentId && { className: 'link' })}>
       <td className="soft date">
@@ -364,8 +367,11 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
             {name}
           </Link>
         )}
-        {line.feeCents !== null && (
-          <span className="soft"> · {words.statement.withFee(money(Math.abs(line.feeCents)))}</span>
+        {fee !== 0 && (
+          <span className="soft">
+            {' · '}
+            {words.statement[fee * line.amountCents > 0 ? 'includesFee' : 'withFee'](money(Math.abs(fee)))}
+          </span>
         )}
       </td>
       <td className="cut party" title={party ?? undefined}>
@@ -376,8 +382,8 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
           {operation}
         </td>
       )}
-      <td className="right debit">{line.amountCents < 0 && <Money cents={line.amountCents} />}</td>
-      <td className="right credit">{line.amountCents > 0 && <SignedMoney cents={line.amountCents} />}</td>
+      <td className="right debit">{debit < 0 && <Money cents={debit} />}</td>
+      <td className="right credit">{credit > 0 && <SignedMoney cents={credit} />}</td>
       <td className="right after">
         <strong className="num">{money(line.balanceCents)}</strong>
       </td>

@@ -672,6 +672,7 @@ export const en: Words = {
     lead: 'How the company appears on receipts, in e-mails about the account and in the payer’s view.',
     notYours: 'Owners and administrators can change these details.',
     preview: 'Preview',
+    withoutOwn: 'While nothing is filled in, receipts and mails carry the vintem brand.',
     nameHint: (account) => `Without a name, the name of the account is shown: ${account}`,
     legalName: 'Legal name (razão social)',
     legalNameHint:
@@ -797,6 +798,7 @@ export const en: Words = {
     filesOfOne: 'PDF and OFX are of one operation: choose one at the top.',
     debit: 'Debit',
     credit: 'Credit',
+    includesFee: (fee: string) => `includes a fee of ${fee}`,
     withFee: (fee: string) => `fee ${fee}`,
     opening: 'Opening balance',
     openingOn: (day: string) => `Balance before ${day}`,

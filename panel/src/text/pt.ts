@@ -667,6 +667,7 @@ export const pt = {
     lead: 'Como a empresa aparece nos comprovantes, nos e-mails sobre a conta e na visão do pagador.',
     notYours: 'Proprietários e administradores podem alterar estes dados.',
     preview: 'Como fica',
+    withoutOwn: 'Enquanto nada estiver preenchido, comprovantes e e-mails levam a marca vintem.',
     nameHint: (account: string) => `Sem nome, aparece o da conta: ${account}`,
     legalName: 'Razão social',
     legalNameHint:
@@ -796,6 +797,7 @@ export const pt = {
     filesOfOne: 'PDF e OFX são de uma operação: escolha uma no topo.',
     debit: 'Débito',
     credit: 'Crédito',
+    includesFee: (fee: string) => `inclui tarifa de ${fee}`,
     withFee: (fee: string) => `tarifa ${fee}`,
     opening: 'Saldo inicial',
     openingOn: (day: string) => `Saldo antes de ${day}`,

@@ -3,7 +3,7 @@ import { newPerson } from '@vintem/testkit/panel.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** A merchant's look-ups in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
@@ -239,6 +239,28 @@ describe('a refund', () => {
     await heading('Comprovante Pix').waitFor();
     await page.getByText('R$ 19,90').waitFor();
     await inspect(page, 'comprovante-de-reembolso');
+  });
+});
+
+describe('the statement', () => {
+  test('has lines of which each balance follows from the one before', async () => {
+    await merchant.transfer({ amountCents: 2_000 });
+    await open('/extrato', 'Extrato');
+    await page.getByText('inclui tarifa de').first().waitFor();
+    const rows = await page.locator('table.statement tbody tr').all();
+    const cents = async (row: Locator, cell: string) => {
+      const text = await row.locator(cell).innerText();
+      return Number(text.replace(/[^\d]/g, '')) * (/[−-]/.test(text) ? -1 : 1);
+    };
+    const seen: { change: number; after: number }[] = [];
+    for (const row of rows) {
+      const change = (await cents(row, '.debit')) + (await cents(row, '.credit'));
+      seen.push({ change, after: await cents(row, '.after') });
+    }
+    expect(seen.length).toBeGreaterThan(3);
+    // The newest line comes first.
+    for (const [at, { after }] of seen.slice(1).entries())
+      expect(after + (seen[at]?.change ?? 0)).toBe(seen[at]?.after);
   });
 });
 
