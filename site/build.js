@@ -11,6 +11,7 @@ import { brotliCompress, constants } from 'node:zlib';
 import MarkdownIt from 'markdown-it';
 import MiniSearch from 'minisearch';
 import { inLanguages } from './languages.js';
+import { llmsText, markdownOf } from './markdown.js';
 import { addressOf, sections, words } from './pages.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -74,6 +75,20 @@ function targetOf(href, from, pages) {
   return page ? `${base}${addressOf(file)}${anchor ? `#${anchor}` : ''}` : null;
 }
 
+/** The address of a page as Markdown; the start page has no name of its own. */
+const markdownAddress = (file) => `${addressOf(file) || 'index'}.md`;
+
+/** As `targetOf`, for readers of Markdown. */
+function markdownTargetOf(href, from, pages) {
+  if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
+  const [path, anchor] = href.split('#');
+  const file = posix.normalize(posix.join(posix.dirname(from), path));
+  if (!pages.has(file)) return targetOf(href, from, pages);
+  return `${base}${markdownAddress(file)}${anchor ? `#${anchor}` : ''}`;
+}
+
+const imageOf = (src) => `${base}images/${basename(src)}`;
+
 /** Makes HTML of one file, and what the search knows of it. */
 function render(file, text, pages) {
   const env = {};
@@ -107,8 +122,7 @@ function render(file, text, pages) {
         if (target === null) [child.tag, child.attrs] = ['span', []];
         else child.attrSet('href', target);
       } else if (child.type === 'link_close' && open.pop() === null) child.tag = 'span';
-      else if (child.type === 'image')
-        child.attrSet('src', `${base}images/${basename(child.attrGet('src'))}`);
+      else if (child.type === 'image') child.attrSet('src', imageOf(child.attrGet('src')));
     }
   }
   return { html: markdown.renderer.render(grouped(tokens), markdown.options, env), headings, parts };
@@ -188,6 +202,7 @@ function frame({ file, language, title, html, headings }, pages) {
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)} · vintem</title>
 <link rel="icon" href="data:,">
+<link rel="alternate" type="text/markdown" href="${base}${markdownAddress(file)}">
 <link rel="stylesheet" href="${named('frame.css')}">
 <link rel="stylesheet" href="${named('site.css')}">
 <script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copy="${say.copy}" data-copied="${say.copied}"></script>
@@ -206,6 +221,7 @@ ${other ? `<a href="${base}${addressOf(other)}" lang="${say.otherLanguage}" href
 <main id="content" tabindex="-1">
 ${contents ? `<details class="contents"><summary>${say.contents}</summary><ul>${contents}</ul></details>` : ''}
 ${html}
+<p class="source"><a href="${base}${markdownAddress(file)}">${say.markdown}</a></p>
 </main>
 </div>
 </body>
@@ -261,7 +277,10 @@ async function compress(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   await Promise.all(
     entries
-      .filter((entry) => entry.isFile() && ['.html', '.css', '.js', '.json'].includes(extname(entry.name)))
+      .filter(
+        (entry) =>
+          entry.isFile() && ['.html', '.css', '.js', '.json', '.md', '.txt'].includes(extname(entry.name)),
+      )
       .map(async (entry) => {
         const path = join(entry.parentPath ?? entry.path, entry.name);
         const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
@@ -300,6 +319,22 @@ async function contentsOf(folder) {
   return hash.digest('hex');
 }
 
+/** The sections of both menus; a page that stands in both is listed once. */
+function listed() {
+  const seen = new Set();
+  const firstTime = (file) => seen.size < seen.add(file).size;
+  return [...sections('en'), ...sections('pt-BR')]
+    .map(({ name, files }) => ({
+      name,
+      pages: files.filter(firstTime).map((file) => ({
+        title: pages.get(file).title,
+        address: `${base}${markdownAddress(file)}`,
+        text: pages.get(file).text,
+      })),
+    }))
+    .filter(({ pages }) => pages.length > 0);
+}
+
 const fresh = `${values.out}.${process.pid}`;
 await mkdir(fresh, { recursive: true });
 const documents = [];
@@ -309,6 +344,8 @@ for (const page of pages.values()) {
   const at = join(fresh, `${address === '' ? 'index' : address}.html`);
   await mkdir(dirname(at), { recursive: true });
   await writeFile(at, frame({ ...page, ...rendered }, pages));
+  const source = markdownOf(page.text, (href) => markdownTargetOf(href, page.file, pages), imageOf);
+  await writeFile(join(fresh, markdownAddress(page.file)), source);
   for (const part of rendered.parts)
     documents.push({
       id: `${address}#${part.id}`,
@@ -325,6 +362,7 @@ const index = new MiniSearch({
 });
 index.addAll(documents);
 await writeFile(join(fresh, 'search.json'), JSON.stringify(index));
+await writeFile(join(fresh, 'llms.txt'), llmsText(listed(), openapi));
 for (const [name, path] of parts) await copyFile(path, join(fresh, name));
 await writeFile(join(fresh, 'reference.html'), referencePage);
 await mkdir(join(fresh, 'images'));

@@ -322,6 +322,7 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /readyz': { kind: 'probe', policy: null },
   'GET /docs': memory,
   'GET /docs/*': memory,
+  'GET /llms.txt': memory,
   'GET /*': memory,
   'POST /hooks/providers/:connection/:token': { kind: 'delivery', policy: null },
   'POST /hooks/providers/:connection/withdrawals': { kind: 'delivery', policy: null },

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../ground/errors.ts';
-import { takesBrotli, variesByEncoding } from './compress.ts';
+import { keptText, takesBrotli, variesByEncoding } from './compress.ts';
 
 /**
  * The documentation: the site that `site/build.js` makes of `docs/`, with the reference. Nothing of it comes from another address, and the
@@ -28,6 +28,7 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.png': 'image/png',
   '.tgz': 'application/gzip',
 };
@@ -56,34 +57,43 @@ async function siteFiles(): Promise<SiteFiles> {
 /** Pages name these with a hash of what is in them. */
 const isNamedByContent = (url: string): boolean => /\?v=[0-9a-f]+$/.test(url);
 
-export function docsRoutes(app: FastifyInstance): void {
-  app.register(
-    async (docs) => {
-      docs.addHook('onSend', (_request, reply, payload, done) => {
-        reply.header('content-security-policy', policy);
-        reply.header('x-content-type-options', 'nosniff');
-        reply.header('referrer-policy', 'no-referrer');
-        done(null, payload);
-      });
-      let listing: Promise<SiteFiles> | undefined;
-      const serve = async (request: FastifyRequest, reply: FastifyReply) => {
-        const [path = ''] = request.url.split('?', 1);
-        const address = path.replace(/^\/docs\/?/, '').replace(/\/$/, '');
-        listing ??= siteFiles();
-        const listed = await listing;
-        const name = listed.byAddress.get(address);
-        if (name === undefined) throw refuse('route_not_found');
-        if (isNamedByContent(request.url))
-          reply.header('cache-control', 'public, max-age=31536000, immutable');
-        reply.type(types[extname(name)] ?? 'text/plain');
-        if (!listed.compressed.has(name)) return reply.send(await readFile(site + name));
-        variesByEncoding(reply);
-        if (!takesBrotli(request)) return reply.send(await readFile(site + name));
-        return reply.header('content-encoding', 'br').send(await readFile(`${site}${name}.br`));
-      };
-      docs.get('/', serve);
-      docs.get('/*', serve);
-    },
-    { prefix: '/docs' },
-  );
+export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
+  app.register(async (docs) => {
+    docs.addHook('onSend', (_request, reply, payload, done) => {
+      reply.header('content-security-policy', policy);
+      reply.header('x-content-type-options', 'nosniff');
+      reply.header('referrer-policy', 'no-referrer');
+      done(null, payload);
+    });
+    let listing: Promise<SiteFiles> | undefined;
+    const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+      const [path = ''] = request.url.split('?', 1);
+      const address = path.replace(/^\/docs\/?/, '').replace(/\/$/, '');
+      listing ??= siteFiles();
+      const listed = await listing;
+      const name = listed.byAddress.get(address);
+      if (name === undefined) throw refuse('route_not_found');
+      if (isNamedByContent(request.url)) reply.header('cache-control', 'public, max-age=31536000, immutable');
+      reply.type(types[extname(name)] ?? 'text/plain');
+      if (!listed.compressed.has(name)) return reply.send(await readFile(site + name));
+      variesByEncoding(reply);
+      if (!takesBrotli(request)) return reply.send(await readFile(site + name));
+      return reply.header('content-encoding', 'br').send(await readFile(`${site}${name}.br`));
+    };
+    docs.get('/docs', serve);
+    docs.get('/docs/*', serve);
+    let pages: ReturnType<typeof keptText> | undefined;
+    docs.get('/llms.txt', async (request, reply) => {
+      pages ??= keptText(await pagesOf(publicUrl));
+      reply.type('text/plain; charset=utf-8');
+      return reply.send(await pages(request, reply));
+    });
+  });
+}
+
+/** The list of all pages (llmstxt.org), with whole addresses: what reads it may have got it from another place. */
+async function pagesOf(publicUrl: string): Promise<string> {
+  const text = await readFile(`${site}llms.txt`, 'utf8').catch(() => null);
+  if (text === null) throw refuse('route_not_found');
+  return text.replaceAll(/(?<=[( ])\/(?=docs\/|api\/)/g, `${publicUrl}/`);
 }

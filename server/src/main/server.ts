@@ -145,7 +145,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
   });
   hookRoutes(app, parts.inbound, parts.questions, certificateRulesOf(parts.config));
-  docsRoutes(app as unknown as FastifyInstance);
+  docsRoutes(app as unknown as FastifyInstance, parts.config.publicUrl);
   mountCalls(app as unknown as FastifyInstance, parts, limiter);
   return app as unknown as FastifyInstance;
 }

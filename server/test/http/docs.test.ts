@@ -81,6 +81,27 @@ test('what a page names by its content is kept for a year, and each text is comp
   }
 });
 
+test('the Markdown of a page and the list of all pages are served as such, kept no longer than a page, and every address of the list answers', async () => {
+  const page = await edge.app.inject({ url: '/docs/merchants/guide' });
+  const markdown = await edge.app.inject({ url: '/docs/merchants/pt/guide.md' });
+  expect(markdown.headers['content-type']).toBe('text/markdown; charset=utf-8');
+  expect(markdown.body).toMatch(/^# Guia do lojista$/m);
+  const list = await edge.app.inject({ url: '/llms.txt' });
+  expect(list.headers['content-type']).toBe('text/plain; charset=utf-8');
+  for (const { headers } of [markdown, list])
+    for (const name of ['cache-control', 'content-security-policy', 'x-content-type-options', 'vary'])
+      expect([name, headers[name]]).toEqual([name, page.headers[name]]);
+  const { publicUrl } = edge.parts.config;
+  const addresses = [...list.body.matchAll(/\]\(([^()]+)\)/g)].map(([, address = '']) => address);
+  expect(addresses.length).toBeGreaterThan(60);
+  for (const address of [...addresses, `${publicUrl}${base}/openapi.json`]) {
+    expect(list.body).toContain(address);
+    expect(address).toMatch(new RegExp(`^${publicUrl}/`));
+    const answer = await edge.app.inject({ url: address.slice(publicUrl.length) });
+    expect([address, answer.statusCode]).toEqual([address, 200]);
+  }
+});
+
 test('a new project installs the SDK from beside the pages, as the quick start says', async () => {
   const page = await readFile(new URL('docs/merchants/quickstart.md', root), 'utf8');
   const [, path] = /^npm install "\$VINTEM_URL(\/docs\/\S+)"$/m.exec(page) ?? [];

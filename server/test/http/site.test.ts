@@ -68,6 +68,45 @@ test('no page has inline scripts or styles, which the policy would refuse', () =
     ]);
 });
 
+/** Every link of a text in Markdown, code left out. */
+const linksOf = (text: string): string[] =>
+  [...text.replaceAll(/^ *```.*?^ *```$/gms, '').matchAll(/\]\(([^()\s]+)\)/g)].map(([, href = '']) => href);
+
+/** A program makes the reference in the browser. */
+const written = (): [string, string][] => [...pages].filter(([address]) => address !== '/reference');
+
+const markdownOf = (address: string): string => `${address === '/' ? '/index' : address}.md`;
+
+test('every page is Markdown at its own address with .md, names it, and its links lead to Markdown of the site', async () => {
+  const files = new Set((await readdir(site, { recursive: true })).map((name) => `/${name}`));
+  const broken: string[] = [];
+  for (const [address, html] of written()) {
+    const text = await readFile(join(site, markdownOf(address)), 'utf8');
+    expect([address, text]).toEqual([address, expect.stringMatching(/^# .+$/m)]);
+    expect(html).toContain(`<link rel="alternate" type="text/markdown" href="${markdownOf(address)}">`);
+    for (const href of linksOf(text)) {
+      const [path = ''] = href.split('#');
+      const leads = /^(https:|mailto:|http:\/\/127\.0\.0\.1:)/.test(href) || path === '' || files.has(path);
+      if (!leads || written().some(([page]) => page === path)) broken.push(`${address} → ${href}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+test('llms.txt has a title, a quoted summary and sections of links, and lists the Markdown of every page once', async () => {
+  const text = await readFile(join(site, 'llms.txt'), 'utf8');
+  expect(text).toMatch(/^# vintem\n\n> [^\n]+\n\n/);
+  const [, ...sections] = text.split(/^## .+\n/m);
+  expect(sections.length).toBeGreaterThan(6);
+  for (const line of sections.flatMap((section) => section.trim().split('\n')))
+    expect(line).toMatch(/^- \[[^\][]+\]\([^()\s]+\.md\)(: .+)?$/);
+  expect(linksOf(text).toSorted()).toEqual(
+    written()
+      .map(([address]) => markdownOf(address))
+      .toSorted(),
+  );
+});
+
 const codeOf = async (name: string) =>
   [
     ...(await readFile(join(root, 'docs/merchants', name), 'utf8')).matchAll(
