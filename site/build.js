@@ -12,7 +12,8 @@ import MarkdownIt from 'markdown-it';
 import MiniSearch from 'minisearch';
 import { inLanguages } from './languages.js';
 import { llmsText, markdownOf } from './markdown.js';
-import { addressOf, sections, words } from './pages.js';
+import { addressOf, openapi, sections, words } from './pages.js';
+import { referencePages } from './reference.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -24,21 +25,13 @@ const { values } = parseArgs({
 });
 const base = values.base.endsWith('/') ? values.base : `${values.base}/`;
 /** The service's own document names its address and what its operator has changed; a server of static files has the repository's. */
-const openapi = base === '/docs/' ? '/api/v1/public/openapi.json' : `${base}openapi.json`;
-const reference = `${base}reference`;
+const documentAddress = base === '/docs/' ? '/api/v1/public/openapi.json' : `${base}openapi.json`;
 
 const require = createRequire(import.meta.url);
 /** Styles and scripts of the pages: ours, and those of packages. */
 const parts = new Map([
-  ...['frame.css', 'site.css', 'site.js', 'reference.css', 'reference.js'].map((name) => [
-    name,
-    join(here, 'src', name),
-  ]),
+  ...['site.css', 'site.js'].map((name) => [name, join(here, 'src', name)]),
   ['minisearch.js', join(dirname(require.resolve('minisearch')), '../es/index.js')],
-  ...['swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => [
-    name,
-    require.resolve(`@fastify/swagger-ui/static/${name}`),
-  ]),
 ]);
 const hashes = new Map();
 for (const [name, path] of parts)
@@ -65,26 +58,19 @@ const escaped = (text) =>
 
 const markdown = new MarkdownIt({ html: true });
 
-/** Links that lead to no page: the document of the API is a file of the site, the rest stands in the repository alone. */
-function targetOf(href, from, pages) {
-  if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
-  const [path, anchor] = href.split('#');
-  const file = posix.normalize(posix.join(posix.dirname(from), path));
-  if (file === 'contract/openapi.json') return reference;
-  const page = pages.get(file);
-  return page ? `${base}${addressOf(file)}${anchor ? `#${anchor}` : ''}` : null;
-}
-
 /** The address of a page as Markdown; the start page has no name of its own. */
 const markdownAddress = (file) => `${addressOf(file) || 'index'}.md`;
 
-/** As `targetOf`, for readers of Markdown. */
-function markdownTargetOf(href, from, pages) {
-  if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
+/**
+ * Where a link leads: the document of the API is shown as its reference, and what stands in the repository alone leads nowhere.
+ * @param {(file: string) => string} addressIn of a page, in the form that is read
+ */
+function targetOf(href, from, pages, addressIn) {
+  if (/^(?:[a-z]+:|#|\/)/i.test(href)) return href;
   const [path, anchor] = href.split('#');
-  const file = posix.normalize(posix.join(posix.dirname(from), path));
-  if (!pages.has(file)) return targetOf(href, from, pages);
-  return `${base}${markdownAddress(file)}${anchor ? `#${anchor}` : ''}`;
+  const named = posix.normalize(posix.join(posix.dirname(from), path));
+  const file = named === 'contract/openapi.json' ? words[pages.get(from).language].reference.file : named;
+  return pages.has(file) ? `${base}${addressIn(file)}${anchor ? `#${anchor}` : ''}` : null;
 }
 
 const imageOf = (src) => `${base}images/${basename(src)}`;
@@ -109,15 +95,17 @@ function render(file, text, pages) {
       let id = slugOf(title);
       while (headings.some((heading) => heading.id === id)) id += '-1';
       token.attrSet('id', id);
-      headings.push({ id, title, level: Number(token.tag.slice(1)) });
-      parts.push({ id, title, text: '' });
+      const level = Number(token.tag.slice(1));
+      headings.push({ id, title, level });
+      // The parts of a call are found with it.
+      if (level < 3 || !made.has(file)) parts.push({ id, title, text: '' });
     } else if (token.type === 'inline' || token.type === 'fence') {
       const part = parts.at(-1);
       if (part) part.text += `${token.content} `;
     }
     for (const child of token.children ?? []) {
       if (child.type === 'link_open') {
-        const target = targetOf(child.attrGet('href'), file, pages);
+        const target = targetOf(child.attrGet('href'), file, pages, addressOf);
         open.push(target);
         if (target === null) [child.tag, child.attrs] = ['span', []];
         else child.attrSet('href', target);
@@ -203,7 +191,6 @@ function frame({ file, language, title, html, headings }, pages) {
 <title>${escaped(title)} · vintem</title>
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${base}${markdownAddress(file)}">
-<link rel="stylesheet" href="${named('frame.css')}">
 <link rel="stylesheet" href="${named('site.css')}">
 <script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copy="${say.copy}" data-copied="${say.copied}"></script>
 </head>
@@ -213,12 +200,12 @@ function frame({ file, language, title, html, headings }, pages) {
 <a class="name" href="${base}">vintem</a>
 <a class="menu" href="#pages">${say.pages}</a>
 <form role="search"><label><span class="hidden">${say.search}</span><input type="search" id="search" placeholder="${say.search}" autocomplete="off"></label><ul id="found" aria-live="polite"></ul></form>
-<a href="${reference}">${say.reference}</a>
+<a href="${base}${addressOf(say.reference.file)}">${say.reference.title}</a>
 ${other ? `<a href="${base}${addressOf(other)}" lang="${say.otherLanguage}" hreflang="${say.otherLanguage}">${say.other}</a>` : ''}
 </header>
 <div class="columns">
 <nav id="pages" aria-label="${say.pages}">${nav}<p><a href="${base}${to}">${door} →</a></p></nav>
-<main id="content" tabindex="-1">
+<main id="content" tabindex="-1"${made.has(file) ? ' class="reference"' : ''}>
 ${contents ? `<details class="contents"><summary>${say.contents}</summary><ul>${contents}</ul></details>` : ''}
 ${html}
 <p class="source"><a href="${base}${markdownAddress(file)}">${say.markdown}</a></p>
@@ -228,32 +215,6 @@ ${html}
 </html>
 `;
 }
-
-/** Swagger UI over the document, without "try it out" and "authorize": a key has no place in a browser. */
-const referencePage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>API reference · vintem</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${named('swagger-ui.css')}">
-<link rel="stylesheet" href="${named('frame.css')}">
-<link rel="stylesheet" href="${named('reference.css')}">
-<script src="${named('swagger-ui-bundle.js')}" defer></script>
-<script src="${named('reference.js')}" data-document="${openapi}" defer></script>
-</head>
-<body>
-<header>
-<a class="name" href="${base}">vintem</a>
-<a href="${base}${addressOf('docs/merchants/guide.md')}">Guide</a>
-<a href="${base}${addressOf('docs/merchants/pt/guide.md')}" lang="pt-BR" hreflang="pt-BR">Guia em português</a>
-</header>
-<div id="reference"></div>
-</body>
-</html>
-`;
 
 /**
  * The SDK and the command line as files to install: merchants have the site and not the repository, and the registry has neither package.
@@ -292,11 +253,17 @@ async function compress(folder) {
 // ------------------------------------------------------------------------------------------------------------------- the work
 
 const pages = new Map();
+/** The texts of the pages that stand in no file. */
+const made = new Map(
+  ['en', 'pt-BR']
+    .flatMap((language) => referencePages(openapi, language, documentAddress))
+    .map(({ file, text }) => [file, text]),
+);
 for (const language of ['en', 'pt-BR'])
   for (const { files } of sections(language))
     for (const file of files) {
       if (pages.has(file)) continue;
-      const text = await readFile(join(root, file), 'utf8');
+      const text = made.get(file) ?? (await readFile(join(root, file), 'utf8'));
       pages.set(file, { file, language, text, title: /^# (.+)$/m.exec(text)?.[1] ?? file });
     }
 for (const page of pages.values()) {
@@ -344,7 +311,7 @@ for (const page of pages.values()) {
   const at = join(fresh, `${address === '' ? 'index' : address}.html`);
   await mkdir(dirname(at), { recursive: true });
   await writeFile(at, frame({ ...page, ...rendered }, pages));
-  const source = markdownOf(page.text, (href) => markdownTargetOf(href, page.file, pages), imageOf);
+  const source = markdownOf(page.text, (href) => targetOf(href, page.file, pages, markdownAddress), imageOf);
   await writeFile(join(fresh, markdownAddress(page.file)), source);
   for (const part of rendered.parts)
     documents.push({
@@ -362,9 +329,8 @@ const index = new MiniSearch({
 });
 index.addAll(documents);
 await writeFile(join(fresh, 'search.json'), JSON.stringify(index));
-await writeFile(join(fresh, 'llms.txt'), llmsText(listed(), openapi));
+await writeFile(join(fresh, 'llms.txt'), llmsText(listed(), documentAddress));
 for (const [name, path] of parts) await copyFile(path, join(fresh, name));
-await writeFile(join(fresh, 'reference.html'), referencePage);
 await mkdir(join(fresh, 'images'));
 for (const name of await readdir(join(root, 'docs/images')))
   await copyFile(join(root, 'docs/images', name), join(fresh, 'images', name));

@@ -3,6 +3,9 @@
 /** `[text](target)`, with the mark of an image in front. */
 const link = /(!?)\[([^\][]*)\]\(([^()\s]*)\)/g;
 
+/** A place that only links of an earlier site name. */
+const anchor = /<span id="[^"]*"><\/span>/g;
+
 /**
  * A page's source with links that lead from where the site has it.
  * @param {(href: string) => string | null} targetOf the address of a link; null where it leads to no page
@@ -10,7 +13,7 @@ const link = /(!?)\[([^\][]*)\]\(([^()\s]*)\)/g;
  */
 export function markdownOf(text, targetOf, imageOf) {
   const led = (prose) =>
-    prose.replaceAll(link, (_, image, words, href) => {
+    prose.replaceAll(anchor, '').replaceAll(link, (_, image, words, href) => {
       if (image) return `![${words}](${imageOf(href)})`;
       const target = targetOf(href);
       return target === null ? words : `[${words}](${target})`;

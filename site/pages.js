@@ -1,7 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { referenceFiles } from './reference.js';
 
 /** Which files are pages, in the order of the menu. A file of docs/ that is missing here is found by a test. */
 const root = new URL('../', import.meta.url);
+export const openapi = JSON.parse(readFileSync(new URL('contract/openapi.json', root), 'utf8'));
 const named = (folder) =>
   readdirSync(new URL(folder, root))
     .filter((name) => name.endsWith('.md'))
@@ -57,6 +59,7 @@ export function sections(language) {
   if (language === 'pt-BR')
     return [
       { of: 'merchants', name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) },
+      { of: 'merchants', name: 'Referência da API', files: referenceFiles(openapi, language) },
       { of: 'merchants', name: 'Em inglês', files: Object.keys(tools) },
     ];
   return [
@@ -65,6 +68,7 @@ export function sections(language) {
       name: 'For merchants',
       files: [...inOrder('docs/merchants/', merchants), ...Object.keys(tools)],
     },
+    { of: 'merchants', name: 'API reference', files: referenceFiles(openapi, language) },
     { of: 'operators', name: 'For operators', files: inOrder('docs/operators/', operators) },
     { of: 'operators', name: 'Runbooks', files: named('docs/operators/runbooks/') },
     { of: 'operators', name: 'Security', files: named('docs/security/') },
@@ -90,7 +94,7 @@ export const words = {
   en: {
     skip: 'To the text',
     search: 'Search',
-    reference: 'API reference',
+    reference: { title: 'API reference', file: 'docs/reference.md' },
     pages: 'Pages',
     contents: 'On this page',
     doors: { merchants: 'For merchants', operators: 'For operators' },
@@ -103,7 +107,7 @@ export const words = {
   'pt-BR': {
     skip: 'Ir para o texto',
     search: 'Buscar',
-    reference: 'Referência da API',
+    reference: { title: 'Referência da API', file: 'docs/pt/reference.md' },
     pages: 'Páginas',
     contents: 'Nesta página',
     doors: { merchants: 'Para lojistas', operators: 'Para operadores (em inglês)' },

@@ -35,8 +35,6 @@ export interface Bounds {
   blockingBytes: number;
   /** Of the layout, as the score of it counts: 0.1 is what Google calls good. */
   shift: number;
-  /** Audits of `steady` that it does not pass. */
-  unsteady?: readonly string[];
 }
 
 const KiB = 1024;
@@ -59,18 +57,7 @@ const ofReader: Readonly<Record<Reader, Bounds>> = {
   operator: { ...program, scores: { ...all95, performance: 90 } },
 };
 
-/** Swagger UI, as large as it is: what travels must not grow. */
-const ofReference: Bounds = {
-  scores: all95,
-  bytes: 480 * KiB,
-  unusedBytes: 240 * KiB,
-  blockingBytes: 28 * KiB,
-  shift: 0.05,
-  unsteady: ['legacy-javascript-insight'],
-};
-
-export const boundsOf = ({ reader, name }: Page): Bounds =>
-  name === 'reference' ? ofReference : ofReader[reader];
+export const boundsOf = ({ reader }: Page): Bounds => ofReader[reader];
 
 /** Audits that find the same at every speed of the machine; each has to pass, or not to apply. */
 const steady = [
@@ -92,9 +79,7 @@ export function faultsIn(judged: Judged, bounds: Bounds): string[] {
   return [
     ...failedOf(judged, 'accessibility'),
     ...failedOf(judged, 'best-practices'),
-    ...steady
-      .filter((id) => !bounds.unsteady?.includes(id) && (audits[id]?.score ?? 1) < 1)
-      .map((id) => `${id}: ${audits[id]?.title}`),
+    ...steady.filter((id) => (audits[id]?.score ?? 1) < 1).map((id) => `${id}: ${audits[id]?.title}`),
     ...tooMuch('bytes', audits['total-byte-weight']?.numericValue ?? 0, bounds.bytes),
     ...tooMuch('unused bytes', unusedIn(audits), bounds.unusedBytes),
     ...tooMuch('bytes before the first look', blockingIn(audits), bounds.blockingBytes),

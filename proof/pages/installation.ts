@@ -78,6 +78,8 @@ async function pagesOf(program: Program): Promise<Page[]> {
       'start page': '/docs',
       guide: '/docs/merchants/guide',
       reference: '/docs/reference',
+      'reference of charges': '/docs/reference/charges',
+      'reference of events': '/docs/pt/reference/notifications',
     }),
     ...of('operator', cookieOfOperator, {
       worklist: '/operator',

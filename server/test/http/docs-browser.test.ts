@@ -36,37 +36,46 @@ test('a browser shows every call and event, sends no request to another host, an
     if (message.type() === 'error') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.goto(`${address}/docs/reference`);
-  await page.waitForSelector('.opblock-summary-path');
-  const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
-  const dark = await background();
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.waitForSelector('html:not(.dark-mode)');
-  expect(await background()).not.toBe(dark);
-  const shown = await page.$$eval('[data-path]', (found) =>
-    found.map((one) => one.getAttribute('data-path')),
-  );
   const { paths, webhooks } = (await edge.app.inject({ url: `${base}/openapi.json` })).json();
-  for (const path of Object.keys(paths)) expect(shown).toContain(path);
-  const text = await page.innerText('body');
-  for (const type of Object.keys(webhooks)) expect(text).toContain(type);
-  await page.click('[data-path="/pix/transfers"]');
-  await page.click('#operations-Payments-getPayments [data-path]');
-  await page.waitForSelector('#operations-Payments-getPayments .responses-wrapper');
-  await page.waitForSelector('#operations-Transfers-postPixTransfers .responses-wrapper');
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.waitForSelector(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)');
-    // A colour on its way to another one is none to judge.
-    const moving = "document.getAnimations().filter(({ playState }) => playState === 'running').length";
-    await expect.poll(() => page.evaluate(moving), { timeout: 60_000 }).toBe(0);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect([colorScheme, violations.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([colorScheme, []]);
+  for (const start of ['/docs/reference', '/docs/pt/reference']) {
+    await page.goto(address + start);
+    const text = await page.innerText('main');
+    for (const path of Object.keys(paths)) expect(text).toContain(path);
+    for (const type of Object.keys(webhooks)) expect(text).toContain(type);
   }
-  expect(await page.$('.try-out')).toBeNull();
-  // Nothing is sent from here, so no key is asked for.
-  expect(await page.$('.authorize, .authorization__btn')).toBeNull();
+  // As the page before linked to a call.
+  await page.goto(`${address}/docs/reference#/Transfers/postPixTransfers`);
+  await page.locator('[id="/Transfers/postPixTransfers"] + a').click();
+  await page.waitForURL(/\/docs\/reference\/transfers#/);
+  const block = page.locator('.tabs', { hasText: 'POST /pix/transfers' }).first();
+  for (const [language, code] of [
+    ['TypeScript', 'vintem.transfers.create({'],
+    ['curl', '/api/v1/public/pix/transfers"'],
+    ['Python', 'call("POST", "/pix/transfers", {'],
+    ['PHP', "call('POST', '/pix/transfers', ["],
+  ] as const) {
+    await block.locator('label', { hasText: language }).click();
+    await block.locator('pre:visible', { hasText: code }).waitFor();
+  }
+  await block.locator('pre:visible').getByRole('button', { name: 'Copy' }).waitFor();
+  for (const path of ['reference', 'reference/charges', 'pt/reference/webhooks'])
+    for (const [colorScheme, width] of [
+      ['dark', 390],
+      ['light', 1440],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${address}/docs/${path}`);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect([path, violations.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([path, []]);
+      expect(
+        await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
+      ).toBeLessThanOrEqual(0);
+      await mkdir(screenshots, { recursive: true });
+      await page.screenshot({
+        path: `${screenshots}docs-${path.replaceAll('/', '-')}-${colorScheme}-${width}.png`,
+      });
+    }
   expect(asked.filter((url) => !url.startsWith(address) && !url.startsWith('data:'))).toEqual([]);
   expect(complaints).toEqual([]);
   await context.close();

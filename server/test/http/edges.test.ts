@@ -216,7 +216,7 @@ test('every answer carries the headers that keep browsers from guessing, framing
     ['/healthz', {}, 200],
     ['/readyz', {}, 200],
     ['/docs/', {}, 200],
-    ['/docs/reference.js', {}, 200],
+    ['/docs/site.js', {}, 200],
     ['/api/v1/public/account', { authorization }, 200],
     ['/api/v1/public/account', {}, 401],
     ['/api/v1/public/nothing', {}, 404],

@@ -72,22 +72,19 @@ test('no page has inline scripts or styles, which the policy would refuse', () =
 const linksOf = (text: string): string[] =>
   [...text.replaceAll(/^ *```.*?^ *```$/gms, '').matchAll(/\]\(([^()\s]+)\)/g)].map(([, href = '']) => href);
 
-/** A program makes the reference in the browser. */
-const written = (): [string, string][] => [...pages].filter(([address]) => address !== '/reference');
-
 const markdownOf = (address: string): string => `${address === '/' ? '/index' : address}.md`;
 
 test('every page is Markdown at its own address with .md, names it, and its links lead to Markdown of the site', async () => {
   const files = new Set((await readdir(site, { recursive: true })).map((name) => `/${name}`));
   const broken: string[] = [];
-  for (const [address, html] of written()) {
+  for (const [address, html] of pages) {
     const text = await readFile(join(site, markdownOf(address)), 'utf8');
     expect([address, text]).toEqual([address, expect.stringMatching(/^# .+$/m)]);
     expect(html).toContain(`<link rel="alternate" type="text/markdown" href="${markdownOf(address)}">`);
     for (const href of linksOf(text)) {
       const [path = ''] = href.split('#');
       const leads = /^(https:|mailto:|http:\/\/127\.0\.0\.1:)/.test(href) || path === '' || files.has(path);
-      if (!leads || written().some(([page]) => page === path)) broken.push(`${address} → ${href}`);
+      if (!leads || pages.has(path)) broken.push(`${address} → ${href}`);
     }
   }
   expect(broken).toEqual([]);
@@ -100,11 +97,58 @@ test('llms.txt has a title, a quoted summary and sections of links, and lists th
   expect(sections.length).toBeGreaterThan(6);
   for (const line of sections.flatMap((section) => section.trim().split('\n')))
     expect(line).toMatch(/^- \[[^\][]+\]\([^()\s]+\.md\)(: .+)?$/);
-  expect(linksOf(text).toSorted()).toEqual(
-    written()
-      .map(([address]) => markdownOf(address))
-      .toSorted(),
-  );
+  expect(linksOf(text).toSorted()).toEqual([...pages.keys()].map(markdownOf).toSorted());
+});
+
+/** Plain JavaScript, as `npm ci` runs it. */
+interface Reference {
+  referencePages(
+    document: object,
+    language: string,
+    address: string,
+    said?: (text: string) => string,
+  ): { file: string; text: string }[];
+}
+const ours = (name: string) => import(join(root, 'site', name));
+const { referencePages } = (await ours('reference.js')) as Reference;
+const { portuguese } = (await ours('portuguese.js')) as { portuguese: Record<string, string> };
+const document = JSON.parse(await readFile(join(root, 'contract/openapi.json'), 'utf8'));
+
+const calls = Object.entries<Record<string, { operationId: string; tags: string[]; summary: string }>>(
+  document.paths,
+).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, call]) => ({ name: `${method.toUpperCase()} ${path}`, ...call })),
+);
+
+test('every call, event and error of the interface stands in the reference, and every text of it in both languages', () => {
+  const errors = Object.values<{ content: Record<string, { examples: object }> }>(
+    document.components.responses,
+  ).flatMap(({ content }) => Object.keys(content['application/json']?.examples ?? {}));
+  for (const language of ['en', 'pt-BR']) {
+    const shown = referencePages(document, language, '').map(({ text }) => text);
+    const all = shown.join('\n').split('\n');
+    const missing = [
+      ...calls.map(({ name }) => `\`${name}\``),
+      ...Object.keys(document.webhooks).map((type) => `## ${type}`),
+      ...errors.map((code) => `- \`${code}\``),
+    ].filter((line) => !all.some((one) => one.startsWith(line)));
+    expect([language, missing]).toEqual([language, []]);
+  }
+  const said = new Set<string>();
+  referencePages(document, 'pt-BR', '', (text) => {
+    said.add(text);
+    return text;
+  });
+  expect([...said].filter((text) => !portuguese[text])).toEqual([]);
+  expect(Object.keys(portuguese).filter((text) => !said.has(text))).toEqual([]);
+  for (const { summary } of calls) expect(portuguese[summary]).not.toBe(summary);
+});
+
+test('the addresses of calls on the earlier reference lead to the calls', () => {
+  for (const { operationId, tags } of calls)
+    expect(pages.get('/reference')).toContain(
+      `<span id="/${tags[0]?.replaceAll(' ', '%20')}/${operationId}"></span><a href="/reference/`,
+    );
 });
 
 const codeOf = async (name: string) =>
