@@ -145,7 +145,7 @@ const onlyAtTheEnd: ReadonlySet<number> = new Set([13, 24, 46, 51]);
 
 /** Incidents of which nothing is in the journal until a person has looked. */
 export const nothingPosted: ReadonlySet<string> = new Set([
-  ...['report_mismatch', 'contradiction', 'undecided'],
+  ...['report_mismatch', 'movement_mismatch', 'contradiction', 'undecided'],
   ...['refund_mismatch', 'refund_contradiction', 'refund_undecided'],
 ]);
 

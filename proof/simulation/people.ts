@@ -144,6 +144,7 @@ export function createPeople(parts: {
 
 const truthNeeded: ReadonlySet<string> = new Set([
   'report_mismatch',
+  'movement_mismatch',
   'contradiction',
   'undecided',
   'divergence',

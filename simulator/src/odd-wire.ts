@@ -3,7 +3,8 @@ import type { Outcome } from './provider-api.ts';
 
 /** Answers and deliveries as providers have written them beside the standard: amounts in other forms, an item of a list that cannot be read. */
 
-type Form = Behaviour['amounts'];
+/** `more`: more than what moved. */
+type Form = Behaviour['amounts'] | 'more';
 
 /** A body as `amounts` has it: amounts in reais are texts with two decimals, Woovi's are integers under `value`, Stark's under `amount`. */
 export function inForm(body: unknown, form: Form): unknown {
@@ -24,10 +25,12 @@ function changed(value: unknown, form: Form): unknown {
 /** Null: it is no amount. */
 function amountIn(name: string, value: unknown, form: Form): unknown {
   if ((name === 'valor' || name === 'original') && typeof value === 'string' && /^\d+\.\d\d$/.test(value)) {
+    if (form === 'more') return (Number(value) + 0.01).toFixed(2);
     if (form === 'short') return value.replace(/\.?0{1,2}$/, '');
     return form === 'other-type' ? Number(value) : `R$ ${value.replace('.', ',')}`;
   }
   if ((name === 'value' || name === 'amount') && typeof value === 'number') {
+    if (form === 'more') return Number.isInteger(value) ? value + 1 : Math.round(value * 100 + 1) / 100;
     if (form === 'short') return value;
     return form === 'other-type' ? String(value) : `R$ ${value}`;
   }
@@ -47,10 +50,9 @@ export function oddAnswer(outcome: Outcome, { amounts, lists }: Behaviour): Outc
   }
   const items = inForm(body, amounts);
   if (lists === 'whole') return { ...outcome, body: JSON.stringify(items) };
-  return {
-    ...outcome,
-    body: JSON.stringify(withOddItems(items, lists === 'odd-item' ? 1 : Number.POSITIVE_INFINITY)),
-  };
+  const most = lists === 'odd-item' ? 1 : Number.POSITIVE_INFINITY;
+  const odd = lists === 'other-amount' ? withMore : oddItem;
+  return { ...outcome, body: JSON.stringify(withOddItems(items, most, odd)) };
 }
 
 /** Below these members providers of our dialects list things. */
@@ -60,17 +62,19 @@ const listNames = [
 ];
 const pageMarks = ['parametros', 'pageInfo', 'cursor', 'hasMore'];
 
-function withOddItems(body: unknown, most: number): unknown {
+function withOddItems(body: unknown, most: number, odd: (item: unknown) => unknown): unknown {
   if (typeof body !== 'object' || body === null || !pageMarks.some((mark) => mark in body)) return body;
   return Object.fromEntries(
     Object.entries(body).map(([name, member]) => [
       name,
       listNames.includes(name) && Array.isArray(member)
-        ? member.map((item, at) => (at < most ? oddItem(item) : item))
+        ? member.map((item, at) => (at < most ? odd(item) : item))
         : member,
     ]),
   );
 }
+
+const withMore = (item: unknown): unknown => changed(item, 'more');
 
 /** A dispute without an amount is as Woovi has it, so its status is odd as well. */
 function oddItem(item: unknown): unknown {

@@ -610,6 +610,12 @@ function Neighbours({ story }: { story: Story }) {
             <span className="soft">
               {one.state === 'open' ? words.incident.open : words.incident.resolved}
             </span>
+            {one.bookedCents !== null && (
+              <span className="soft">
+                {', '}
+                {words.incident.inBooks} {money(one.bookedCents)}
+              </span>
+            )}
           </>
         )}
       </Neighbour>
@@ -734,8 +740,12 @@ export function IncidentPage() {
                   <At at={incident.openedAt} />
                 </Fact>
                 {incident.facts.map(({ name, value }) => (
-                  <Fact key={name} name={name}>
-                    <span className="mono">{value}</span>
+                  <Fact key={name} name={(words.incident.amounts as Record<string, string>)[name] ?? name}>
+                    {name in words.incident.amounts ? (
+                      money(Number(value))
+                    ) : (
+                      <span className="mono">{value}</span>
+                    )}
                   </Fact>
                 ))}
                 {incident.related.map((other) => (

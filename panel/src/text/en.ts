@@ -1130,6 +1130,7 @@ export const en: Words = {
       second_payment: 'A charge was paid again',
       failed_charge_paid: 'A charge that had failed was paid',
       report_mismatch: 'The provider reported another amount or key',
+      movement_mismatch: 'A movement at the provider has another amount',
       refund_mismatch: 'The provider reported another refund amount',
       refund_contradiction: 'The provider contradicted itself about a refund',
       refund_undecided: 'Outcome of a refund not confirmed',

@@ -1137,6 +1137,7 @@ export const pt = {
       second_payment: 'Cobrança paga de novo',
       failed_charge_paid: 'Cobrança que falhou foi paga',
       report_mismatch: 'O provedor relatou outro valor ou chave',
+      movement_mismatch: 'Um movimento no provedor tem outro valor',
       refund_mismatch: 'O provedor relatou outro valor de reembolso',
       refund_contradiction: 'O provedor se contradisse sobre um reembolso',
       refund_undecided: 'Resultado do reembolso não confirmado',

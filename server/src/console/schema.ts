@@ -238,6 +238,7 @@ export const PaymentSchema = Type.Object({
       kind: Type.String(),
       state: Type.String(),
       amountCents: Cents('Amount'),
+      bookedCents: NullableCents('What the books have, where the provider reports another amount'),
       openedAt: Time('Opened'),
       resolvedAt: NullableTime('Resolved'),
     }),

@@ -1,16 +1,16 @@
 import { eventKinds } from '../money/journal.ts';
-import type { Queries } from '../ports/sql.ts';
 import { payoutName } from '../provider/cards.ts';
 import type { ListOutcome, ListWindow, Provider, ProviderCost, UnreadKind } from '../provider/provider.ts';
 import { lineNameOf } from '../provider/unread.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
-import { insertPayouts } from '../store/rows/cash-transfers.sql.ts';
+import { findOtherPayouts, insertPayouts } from '../store/rows/cash-transfers.sql.ts';
 import {
   type ConnectionMovement,
   findCostsPlace,
   insertMovements,
   type MovementSource,
   noteCostsRead,
+  type OtherMovement,
   postedMost,
   type UnpostedMovements,
   unpostedMovements,
@@ -20,6 +20,7 @@ import { type Command, type Posting, put, read } from '../store/till.ts';
 import { queryOf } from './breaker.ts';
 import { stepCash } from './cash-transfers.ts';
 import { endUnread, keepUnread } from './keep-unread.ts';
+import { buildIncident } from './open-incident.ts';
 import { waitForQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -36,19 +37,37 @@ import type { TrackingDeps } from './tracking-deps.ts';
  */
 export type MovementDeps = Pick<TrackingDeps, 'sql' | 'till' | 'clock' | 'ids' | 'log'>;
 
-/** Stores what is new of these. One that is stored with another amount stays as it is: the daily close shows what is missing. */
+/** Stores what is new of these. One that is stored with another amount stays as it is, and a person looks. */
 export async function keepMovements(
-  deps: Pick<MovementDeps, 'clock' | 'log'> & { sql: Queries },
+  deps: MovementDeps,
   connection: string,
   movements: readonly ConnectionMovement[],
 ): Promise<number> {
   const { added, differing } = await insertMovements(deps.sql, connection, movements, deps.clock.now());
-  for (const { kind, reference } of differing)
+  await openOthers(deps, connection, differing);
+  return added;
+}
+
+/** An incident of the installation, once for each movement and amount. */
+async function openOthers(
+  deps: MovementDeps,
+  connection: string,
+  others: readonly OtherMovement[],
+): Promise<void> {
+  for (const { kind, reference, reportedCents, bookedCents } of others) {
+    const wanted = {
+      ...{ accountId: installationId, kind: 'movement_mismatch' as const },
+      reference: `amount:${connection}:${kind}:${reference}:${reportedCents}`,
+      amountCents: Math.abs(reportedCents),
+      detail: { connection, movement: kind, pix: reference, reportedCents, bookedCents },
+    };
+    const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+    if (!(await deps.till.submit(buildIncident(wanted, deps.ids.uuid(), deadlineMs)))) continue;
     deps.log.error(
       { connection, kind, reference },
       'a movement of a connection is reported with another amount',
     );
-  return added;
+  }
 }
 
 /** @returns as movements: what the provider keeps leaves its account */
@@ -208,7 +227,10 @@ async function readWindow(deps: TrackingDeps, provider: Provider, window: ListWi
     kind: 'sent',
     list: listPayouts,
     nameOf: ({ reference, isReturn }) => payoutName(reference, isReturn),
-    keep: (read) => insertPayouts(deps.sql, connection, read, deps.clock.now()),
+    keep: async (read) => {
+      await insertPayouts(deps.sql, connection, read, deps.clock.now());
+      await openOthers(deps, connection, await findOtherPayouts(deps.sql, connection, read));
+    },
   });
 }
 

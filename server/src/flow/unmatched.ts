@@ -108,6 +108,8 @@ interface Part {
   at: number;
   posted: boolean;
   opened: boolean;
+  /** With which amount its incident was opened; absent: there is none, or it is not asked for. */
+  bookedCents?: number | undefined;
 }
 
 /**
@@ -200,6 +202,7 @@ export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
   const { pix, returns } = unmatched;
   const { refer } = referencesAt(connection);
   const key = knownReturnsKey(accountId, refer(pix));
+  const otherKey = unmatched.moved && incidentKey(accountId, otherReference(refer(pix), unmatched.moved));
   const references = [...new Set([pix, ...returns.flatMap((one) => referencesOf(pix, one))])];
   return {
     token,
@@ -207,6 +210,7 @@ export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
     chains: [chain],
     reads: [
       ...references.map((reference) => read(incidents, incidentOfReference(refer(reference)))),
+      ...(otherKey === null ? [] : [read(incidents, otherKey)]),
       read(knownReturns, key),
     ],
     eventRefs: references.map((reference) => suspenseOf(refer(reference))),
@@ -219,15 +223,21 @@ export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
       const opened = parts
         .filter((part) => !part.opened && !isOwn)
         .map((part) => incidentOf(ids, { ...part, reference: refer(part.reference) }, input, now));
+      const different =
+        believed && otherKey !== null && view.get(incidents, otherKey) === undefined
+          ? parts
+              .filter((part) => part.reference === pix && isDifferent(part))
+              .map((part) => differentOf(ids, part, refer(pix), connection, now))
+          : [];
       const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));
       const row = { accountId, payment: refer(pix), returns: merged(known, after) };
       return {
-        answer: opened,
+        answer: [...opened, ...different],
         postings:
           believed && !isOwn ? fresh.map((part) => suspended(part, refer(part.reference), connection)) : [],
         writes: [
           ...(isOwn ? fresh.map((part) => put(foundMovements, ownReturn(part, connection, now))) : []),
-          ...opened.map((incident) => put(incidents, incident)),
+          ...[...opened, ...different].map((incident) => put(incidents, incident)),
           ...(reported.length > 0 ? [put(knownReturns, row)] : []),
         ],
       };
@@ -328,9 +338,31 @@ const referencesOf = (pix: string, { id, rtrId }: NamedReturn): string[] => [
   `${pix}/${id}`,
 ];
 
-const onRecord = (reference: string, view: Records): { posted: boolean; opened: boolean } => ({
+const onRecord = (reference: string, view: Records): Pick<Part, 'posted' | 'opened' | 'bookedCents'> => ({
   posted: view.posted(reference),
   opened: view.incident(reference) !== undefined,
+  bookedCents: view.incident(reference)?.amountCents,
+});
+
+/** It stands in suspense, and the provider says another amount. */
+const isDifferent = ({ posted, bookedCents, amountCents }: Part): boolean =>
+  posted && bookedCents !== undefined && bookedCents !== Math.abs(amountCents);
+
+const otherReference = (name: string, { amountCents }: { amountCents: number }): string =>
+  `amount:${name}:${Math.abs(amountCents)}`;
+
+/** Nothing of it is posted: a person looks where the difference is. */
+const differentOf = (
+  ids: Pick<Ids, 'uuid'>,
+  { amountCents, bookedCents }: Part,
+  name: string,
+  connection: string,
+  now: number,
+): Incident => ({
+  ...{ accountId, id: ids.uuid(), kind: 'movement_mismatch', paymentId: null, operationId: null },
+  ...{ amountCents: Math.abs(amountCents), reference: otherReference(name, { amountCents }), freezes: false },
+  detail: { connection, movement: 'unmatched', pix: name, reportedCents: Math.abs(amountCents), bookedCents },
+  openedAt: now,
 });
 
 const incidentOfReference = (reference: string): string =>

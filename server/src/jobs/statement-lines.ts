@@ -1,4 +1,5 @@
 import { findOwnersInCells } from '../flow/in-cells.ts';
+import { compareAmounts } from '../flow/movement-amounts.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -133,10 +134,12 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
   const found = await ownerOf(deps, provider, providerId);
   if (found) {
     const { cell, owner } = found;
-    const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
+    const back = reported?.direction === 'received' ? ('debited' as const) : ('returned' as const);
+    const named = { ...line, kind: line.kind === 'reported' ? back : line.kind };
     const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
     const news = await findUnknown(cell.sql, provider.connection, [ours]);
     if (news.length > 0) await confirm(cell, provider, [owner], line.providerRef);
+    await compareAmounts(cell, provider.connection, [ours]);
     const { returnsInStatementAlone = false } = provider.capabilities;
     if (!returnsInStatementAlone || line.kind !== 'returned' || news.length === 0) return null;
     return (await findLacking(cell.sql, provider.connection, [ours])).length > 0 ? inStatementAlone : null;

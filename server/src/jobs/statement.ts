@@ -3,6 +3,7 @@ import { noteLost, strayOfLine } from '../flow/find-lost-payments.ts';
 import { byCell } from '../flow/in-cells.ts';
 import { endUnread, keepUnread } from '../flow/keep-unread.ts';
 import type { Slot } from '../flow/limit.ts';
+import { compareAmounts, namedOf } from '../flow/movement-amounts.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery, waitForQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -233,10 +234,7 @@ async function answerLines(
   provider: Provider,
   lines: readonly StatementLine[],
 ): Promise<boolean> {
-  const named = lines.flatMap((line) => {
-    const id = line.providerId === null ? null : paymentIdOf(line.providerId);
-    return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
-  });
+  const named = namedOf(lines);
   const others = lines.filter(({ providerId }) => providerId === null || paymentIdOf(providerId) === null);
   const { foreign, undecided } = await sortForeign(deps, provider, others);
   if (foreign.length > 0) await bookUnmatched(deps, provider.connection, foreign.map(unmatchedLine), true);
@@ -250,6 +248,8 @@ async function answerLines(
     for (const line of strays) await takeStray(deps, provider, line);
     if (!(await answerInCell(cell.deps, provider, unknown))) return false;
   }
+  // Only now: what was missing is booked.
+  await compareAmounts(deps, provider.connection, named);
   return true;
 }
 

@@ -165,6 +165,8 @@ export type IncidentKind =
   | 'failed_charge_paid'
   /** The provider reports our id with another amount or key, or with a Pix that another payment has. */
   | 'report_mismatch'
+  /** A list, a statement or a report names a movement that the books have, with another amount. */
+  | 'movement_mismatch'
   /** The provider contradicts a terminal state. */
   | 'contradiction'
   /** More came back than was sent. */

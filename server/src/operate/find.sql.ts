@@ -169,6 +169,8 @@ export interface IncidentOfPayment {
   kind: string;
   state: string;
   amountCents: number;
+  /** The amount in the books, where the provider reports another amount. */
+  bookedCents: number | null;
   freezes: boolean;
   openedAt: number;
   resolvedAt: number | null;
@@ -176,7 +178,7 @@ export interface IncidentOfPayment {
 
 const incidentsOf: Statement = {
   name: 'find_incidents_of_payment',
-  text: `SELECT id, kind, state, amount_cents AS "amountCents", freezes, opened_at AS "openedAt", resolved_at AS "resolvedAt"
+  text: `SELECT id, kind, state, amount_cents AS "amountCents", (detail ->> 'bookedCents')::bigint AS "bookedCents", freezes, opened_at AS "openedAt", resolved_at AS "resolvedAt"
     FROM incident WHERE account_id = $1 AND payment_id = $2 ORDER BY opened_at, id LIMIT 100`,
 };
 

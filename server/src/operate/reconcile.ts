@@ -10,6 +10,7 @@ import {
 import { byCell, findOwnersInCells } from '../flow/in-cells.ts';
 import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
+import { compareAmounts, movementsOf, namedOf } from '../flow/movement-amounts.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
 import { applyWithinMs } from '../flow/send.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
@@ -446,6 +447,9 @@ async function compareReports(
       if (!(await applied(provider, owner, report, startedAt))) result.different++;
     }),
   );
+  const movements = reports.filter((one) => owners.has(idOf(one))).flatMap(movementsOf);
+  // Only now: what was missing is booked.
+  const others = new Set(await compareAmounts(deps, provider.connection, movements, accountId));
   const after = await stateOf(told);
   for (const report of reports) {
     const owner = owners.get(idOf(report));
@@ -456,7 +460,7 @@ async function compareReports(
       result.missing++;
       deps.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
     }
-    if (is.incidents > was.incidents || disagrees(report, is.payment)) {
+    if (is.incidents > was.incidents || others.has(owner.id) || disagrees(report, is.payment)) {
       result.different++;
       deps.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
     }
@@ -614,6 +618,11 @@ async function compareLines(
     if (!owner) await takeStray(deps, provider, strayOfLine(line), result);
     await postEach(deps, provider.connection, [unmatchedLine(line)]);
   }
+  const alone = new Set(
+    namedOf(lines.filter((line) => !there.has(line.providerId ?? ''))).map(({ paymentId }) => paymentId),
+  );
+  const others = await compareAmounts(deps, provider.connection, namedOf(lines), accountId);
+  result.different += new Set(others.filter((id) => alone.has(id))).size;
   const compared = lines.filter(
     ({ kind, providerId }) => kind === 'returned' && providerId !== null && there.has(providerId),
   );
@@ -724,10 +733,14 @@ async function compareReported(
       providerId === null ? undefined : (await ownersOf(deps, provider, [providerId])).values().next().value;
     if (providerId !== null && owner) {
       if (accountId !== null && owner.accountId !== accountId) continue;
-      if ((await seen.among([providerId])).has(providerId)) continue;
-      const outcome = await queryPix(deps, provider, direction, providerId);
-      if (outcome.outcome === 'found') await compare([outcome.report]);
-      else await unanswered('the provider does not answer for the payment');
+      if (!(await seen.among([providerId])).has(providerId)) {
+        const outcome = await queryPix(deps, provider, direction, providerId);
+        if (outcome.outcome === 'found') await compare([outcome.report]);
+        else await unanswered('the provider does not answer for the payment');
+      }
+      const kind = direction === 'sent' ? ('returned' as const) : ('debited' as const);
+      const ours = { ...line, kind, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
+      result.different += (await compareAmounts(deps, provider.connection, [ours])).length;
     } else if (accountId === null && line.amountCents !== null) {
       result.unexpected++;
       const kind = direction === 'sent' ? 'returned' : 'debited';

@@ -454,12 +454,18 @@ describe('a cost', () => {
     expect(await violationsOfBooks(service)).toEqual([]);
   });
 
-  test('that is reported with another amount keeps the first one', async () => {
+  test('that is reported with another amount keeps the first one, and is an incident with both, once', async () => {
     const before = await costsOf(service);
     await keep('received:E3', 10);
-    await keep('received:E3', 12, 'report');
+    for (let n = 0; n < 2; n++) await keep('received:E3', 12, 'report');
     await postMovements(service.runtime, 'simulator');
     expect(await costsOf(service)).toBe(before + 10);
+    const different = (await listIncidents(service.runtime, null)).filter(
+      ({ kind }) => kind === 'movement_mismatch',
+    );
+    expect(different).toMatchObject([
+      { amountCents: 12, freezes: false, detail: { movement: 'cost', reportedCents: -12, bookedCents: -10 } },
+    ]);
   });
 
   test('that cannot be read is kept for a person, is an incident after an hour, and ends when it can be read', async () => {

@@ -80,6 +80,7 @@ const behaviours = {
       whole: 'inteiras',
       'odd-item': 'com um item ilegível por página',
       'odd-items': 'com todos os itens ilegíveis',
+      'other-amount': 'com um valor maior em cada item',
     },
   ],
 };

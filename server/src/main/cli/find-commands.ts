@@ -247,7 +247,7 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
       'disputes',
       disputes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.deadlineAt ?? 'no deadline']),
     ],
-    ['incidents', incidents.map((one) => [one.id, one.kind, one.state, priceOf(one.amountCents)])],
+    ['incidents', incidents.map((one) => [one.id, one.kind, one.state, amountsOf(one)])],
     ['said by the provider', words.map((one) => [String(one.at), one.name, one.message ?? ''])],
     ['postings', moved],
   ];
@@ -256,3 +256,14 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
     ...sections.filter(([, rows]) => rows.length > 0).map(([head, rows]) => `${head}\n${table(rows, '')}`),
   ].join('\n\n');
 }
+
+const amountsOf = ({
+  amountCents,
+  bookedCents,
+}: {
+  amountCents: number;
+  bookedCents: number | null;
+}): string =>
+  bookedCents === null
+    ? priceOf(amountCents)
+    : `${priceOf(amountCents)}, in the books ${priceOf(bookedCents)}`;

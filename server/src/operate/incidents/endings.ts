@@ -663,6 +663,8 @@ const endings: Record<IncidentCase['kind'], readonly Subject[]> = {
   unmatched: [unmatched],
   debit: [debitOfSuspended, debitOfMerchant],
   report_mismatch: [mismatchedCharge, mismatchedTransfer, cancelledTransfer],
+  // The books stay as they are: what is missing is booked by the acts for it.
+  movement_mismatch: [],
   contradiction: [thenCompleted, thenReturned, thenRefused],
   undecided: [openCharge, openTransfer],
   refund_mismatch: [openRefund, failedRefund, openReturn, failedReturn],

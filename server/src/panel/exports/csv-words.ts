@@ -161,6 +161,7 @@ const incidents: Record<Incident['kind'], string> = {
   second_payment: 'Cobrança paga de novo',
   failed_charge_paid: 'Cobrança que falhou foi paga',
   report_mismatch: 'O provedor relatou outro valor ou chave',
+  movement_mismatch: 'Um movimento no provedor tem outro valor',
   contradiction: 'O provedor se contradisse',
   return_exceeds: 'Voltou mais do que foi enviado',
   debit: 'O provedor retirou dinheiro',

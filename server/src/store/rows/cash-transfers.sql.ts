@@ -3,6 +3,7 @@ import type { CardPayout } from '../../provider/cards.ts';
 import { timestamp } from '../database/pool.ts';
 import { rankOf, type Table } from '../database/table.ts';
 import { installationId } from './audit.sql.ts';
+import type { OtherMovement } from './connection-movements.sql.ts';
 
 /** Money that an acquirer pays out to the company's account at another connection, and has again when that bank refuses it. */
 export interface CashTransfer {
@@ -58,6 +59,28 @@ const insertBack: Statement = {
     SELECT $1, CASE WHEN cash THEN 'cash' ELSE 'own' END, 'payout:' || reference || ':back', amount_cents, at, 'statement', $5 FROM given
     ON CONFLICT DO NOTHING RETURNING reference`,
 };
+
+const otherPayout: Statement = {
+  name: 'cash_transfer_other',
+  text: `SELECT k.reference, k.amount_cents AS "reportedCents", t.amount_cents AS "bookedCents"
+    FROM unnest($2::text[], $3::bigint[]) AS k (reference, amount_cents)
+      JOIN cash_transfer t ON t.connection = $1 AND t.reference = k.reference
+    WHERE t.amount_cents <> k.amount_cents`,
+};
+
+/** Of payouts and of their returns, those that are kept with another amount. */
+export const findOtherPayouts = async (
+  sql: Queries,
+  connection: string,
+  payouts: readonly CardPayout[],
+): Promise<OtherMovement[]> =>
+  (
+    await sql.run<Omit<OtherMovement, 'kind'>>(otherPayout, [
+      connection,
+      payouts.map(({ reference }) => reference),
+      payouts.map(({ amountCents }) => amountCents),
+    ])
+  ).map((one) => ({ ...one, kind: 'cash' }));
 
 /** Keeps what left the acquirer's account, and then what came back to it, each once. */
 export async function insertPayouts(

@@ -35,10 +35,19 @@ const insert: Statement = {
 
 const other: Statement = {
   name: 'connection_movement_other',
-  text: `SELECT m.kind, m.reference FROM unnest($2::text[], $3::text[], $4::bigint[]) AS k (kind, reference, amount_cents)
+  text: `SELECT m.kind, m.reference, k.amount_cents AS "reportedCents", m.amount_cents AS "bookedCents"
+    FROM unnest($2::text[], $3::text[], $4::bigint[]) AS k (kind, reference, amount_cents)
       JOIN connection_movement m ON m.connection = $1 AND m.kind = k.kind AND m.reference = k.reference
     WHERE m.amount_cents <> k.amount_cents`,
 };
+
+/** One that is kept with another amount than it is reported with, as the provider's account changed. */
+export interface OtherMovement {
+  kind: MovementKind;
+  reference: string;
+  reportedCents: number;
+  bookedCents: number;
+}
 
 /**
  * Keeps each movement once. @returns `added`: how many are new; `differing`: those that are kept with another amount
@@ -48,7 +57,7 @@ export async function insertMovements(
   connection: string,
   movements: readonly ConnectionMovement[],
   now: number,
-): Promise<{ added: number; differing: { kind: MovementKind; reference: string }[] }> {
+): Promise<{ added: number; differing: OtherMovement[] }> {
   if (movements.length === 0) return { added: 0, differing: [] };
   const kinds = movements.map(({ kind }) => kind);
   const references = movements.map(({ reference }) => reference);
@@ -63,12 +72,7 @@ export async function insertMovements(
     timestamp(now),
   ]);
   if (added.length === movements.length) return { added: added.length, differing: [] };
-  const differing = await sql.run<{ kind: MovementKind; reference: string }>(other, [
-    connection,
-    kinds,
-    references,
-    amounts,
-  ]);
+  const differing = await sql.run<OtherMovement>(other, [connection, kinds, references, amounts]);
   return { added: added.length, differing };
 }
 
