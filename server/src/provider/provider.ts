@@ -707,6 +707,8 @@ export type FindingCheck =
   | 'payout limit'
   /** Whether the provider empties the account by itself. */
   | 'automatic withdrawal'
+  /** Whether charges with a due date are made, and from which day on. */
+  | 'due-date charges'
   /** Where the provider's costs are read. */
   | 'fees'
   /** Which address is registered for deliveries. */

@@ -36,7 +36,7 @@ beforeAll(async () => {
     ofEnvironment: new Map(),
     config: { simulatorUrl: service.simulator.url, hooksUrl: service.url, provider: null },
   };
-  for (const adapter of ['efi', 'woovi', 'bb', 'inter', 'stark', 'asaas', 'asaas-checkout'])
+  for (const adapter of ['efi', 'woovi', 'bb', 'sicoob', 'inter', 'stark', 'asaas', 'asaas-checkout'])
     await createConnection(deps, {
       name: `loja-${adapter}`,
       adapter,
@@ -97,30 +97,42 @@ describe('a connection that is well', () => {
       'loja-efi',
       [
         ...(['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'limits'] as const),
-        ...(['payout limit', 'fees', 'way in', 'refusal'] as const),
+        ...(['payout limit', 'fees', 'due-date charges', 'way in', 'refusal'] as const),
       ],
     ],
     [
       'loja-woovi',
       [
         ...(['token', 'clock', 'webhook', 'balance', 'limits', 'payout limit'] as const),
-        ...(['automatic withdrawal', 'fees', 'way in', 'refusal'] as const),
+        ...(['automatic withdrawal', 'fees', 'due-date charges', 'way in', 'refusal'] as const),
       ],
     ],
-    ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'way in']],
+    ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'due-date charges', 'way in']],
     [
       'loja-inter',
-      ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'payout limit', 'fees', 'way in'],
+      [
+        ...(['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance'] as const),
+        ...(['payout limit', 'fees', 'due-date charges', 'way in'] as const),
+      ],
     ],
-    ['loja-stark', ['token', 'clock', 'webhook', 'balance', 'payout limit', 'fees', 'way in', 'refusal']],
+    [
+      'loja-stark',
+      [
+        ...(['token', 'clock', 'webhook', 'balance'] as const),
+        ...(['payout limit', 'fees', 'due-date charges', 'way in', 'refusal'] as const),
+      ],
+    ],
     [
       'loja-asaas',
       [
         ...(['token', 'clock', 'webhook', 'balance', 'limits', 'approval'] as const),
-        ...(['payout limit', 'fees', 'way in', 'refusal'] as const),
+        ...(['payout limit', 'fees', 'due-date charges', 'way in', 'refusal'] as const),
       ],
     ],
-    ['loja-asaas-checkout', ['token', 'clock', 'webhook', 'balance', 'cards', 'way in', 'refusal']],
+    [
+      'loja-asaas-checkout',
+      ['token', 'clock', 'webhook', 'balance', 'cards', 'due-date charges', 'way in', 'refusal'],
+    ],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -137,12 +149,28 @@ describe('a connection that is well', () => {
       ['loja-bb', 'bb'],
       ['loja-efi', 'efi'],
       ['loja-inter', 'inter'],
+      ['loja-sicoob', 'sicoob'],
       ['loja-stark', 'stark'],
       ['loja-woovi', 'woovi'],
     ]);
     await expect(examineConnections(deps, 'nobody')).rejects.toThrow('no connection nobody');
     expect(await examined('simulator')).toMatchObject([{ check: 'token', ok: false }]);
   });
+});
+
+test('Each connection says whether charges with a due date are made, from which day on, and under which conditions', async () => {
+  const said = async (name: string) => {
+    const found = (await healthy(name)).find(({ check }) => check === 'due-date charges');
+    return found?.message.split('; ')[0];
+  };
+  const offered = 'offered, and a query of one is answered';
+  expect(await said('loja-efi')).toBe(`${offered}, due dates from today on`);
+  expect(await said('loja-woovi')).toBe(
+    `${offered}, due dates from tomorrow on, with the payer's address, without changes`,
+  );
+  expect(await said('loja-inter')).toMatch(/^not offered: the application lacks cobv\.read and cobv\.write/);
+  for (const name of ['loja-stark', 'loja-asaas', 'loja-asaas-checkout'])
+    expect(await said(name)).toBe('not offered: this service makes none here');
 });
 
 const withoutScope = (pass: () => Promise<NetAnswer>) =>
@@ -228,6 +256,18 @@ describe('a planted fault is found under its name, alone', () => {
     ['loja-bb', 'a permission', 'scopes', at(/oauth/, withoutScope)],
     ['loja-inter', 'a permission', 'scopes', at(/oauth/, withoutScope)],
     ['loja-inter', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
+    ...(['loja-efi', 'loja-sicoob'] as const).map((name): [string, string, FindingCheck, Fault] => [
+      name,
+      'a permission of charges with a due date that the token does not name',
+      'due-date charges',
+      at(/GET .*\/cobv\//, keyRefused),
+    ]),
+    [
+      'loja-woovi',
+      'a permission of charges',
+      'due-date charges',
+      at(/GET .*\/api\/v1\/charge\//, () => json(403, foreign('woovi/scope-missing').body)),
+    ],
     ['loja-bb', 'the clock', 'clock', (...call) => hourBehind(...call)],
     ['loja-bb', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
     [

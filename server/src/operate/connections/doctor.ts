@@ -7,6 +7,7 @@ import { findWebhookTokens } from '../../store/rows/inbound.sql.ts';
 import { type ConnectionRow, findConnectionRow, listConnectionRows } from './connections.sql.ts';
 import { type ConnectionDeps, environmentOf } from './connections.ts';
 import { adapterNamed, openKept, settingsOf } from './credentials.ts';
+import { examineDueOffer } from './due-offer.ts';
 import { examineHold } from './held.ts';
 import { findForeignAccounts, holderWarning } from './holders.ts';
 import { examinePrintedCodes } from './printed-codes.ts';
@@ -76,12 +77,14 @@ async function examine(deps: DoctorDeps, row: ConnectionRow): Promise<Finding[]>
   const hold = await examineHold(sql, row, provider);
   const said = await provider.diagnose({ webhookUrl: ours });
   const printed = await examinePrintedCodes(sql, provider, said);
+  const due = await examineDueOffer(deps, provider, said);
   return [
     ...(environmentOf(row) === 'sandbox' ? [sandboxFinding] : []),
     ...(hold === null ? [] : [hold]),
     ...(certificate === null ? [] : certificateFindings(certificate, clock.now())),
     ...said,
     ...(printed === null ? [] : [printed]),
+    ...(due === null ? [] : [due]),
     ...(await examineWayIn(deps, {
       ours,
       wrong: `${address}/${deps.ids.bytes(24).toString('base64url')}`,
