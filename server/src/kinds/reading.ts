@@ -75,6 +75,7 @@ export function readSend<Report, Event extends { type: string }>(
       return nothingOf({
         type: 'notSent',
         ...(outcome.retryAfterMs !== undefined && { retryAfterMs: outcome.retryAfterMs }),
+        ...(outcome.waits && { waits: true }),
       });
   }
 }

@@ -196,6 +196,13 @@ export function waitAfterFailure(failures: number, jitter: number, retryAfterMs:
   return Math.max(Math.min(30 * minute, full - Math.floor((full / 2) * jitter)), patience(retryAfterMs));
 }
 
+/** The reason for which it waited is over: it goes out at once, or after the attempt that is under way. */
+export const broughtForward = (intent: Intent, now: number): Intent => ({
+  ...intent,
+  ...{ failures: 0, undecidedSince: null, answeredAt: null },
+  dueAt: intent.state === 'ready' ? now : intent.dueAt,
+});
+
 /** How long a provider's Retry-After is heeded, in milliseconds. */
 export const patience = (retryAfterMs: number | null): number =>
   Math.min(retryAfterMs ?? 0, retryAfterMostMs);
@@ -345,7 +352,8 @@ export type AttemptResult =
   | { type: 'refused' }
   | { type: 'duplicate' }
   | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }
-  | { type: 'notSent'; retryAfterMs?: number }
+  /** `waits`: it was not its time yet, and a person looks when that lasts. */
+  | { type: 'notSent'; retryAfterMs?: number; waits?: true }
   /** A query, begun at `startedAt`, did not find it. `removed`: it was there, and a person removed it: it is not sent again. */
   | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean; removed?: true }
   /** `answered`: the provider answered, and not what was asked: it cannot be read, or is an error that no table knows. */
@@ -431,7 +439,9 @@ export function afterEnding(
     case 'notSent': {
       const failures = intent.failures + 1;
       const wait = Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
-      const dueAt = now + Math.max(wait, patience(ending.retryAfterMs ?? null));
+      const waits = ending.waits && { undecidedSince: intent.undecidedSince ?? now, answeredAt: now };
+      const least = waits ? waitAfterFailure(failures, jitter, null) : wait;
+      const dueAt = now + Math.max(least, patience(ending.retryAfterMs ?? null));
       // The first step is done: what did not go out is the second.
       if (intent.step !== null)
         return { ...ended, priority: sendPriority, step: 'prepared', failures, dueAt };
@@ -440,6 +450,7 @@ export function afterEnding(
       return attempt === 0
         ? {
             ...ended,
+            ...waits,
             priority: sendPriority,
             state: 'ready',
             attempt,
@@ -448,7 +459,7 @@ export function afterEnding(
             attemptEndedAt: null,
             identity: null,
           }
-        : { ...ended, attempt, failures, dueAt };
+        : { ...ended, ...waits, attempt, failures, dueAt };
     }
     case 'notFound':
       return afterAbsence(intent, ended, ending, now, schedule(intent.newsAt));

@@ -454,8 +454,16 @@ export type SendOutcome<Report> =
    * `answered`: it is up and no failure of it counts, since it refuses the moment and not the instruction, or the reason is not the provider.
    * `cause`: of the look before the send, which counts as that of any call.
    * `retryAfterMs`: it is not to be tried before.
+   * `waits`: its own time has not come, since its charge is not confirmed. It is tried ever more rarely, and its charge's confirmation brings it forward.
    */
-  | { outcome: 'notSent'; detail: string; answered?: true; cause?: UnclearCause; retryAfterMs?: number };
+  | {
+      outcome: 'notSent';
+      detail: string;
+      answered?: true;
+      cause?: UnclearCause;
+      retryAfterMs?: number;
+      waits?: true;
+    };
 
 /** The provider's words in an answer that accepts nothing, for operators: nothing is decided by it. */
 export interface ProviderWords {

@@ -11,6 +11,7 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { find, storyOf } from '../../src/operate/look.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 
@@ -207,6 +208,65 @@ describe('A change of a due-date charge', () => {
     expect(await merchant.balanceCents()).toBe(10_000);
     expect(await incidentsOf(service, id)).toEqual([]);
     expect(await changesOf(id)).toEqual([['completed', null]]);
+  });
+
+  test('of a charge that an odd Pix paid before it was confirmed is tried ever more rarely, and is an incident a day after a person left it', async () => {
+    const merchant = await service.newMerchant();
+    await service.simulator.behave({ charge: 'lose-answer', webhook: 'drop' });
+    const { body: made } = await merchant.call('POST', '/pix/due-charges', {
+      ...{ amountCents: 10_000, payer: { name: 'Maria Silva', document: '111.444.777-35' } },
+      ...{ dueDate: inDays(30), requestKey: crypto.randomUUID(), ...terms },
+    });
+    await service.simulator.behave({ webhook: 'drop' });
+    await pay(made.id, { amountCents: 1_234 });
+    await change(merchant, made.id, { amountCents: 8_000 });
+    const [{ id: changeId } = { id: '' }] = await service.database.admin<{ id: string }>(
+      'SELECT id FROM due_change WHERE payment_id = $1',
+      [made.id],
+    );
+    const waits: number[] = [];
+    let second = 60;
+    for (let tries = 0; tries < 12; tries++) {
+      await workAt(merchant, second);
+      const at = (await intentOf(service, changeId))?.due_at.getTime() ?? 0;
+      waits.push(Math.round((at - Date.now()) / 1000) - second);
+      second = Math.ceil((at - Date.now()) / 1000) + 1;
+    }
+    expect(waits.at(-1)).toBeGreaterThan(14 * 60);
+    expect(waits.filter((wait) => wait < 60).length).toBeLessThan(5);
+    expect(await incidentsOf(service, made.id)).toMatchObject([{ kind: 'amount_mismatch', state: 'open' }]);
+    // Nothing of it was sent, and the charge is not confirmed.
+    expect((await shown(merchant, made.id)).status).toBe('unknown');
+    const [incident] = await service.database.admin<{ id: string }>(
+      'SELECT id FROM incident WHERE payment_id = $1',
+      [made.id],
+    );
+    await resolveIncident({ ...service.runtime, actor: 'tester' }, incident?.id ?? '', {
+      ...{ action: 'none', reason: 'the payer is asked' },
+    });
+    await workAt(merchant, second + 2 * 24 * 3_600, second + 2 * 24 * 3_600 + 3_600);
+    expect((await incidentsOf(service, made.id)).map(({ kind, state }) => [kind, state])).toEqual([
+      ['amount_mismatch', 'resolved'],
+      ['undecided', 'open'],
+    ]);
+    expect(await changesOf(made.id)).toEqual([['unknown', 'ready']]);
+  });
+
+  test('of a charge that is confirmed later goes out with the confirmation', async () => {
+    const merchant = await service.newMerchant();
+    await service.simulator.behave({ charge: 'lose-answer', query: 'error-500', webhook: 'drop' });
+    const { body: made } = await merchant.call('POST', '/pix/due-charges', {
+      ...{ amountCents: 10_000, payer: { name: 'Maria Silva', document: '111.444.777-35' } },
+      ...{ dueDate: inDays(30), requestKey: crypto.randomUUID(), ...terms },
+    });
+    await change(merchant, made.id, { amountCents: 8_000 });
+    await workAt(merchant, 60, 120, 240, 480, 960);
+    expect((await shown(merchant, made.id)).status).toBe('unknown');
+    await service.simulator.behave({ webhook: 'drop' });
+    await service.database.admin('DELETE FROM breaker');
+    await service.database.admin(`UPDATE intent SET due_at = 'epoch' WHERE payment_id = $1`, [made.id]);
+    await workAt(merchant, 1_000, 1_001);
+    expect(await shown(merchant, made.id)).toMatchObject({ status: 'pending', amountCents: 8_000 });
   });
 
   test('ends with a cancel of its charge', async () => {

@@ -2,7 +2,13 @@ import { pageNameOf } from '../../money/card-page.ts';
 import { providerIdOf } from '../../money/payment.ts';
 import { withoutCards } from '../../provider/cards.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
-import { type ChargeRequest, chargeOf, isRequestOpen, ofCharge } from '../charge-request/charge-request.ts';
+import {
+  type ChargeRequest,
+  chargeOf,
+  isRequestOpen,
+  ofCharge,
+  waitsFor,
+} from '../charge-request/charge-request.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitCancel, type CancelOrder } from './admission.ts';
 import { chargeCancels } from './cancels.sql.ts';
@@ -51,7 +57,7 @@ async function prepareCancel(
   const notSent = (detail: string) => ({ outcome: 'notSent', detail }) as const;
   if (!charge) return notSent('there is no such charge');
   // One that the provider has confirmed stays on its connection.
-  if (charge.status !== 'pending') return notSent(`the charge is ${charge.status}`);
+  if (charge.status !== 'pending') return waitsFor(charge);
   if (charge.connection !== null && charge.connection !== connection)
     return notSent('the charge is on another connection');
   const { id, amountCents, createdAt, card } = charge;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../ground/caller.ts';
+import { broughtForward } from '../../money/intent.ts';
 import { causeOfCall, type Payment } from '../../money/payment.ts';
 import type { OpenedIncident } from '../../money/state.ts';
 import type { Queries } from '../../ports/sql.ts';
@@ -89,6 +90,16 @@ export const chargeOf = async (
   sql: Queries,
   { accountId, paymentId }: ChargeRequest,
 ): Promise<Payment | undefined> => (await payments.read(sql, [paymentKey(accountId, paymentId)]))[0];
+
+/** A creation that arrives behind it would undo it, so it waits for its charge. */
+export const waitsFor = ({ status }: Payment) =>
+  ({ outcome: 'notSent', detail: `the charge is ${status}`, waits: true }) as const;
+
+/** Its charge is confirmed: it waits no longer. */
+export function confirmedWrites(view: View, accountId: string, id: string, now: number): Write[] {
+  const intent = view.get(intents, accountId + id);
+  return intent && intent.attempt <= 1 && !intent.known ? [put(intents, broughtForward(intent, now))] : [];
+}
 
 /** The charge's history says that a merchant asked. */
 export function askedFor(

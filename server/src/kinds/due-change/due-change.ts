@@ -4,7 +4,13 @@ import type { Queries } from '../../ports/sql.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
 import type { ChargeReport } from '../../provider/provider.ts';
 import { type ChangeRequest, chargeChanges } from '../charge-request/changes.sql.ts';
-import { type ChargeRequest, chargeOf, isRequestOpen, ofCharge } from '../charge-request/charge-request.ts';
+import {
+  type ChargeRequest,
+  chargeOf,
+  isRequestOpen,
+  ofCharge,
+  waitsFor,
+} from '../charge-request/charge-request.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitChange, type ChangeOrder, type DuePayment, hasDueDate } from './admission.ts';
 import { hearChange, observedChange } from './outcome.ts';
@@ -52,7 +58,7 @@ async function prepareChange(
   const change = charge?.due.change;
   if (!charge || change?.id !== row.id) return notSent('the charge has no such change');
   // One that the provider has confirmed stays on its connection.
-  if (charge.status !== 'pending') return notSent(`the charge is ${charge.status}`);
+  if (charge.status !== 'pending') return waitsFor(charge);
   if (charge.connection !== null && charge.connection !== connection)
     return notSent('the charge is on another connection');
   const { amountCents, terms } = change;
