@@ -20,6 +20,34 @@ const till = 'server/src/store/till.ts';
  */
 export const bugs: Bug[] = [
   {
+    name: 'a payout that a person removed in the provider’s panel is sent again',
+    file: 'server/src/money/intent.ts',
+    line: 'const known = intent.known || removed === true;',
+    with: 'const known = intent.known && removed !== true;',
+    rig: 'search',
+  },
+  {
+    name: 'that a payout was removed is forgotten where it is heard while its request is under way',
+    file: 'server/src/money/intent.ts',
+    line: 'return known === intent.known ? intent : { ...intent, known };',
+    with: 'return intent;',
+    rig: 'search',
+  },
+  {
+    name: 'a payout that a person removed at the provider counts as refused',
+    file: 'server/src/kinds/reading.ts',
+    line: 'if (isOpen && intent && isList === undefined && isRefusedUnlooked(intent, startedAt))',
+    with: 'if (isOpen && intent && (removed || (isList === undefined && isRefusedUnlooked(intent, startedAt))))',
+    rig: 'search',
+  },
+  {
+    name: 'a payout that a person removed at the provider waits without a word',
+    file: 'server/src/kinds/reading.ts',
+    line: 'undecided: isOpen && removed === true &&',
+    with: 'undecided: isOpen && removed === null &&',
+    rig: 'search',
+  },
+  {
     name: 'a line of the statement with another amount than the books have passes for a known one',
     file: 'server/src/jobs/statement.ts',
     line: 'await compareAmounts(deps, provider.connection, named);',

@@ -80,7 +80,7 @@ interface Truth {
 }
 
 /** `returned1`, `returned2`: with as many returns. */
-type Hook = 'completed' | 'refused' | 'returned1' | 'returned2' | 'paid0' | 'paid1';
+type Hook = 'completed' | 'refused' | 'removed' | 'returned1' | 'returned2' | 'paid0' | 'paid1';
 
 /** Under which names a report shows returns. */
 export type Form = 'id' | 'rtrId' | 'both';
@@ -102,6 +102,8 @@ export interface Local {
   lateConfirms: number;
   /** The provider has said that it has it prepared. */
   saidPrepared: boolean;
+  /** The provider has said that a person removed it there. */
+  saidRemoved: boolean;
   owner: Owner | null;
   /** An owner whose lease ended and who does not know it yet. */
   zombie: Owner | null;
@@ -119,6 +121,8 @@ export interface Rules {
   providerIsIdempotent: boolean;
   /** A first call prepares a transfer, and a second one sends it. */
   twoSteps?: true;
+  /** A person may remove an accepted transfer in the provider's panel: no call finds it from then on, and a later request with its id is a duplicate. */
+  removals?: true;
   /** A refusal leaves a row, so that a later request with the id is a duplicate. */
   refusalLeavesRow: boolean;
   /** The provider may complete what it refused. */
@@ -169,6 +173,7 @@ export const newLocal = (kind: Kind): Local => ({
   orphans: 0,
   lateConfirms: 0,
   saidPrepared: false,
+  saidRemoved: false,
   owner: null,
   zombie: null,
   query: null,
@@ -367,7 +372,12 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         );
     }
   }
-  for (const hook of local.hooks)
+  // Its word is queried, and that the query does not find it is applied with it (`askForRemoved`).
+  if (local.hooks.has('removed') && intent)
+    can('a webhook says that it was removed, and a query does not find it', (world) =>
+      hearRemoved(world, rules),
+    );
+  for (const hook of [...local.hooks].filter((one) => one !== 'removed'))
     for (const form of hook.startsWith('returned') ? forms : (['both'] as const))
       can(
         `a webhook says ${hook} (${form})`,
@@ -413,6 +423,7 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
     if (truth.row === 'open') {
       can('the provider completes it', (world) => settle(world, 'completed'));
       can('the provider refuses it later', (world) => settle(world, 'refused'));
+      if (rules.removals) can('a person removes what was accepted', (world) => settle(world, 'removed'));
     }
     if (truth.row === 'completed' && truth.returned < 2 && rules.returns)
       can('a part of it comes back', ({ local: one }) => giveBack(one));
@@ -544,6 +555,7 @@ async function begin(world: World, rules: Rules): Promise<void> {
   const attempt = await startSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
   if (!attempt) return;
+  if (local.saidRemoved) throw new Violation('it was sent again, though a person removed it');
   if (attempt.second === null && local.saidPrepared)
     throw new Violation('its first step began anew, though the provider had it prepared');
   local.owner = { fence: attempt.fence, phase: attempt.second === null ? 'toSend' : 'toConfirm' };
@@ -609,6 +621,17 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
     if (memory.stored.payment !== payment || memory.stored.intent !== intent)
       throw new Violation('an owner that was overtaken changed something (47)');
   store(world, memory);
+}
+
+async function hearRemoved(world: World, rules: Rules): Promise<void> {
+  const { local } = world;
+  const before = local.stored;
+  local.saidRemoved = true;
+  const outcome = { outcome: 'notFound' } as const;
+  await observe(world, rules, { from: 'query', id: 'r', startedAt: local.now, outcome, removed: true });
+  const { payment, incidents } = world.local.stored;
+  if (before.intent?.state !== 'ready' && !isTerminal(payment?.status ?? 'paid') && incidents.length === 0)
+    throw new Violation('it was removed, and no person was asked (50)');
 }
 
 const saysPrepared = (seen: Observation): boolean =>
@@ -759,7 +782,7 @@ function giveBack(local: Local): void {
   local.hooks = new Set([...local.hooks, returned === 1 ? 'returned1' : 'returned2']);
 }
 
-function settle({ local }: World, row: 'completed' | 'refused'): void {
+function settle({ local }: World, row: 'completed' | 'refused' | 'removed'): void {
   local.truth = { ...local.truth, row };
   local.hooks = new Set([...local.hooks, row]);
 }
@@ -792,7 +815,6 @@ const payoutStatuses = {
   open: 'pending',
   completed: 'completed',
   refused: 'refused',
-  removed: 'completed',
 } as const;
 
 function reportOf(local: Local, truth: Truth, form: Form): ChargeReport | PayoutReport | null {
@@ -800,6 +822,7 @@ function reportOf(local: Local, truth: Truth, form: Form): ChargeReport | Payout
   if (!payment || truth.row === 'none') return null;
   const providerId = providerIdOf(payment.id);
   if (local.kind === 'transfer') {
+    if (truth.row === 'removed') return null;
     const status = payoutStatuses[truth.row];
     return {
       providerId,
@@ -889,6 +912,8 @@ export function check({ local }: World): void {
       throw new Violation(
         `cancelled, and the provider ${truth.row === 'completed' ? 'paid' : 'has'} it (14)`,
       );
+    if (truth.row === 'removed' && isTerminal(status))
+      throw new Violation('removed, and its reserve did not wait for a person (14)');
     if (status === 'cancelled' && local.accepted > 0 && truth.row !== 'refused' && !contradicted)
       throw new Violation('cancelled after an acceptance (14)');
     if (status === 'completed' && truth.row !== 'completed')
@@ -961,6 +986,7 @@ export function keyOf(local: Local): string {
     local.orphans,
     local.lateConfirms,
     local.saidPrepared,
+    local.saidRemoved,
     owned(owner),
     owned(zombie),
     [...local.hooks].sort().join(),

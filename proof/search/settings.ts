@@ -63,6 +63,7 @@ const rules = {
     numbersTerms: true,
     saysParts: true,
   },
+  removing: { ...efi, name: 'a person removes payouts in its panel', removals: true },
   liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
 } satisfies Record<string, Rules>;
 
@@ -190,6 +191,13 @@ export const quick: Setting[] = [
     operations: alone('transfer'),
     ...unbounded,
     endsByItself: false,
+  },
+  {
+    name: 'one transfer that a person may remove at the provider',
+    rules: rules.removing,
+    operations: alone('transfer'),
+    ...unbounded,
+    faults: 2,
   },
   {
     name: 'one transfer, in two steps',

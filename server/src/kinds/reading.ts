@@ -111,7 +111,7 @@ export function readQuery<Report, Event extends { type: string }>(
           repeatIsSafe: standing.capabilities.repeatIsSafe,
           ...(removed && { removed }),
         }),
-        undecided: isOpen && removed === true && intent?.state === 'awaiting',
+        undecided: isOpen && removed === true && intent !== undefined && intent.state !== 'ready',
       };
   }
 }

@@ -305,6 +305,17 @@ describe('an attempt', () => {
 });
 
 describe('what is heard while an attempt is under way', () => {
+  it('keeps that a person removed it at the provider, so that it is never sent again', () => {
+    const removed: AttemptResult = { ...absent(start), removed: true } as AttemptResult;
+    const told = afterEnding(sending, removed, unknown, start, 0);
+    expect(told).toMatchObject({ state: 'sending', fence: sending.fence, known: true });
+    let intent = afterEnding(told, unclear, unknown, start + second, 0);
+    for (const at of [20, 40, 60])
+      intent = afterEnding(intent, absent(start + at * second), unknown, start + at * second, 0);
+    expect(intent.absences).toBeGreaterThan(1);
+    expect(wantsRepeat(intent, capabilities)).toBe(false);
+  });
+
   const repeat = startAttempt(
     { ...awaiting, absences: 2, absentAt: start + 20 * second },
     'fence 2',

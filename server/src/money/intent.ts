@@ -567,12 +567,12 @@ function afterAbsence(
   now: number,
   nextAt: number,
 ): Intent {
+  const known = intent.known || removed === true;
   // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
-  if (intent.state !== 'awaiting') return intent;
+  if (intent.state !== 'awaiting') return known === intent.known ? intent : { ...intent, known };
   // Of a prepared one only that it stands there unsent counts.
   const counts = intent.step === null && countsAsAbsence(intent, startedAt);
   const absences = intent.absences + (counts ? 1 : 0);
-  const known = intent.known || removed === true;
   const repeats = absences >= 2 && !known && repeatIsSafe;
   return {
     ...ended,
