@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { StatementLine } from '../provider/provider.ts';
 
-/** What moved for a payment, as a list, a statement or a report names it. */
+/** A movement of a payment, as a list, a statement or a report names it. */
 export type NamedMovement = Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'> & {
   /** Null: the report names none. */
   amountCents: number | null;

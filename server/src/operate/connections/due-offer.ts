@@ -5,7 +5,7 @@ import type { DueAsked, DueTermsOffer } from '../../provider/due-terms.ts';
 import type { Finding, Provider } from '../../provider/provider.ts';
 
 /**
- * Whether a connection makes charges with a due date, as far as that shows without making one. A charge of an id that nobody has is queried: an application
+ * Whether a connection makes charges with a due date, as far as that shows without making one. A charge of an id that no charge has is queried: an application
  * that may read such charges is answered "not found", one that may not is refused. API Pix: `GET /cobv/{txid}`, 404, with the permission
  * `cobv.read` (bacen/pix-api 2.9.0, openapi.yaml); Woovi: `GET /api/v1/charge/{id}`, 400 or 404, with `CHARGE_GET` (woovi-developers at bb0dddf,
  * src/swaggers/woovi.yml). Asaas and Stark Bank have charges with due dates of other kinds, which this service does not make; Stripe has none.
