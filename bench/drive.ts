@@ -1,18 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LoadMessage, LoadResult, Plan, Target } from './load.ts';
 import { cpuSecondsOf } from './processes.ts';
-import type { Cost } from './report.ts';
+import type { Cost, DatabaseEach } from './report.ts';
 
 export interface Measured extends LoadResult {
   cost: Cost | null;
 }
 
-/** Lets the generator work a plan off, and adds up what it cost the processes between its `begin` and its `end`. */
+/** Counts since the server's start. */
+export type DatabaseCounts = DatabaseEach;
+
+/** Lets the generator work a plan off, and adds up what it cost the processes, and the database, between its `begin` and its `end`. */
 export function driveLoad(
   load: { child: ChildProcess; pid: number },
   plan: Plan,
   /** `service` may stand on several processes. */
   of: { service: number | readonly number[] | null; postgres: number | null; simulator: number | null },
+  count: (() => Promise<DatabaseCounts>) | null = null,
 ): Promise<Measured> {
   const parts = Object.entries({ ...of, load: load.pid });
   const cpu = (): Record<string, number> =>
@@ -22,7 +26,14 @@ export function driveLoad(
   return new Promise((resolve, reject) => {
     let before: Record<string, number> = {};
     let used: Record<string, number> = {};
+    const counted: Promise<DatabaseCounts>[] = [];
     const listen = (message: LoadMessage): void => {
+      if (count && (message.type === 'begin' || message.type === 'end')) {
+        const counting = count();
+        // Looked at with the result.
+        counting.catch(() => {});
+        counted.push(counting);
+      }
       if (message.type === 'begin') before = cpu();
       if (message.type === 'end') {
         const after = cpu();
@@ -46,13 +57,32 @@ export function driveLoad(
       const each = Object.fromEntries(
         Object.entries(used).map(([name, seconds]) => [name, (seconds / result.count) * 1e6]),
       );
-      resolve({ ...result, cost: { microsecondsEach: each } });
+      const cost = { microsecondsEach: each };
+      Promise.all(counted).then(([first, last]) => {
+        resolve({ ...result, cost: { ...cost, ...eachOf(first, last, result.count) } });
+      }, reject);
     };
     const lost = () => reject(new Error('the load generator ended'));
     load.child.on('message', listen);
     load.child.once('exit', lost);
     load.child.send(plan);
   });
+}
+
+function eachOf(
+  before: DatabaseCounts | undefined,
+  after: DatabaseCounts | undefined,
+  count: number,
+): { databaseEach?: DatabaseEach } {
+  if (!before || !after) return {};
+  const each = (part: keyof DatabaseCounts): number => (after[part] - before[part]) / count;
+  return {
+    databaseEach: {
+      transactions: each('transactions'),
+      walBytes: each('walBytes'),
+      fullPages: each('fullPages'),
+    },
+  };
 }
 
 const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
@@ -93,6 +123,11 @@ export const costOf = ({ cost }: Measured): number =>
 /** The measurement as one line for the person who waits. */
 export function textOf({ perSecond, p50, p99, cost }: Measured): string {
   const each = Object.entries(cost?.microsecondsEach ?? {}).map(([name, us]) => `${name} ${Math.round(us)}`);
-  const costs = each.length > 0 ? `, CPU µs each: ${each.join(', ')}` : '';
+  const { transactions, walBytes, fullPages } = cost?.databaseEach ?? {};
+  const database =
+    transactions === undefined
+      ? ''
+      : `, each: ${transactions.toFixed(2)} transactions, ${walBytes?.toFixed(0)} B of log, ${fullPages?.toFixed(2)} full pages`;
+  const costs = (each.length > 0 ? `, CPU µs each: ${each.join(', ')}` : '') + database;
   return `${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${costs}`;
 }

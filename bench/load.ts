@@ -5,7 +5,8 @@ import { type Dispatcher, Pool } from 'undici';
 
 /**
  * The load generator, in its own process. Closed loop: each caller has one request under way. Open loop: requests start at fixed
- * instants, and latencies count from those instants, so that a stall is measured too. Bodies differ, so no request is a repeat.
+ * instants, and latencies count from those instants, whenever the answer comes, so that a stall is measured too. Bodies differ, so no request is
+ * a repeat.
  *
  * Plans arrive over the process's channel. It sends `begin` and `end` of the measured interval, then the result.
  */
@@ -36,14 +37,20 @@ export interface Target {
   operationId: string;
 }
 
-export interface LoadResult {
-  perSecond: number;
-  count: number;
-  /** Milliseconds. */
+/** Milliseconds. */
+export interface Latencies {
   p50: number;
   p95: number;
   p99: number;
+  p999: number;
   most: number;
+}
+
+export interface LoadResult extends Latencies {
+  perSecond: number;
+  count: number;
+  /** Of a life: its request until it is answered, and its event from its own time until it arrives. */
+  parts: { accepted: Latencies; event: Latencies } | null;
   /** Answers that were no success, by status, over the whole run. */
   failures: Record<string, number>;
 }
@@ -80,7 +87,15 @@ class Call implements Dispatcher.DispatchHandler {
   }
 }
 
-const arrived = new Map<string, ((atMs: number) => void) | 'before its answer'>();
+/** By payment: what waits for its event, or how old an event was that came before the answer. */
+const arrived = new Map<string, ((ageMs: number) => void) | number>();
+
+function latenciesOf(ms: readonly number[]): Latencies {
+  const sorted = ms.toSorted((one, other) => one - other);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), p999: at(0.999), most: at(1) };
+}
 
 async function run(plan: Plan): Promise<LoadResult> {
   const pool = new Pool(plan.origin, {
@@ -90,9 +105,16 @@ async function run(plan: Plan): Promise<LoadResult> {
     bodyTimeout: 0,
   });
   const latencies: number[] = [];
+  const accepted: number[] = [];
+  const ages: number[] = [];
   const answered: string[] = [];
   const failures: Record<string, number> = {};
-  let measuring = false;
+  /** The measured interval: what ends in it counts, in an open loop what should have begun in it. */
+  const measured = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+  const isMeasured = (startedMs: number): boolean => {
+    const atMs = plan.ratePerSecond === undefined ? performance.now() : startedMs;
+    return atMs >= measured.fromMs && atMs < measured.toMs;
+  };
   let over = false;
   let underWay = 0;
   let turn = 0;
@@ -103,7 +125,7 @@ async function run(plan: Plan): Promise<LoadResult> {
       failures[name] = (failures[name] ?? 0) + 1;
       return;
     }
-    if (measuring) latencies.push(performance.now() - startedMs);
+    if (isMeasured(startedMs)) latencies.push(performance.now() - startedMs);
   };
 
   const { calls } = plan;
@@ -144,12 +166,15 @@ async function run(plan: Plan): Promise<LoadResult> {
         done();
         return;
       }
-      const settled = (): void => {
+      if (isMeasured(startedMs)) accepted.push(performance.now() - startedMs);
+      const settled = (ageMs: number): void => {
         arrived.delete(id);
+        if (isMeasured(startedMs)) ages.push(ageMs);
         note(call, startedMs);
         done();
       };
-      if (arrived.has(id)) settled();
+      const early = arrived.get(id);
+      if (typeof early === 'number') settled(early);
       else arrived.set(id, settled);
     });
     const requestKey = crypto.randomUUID();
@@ -196,12 +221,10 @@ async function run(plan: Plan): Promise<LoadResult> {
 
   await sleep(plan.warmupMs);
   tell({ type: 'begin' });
-  measuring = true;
-  const beganMs = performance.now();
+  measured.fromMs = performance.now();
   await sleep(plan.measuredMs);
-  measuring = false;
-  const seconds = (performance.now() - beganMs) / 1000;
-  const count = latencies.length;
+  measured.toMs = performance.now();
+  const seconds = (measured.toMs - measured.fromMs) / 1000;
   tell({ type: 'end' });
   over = true;
   // Calls under way are still answered, so that their payments can be looked for; a life that never ends must not hold up the rest.
@@ -209,18 +232,21 @@ async function run(plan: Plan): Promise<LoadResult> {
   await pool.destroy();
   if (plan.answeredFile !== null)
     appendFileSync(plan.answeredFile, answered.map((line) => `${line}\n`).join(''));
-  latencies.sort((one, other) => one - other);
-  const at = (share: number): number =>
-    latencies[Math.min(count - 1, Math.floor(count * share))] ?? Number.NaN;
+  if (underWay > 0) failures['no end'] = underWay;
+  const count = latencies.length;
   return {
     perSecond: count / seconds,
     count,
-    p50: at(0.5),
-    p95: at(0.95),
-    p99: at(0.99),
-    most: at(1),
+    ...latenciesOf(latencies),
+    parts: calls.kind === 'lives' ? { accepted: latenciesOf(accepted), event: latenciesOf(ages) } : null,
     failures,
   };
+}
+
+interface EventBody {
+  type: string;
+  timestamp: string;
+  data: { id: string };
 }
 
 function idOf(text: string): string | null {
@@ -228,7 +254,7 @@ function idOf(text: string): string | null {
   return at === -1 ? null : text.slice(at + 6, at + 42);
 }
 
-/** A merchant's server: reads each event and says 200. */
+/** A merchant's server: reads each event and says 200, at `/events/100` after 100 ms. */
 function listen(): Promise<string> {
   const server: Server = createServer((request, response) => {
     let text = '';
@@ -237,13 +263,17 @@ function listen(): Promise<string> {
       text += chunk;
     });
     request.on('end', () => {
-      const { type, data } = JSON.parse(text) as { type: string; data: { id: string } };
+      const { type, timestamp, data } = JSON.parse(text) as EventBody;
       if (type === 'transfer.completed') {
+        const ageMs = Date.now() - Date.parse(timestamp);
         const waiting = arrived.get(data.id);
-        if (typeof waiting === 'function') waiting(performance.now());
-        else arrived.set(data.id, 'before its answer');
+        if (typeof waiting === 'function') waiting(ageMs);
+        else arrived.set(data.id, ageMs);
       }
-      response.writeHead(200, { 'content-length': 0 }).end();
+      const answer = (): void => void response.writeHead(200, { 'content-length': 0 }).end();
+      const afterMs = Number(request.url?.split('/')[2] ?? 0);
+      if (afterMs > 0) setTimeout(answer, afterMs);
+      else answer();
     });
   });
   server.keepAliveTimeout = 120_000;

@@ -19,15 +19,25 @@ import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { startEmbedded } from '../server/src/store/database/embedded.ts';
 import { type Check, checkAnswered } from './checks.ts';
-import { driveLoad, type Measured, textOf } from './drive.ts';
+import { type DatabaseCounts, driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
-import type { Plan } from './load.ts';
+import type { Latencies, Plan } from './load.ts';
 import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
 import { aimsOf, type Cost, markdownOf, median, type Row, tableOf } from './report.ts';
+import {
+  forgetStatements,
+  linesOf,
+  paymentsOf,
+  readStatements,
+  type StatementCost,
+  startCounting,
+  tableOfStatements,
+  textOfStatements,
+} from './statements.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
 import { createCharged, createMerchant, type Merchant, openWorld, targetsOf, type World } from './world.ts';
 
-/** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`; `--stored N,N`: growth. */
+/** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`; `--stored N,N`: growth; `--rate N`: lives at N a second; `--statements`. */
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
@@ -40,8 +50,12 @@ const { values } = parseArgs({
     stored: { type: 'string' },
     sustain: { type: 'string' },
     profile: { type: 'string' },
+    statements: { type: 'boolean', default: false },
+    rate: { type: 'string' },
   },
 });
+/** `--only 'lives at' --rate N`: without the peak, of which the other rates are shares. */
+const onlyAtRate = values.only === 'lives at';
 const stored = values.stored?.split(',').map(Number);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const measuredMs = 1000 * Number(values.seconds ?? (values.quick ? 2 : 8));
@@ -63,9 +77,10 @@ const answeredFile = join(dataDir, 'answered');
 const livesFile = join(dataDir, 'answered-lives');
 
 async function main(): Promise<void> {
-  const sheet = createSheet();
-  if (wants('start')) await measureStarts(sheet);
   const place = await openPlace();
+  const statements = values.statements ? countStatements(place.server.url) : null;
+  const sheet = createSheet(statements?.around);
+  if (wants('start')) await measureStarts(sheet);
   const books = await fillBooks(place);
   const parts = await startParts(place);
   const driver = driverOf(place, books, parts);
@@ -103,6 +118,7 @@ async function main(): Promise<void> {
   for (const part of [parts.empty, parts.load, ...parts.tpcbClients]) part.child.disconnect();
   await place.server.stop();
   report(machine, sheet.rows, checks);
+  for (const table of statements?.tables() ?? []) process.stdout.write(`${table}\n`);
 }
 
 type Place = Awaited<ReturnType<typeof openPlace>>;
@@ -114,7 +130,9 @@ type Sheet = ReturnType<typeof createSheet>;
 // -------------------------------------------------------------------------------------------------------- what is there
 
 /** The rows of the report, and what was measured for them. */
-function createSheet() {
+function createSheet(
+  around: <Result>(name: string, run: () => Promise<Result>) => Promise<Result> = (_, run) => run(),
+) {
   const rows: Row[] = [];
   const runs = new Map<string, Measured[]>();
   const add = (name: string, unit: string, values: readonly number[], more: Partial<Row> = {}): void => {
@@ -126,7 +144,7 @@ function createSheet() {
     last: (name: string): Measured | undefined => runs.get(name)?.at(-1),
     async measure(name: string, run: () => Promise<Measured>): Promise<void> {
       if (!wants(name)) return;
-      const result = await run();
+      const result = await around(name, run);
       runs.set(name, [...(runs.get(name) ?? []), result]);
       say(`  ${name}: ${textOf(result)}`);
     },
@@ -136,13 +154,49 @@ function createSheet() {
         const costs = all.flatMap(({ cost }) => (cost ? [cost] : []));
         const perSecond = all.map((one) => one.perSecond);
         add(name, '/s', perSecond, {
-          p50: median(all.map(({ p50 }) => p50)),
-          p95: median(all.map(({ p95 }) => p95)),
-          p99: median(all.map(({ p99 }) => p99)),
+          ...latenciesOf(all),
           ...(costs.length > 0 ? { cost: costs[costs.length >> 1] as Cost } : {}),
         });
+        const parts = all.flatMap((one) => (one.parts ? [one.parts] : []));
+        if (parts.length === 0) continue;
+        add(`${name}, accepted`, '/s', perSecond, latenciesOf(parts.map(({ accepted }) => accepted)));
+        add(`${name}, event`, '/s', perSecond, latenciesOf(parts.map(({ event }) => event)));
       }
     },
+  };
+}
+
+/** The medians over the rounds. */
+function latenciesOf(all: readonly Latencies[]): Pick<Row, 'p50' | 'p95' | 'p99' | 'p999'> {
+  const of = (part: keyof Latencies): number => median(all.map((one) => one[part]));
+  return { p50: of('p50'), p95: of('p95'), p99: of('p99'), p999: of('p999') };
+}
+
+/** What PostgreSQL needs for each statement, in rows whose flushes carry batches of different sizes. */
+function countStatements(url: string) {
+  const counted = new Map<string, StatementCost[]>();
+  const compared = [
+    ['hot 1', 'hot 16', 'hot 64'],
+    ['lives 10 %', 'lives 50 %', 'lives'],
+    [`lives at ${values.rate}`],
+  ];
+  return {
+    async around<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
+      await forgetStatements(url);
+      const result = await run();
+      counted.set(name, await readStatements(url));
+      return result;
+    },
+    tables: (): string[] => [
+      ...[...counted].map(
+        ([name, costs]) => `${name}, for one payment\n${textOfStatements(costs, paymentsOf(costs), 40)}\n`,
+      ),
+      ...compared.flatMap((names) => {
+        const there = names.filter((name) => counted.has(name));
+        if (there.length === 0) return [];
+        return [tableOfStatements(there, linesOf(there.map((name) => counted.get(name) ?? [])))];
+      }),
+    ],
   };
 }
 
@@ -158,7 +212,8 @@ async function measureStarts(sheet: Sheet): Promise<void> {
 
 /** The database, and the settings of the programs beside it. */
 async function openPlace() {
-  const server = await startEmbedded({ dataDir, log: createLog('warn'), say });
+  const open = values.statements ? startCounting : startEmbedded;
+  const server = await open({ dataDir, log: createLog('warn'), say });
   const livesUrl = server.url.replace(/[^/]*$/, 'lives');
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
@@ -187,6 +242,9 @@ async function fillBooks({ server, livesUrl, admin, settings }: Place) {
   );
   const charged = wants('refunds') ? await createCharged(world, 'Charged', 5_000, 1_000) : null;
   const living = await createMerchant(livesWorld, 'Lives', 10, enough);
+  const waiting = wants(slowReceiver)
+    ? await createMerchant(livesWorld, 'Lives, slow receiver', 10, enough)
+    : null;
   const growing = stored ? await createMerchant(world, 'Growth', 10, enough, 1) : null;
   say('accounts and balances are there');
   const tpcb = new Map<number, string>();
@@ -195,8 +253,11 @@ async function fillBooks({ server, livesUrl, admin, settings }: Place) {
   const fsyncMs = fsyncLatency(dataDir);
   await admin.query('CHECKPOINT');
   say(`prepared; fsync takes ${fsyncMs.toFixed(2)} ms`);
-  return { world, livesWorld, hot, spread, charged, living, growing, tpcb, fsyncMs };
+  return { world, livesWorld, hot, spread, charged, living, waiting, growing, tpcb, fsyncMs };
 }
+
+/** The row of an endpoint of its own, which answers so late: what is learnt of it must not serve the other rows. */
+const slowReceiver = 'lives 100 ms';
 
 const profile: Record<string, string> = values.profile
   ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` }
@@ -228,13 +289,13 @@ async function startParts({ server, settings }: Place) {
 // ---------------------------------------------------------------------------------------------------------- what is asked
 
 /** Plans of load, and how they are driven. */
-function driverOf({ postmaster }: Place, books: Books, { api, apiUrl, direct, empty, load }: Parts) {
-  const drive = (plan: Plan, service: number | null, simulator: number | null = null): Promise<Measured> =>
-    driveLoad(load, plan, {
-      service,
-      postgres: service === null || service === empty.pid ? null : postmaster,
-      simulator,
-    });
+function driverOf({ postmaster, admin }: Place, books: Books, { api, apiUrl, direct, empty, load }: Parts) {
+  const drive = (plan: Plan, service: number | null, simulator: number | null = null): Promise<Measured> => {
+    const postgres = service === null || service === empty.pid ? null : postmaster;
+    const database = plan.calls.kind === 'lives' ? 'lives' : 'vintem';
+    const count = postgres === null ? null : () => databaseCounts(admin, database);
+    return driveLoad(load, plan, { service, postgres, simulator }, count);
+  };
   const plan = (calls: Plan['calls'], callers: number, origin = apiUrl): Plan => ({
     origin,
     calls,
@@ -330,9 +391,9 @@ async function measureStored(
 
 /** Lives of transfers, from the request to the event that is delivered, in one `vintem start`. @returns whose they were */
 async function measureLives(
-  { rows, measure }: Sheet,
+  { rows, measure, last }: Sheet,
   { livesUrl, settings }: Place,
-  { living, livesWorld }: Books,
+  { living, waiting, livesWorld }: Books,
   { load }: Parts,
   { drive, plan }: Driver,
 ): Promise<Merchant[]> {
@@ -349,16 +410,34 @@ async function measureLives(
   const url = `http://127.0.0.1:${livesPort}`;
   await register(url, living.key, load.told.url);
   const simulator = childOf(service.pid);
-  const lives = (warmupMs: number, forMs = measuredMs, of = living): Promise<Measured> => {
+  const lives = (
+    warmupMs: number,
+    forMs = measuredMs,
+    of = living,
+    open: Pick<Plan, 'ratePerSecond' | 'connections'> = { connections: 64 },
+  ): Promise<Measured> => {
     const calls = { kind: 'lives', targets: targetsOf([of]), amountCents } as const;
-    const own = { connections: 64, warmupMs, measuredMs: forMs, answeredFile: livesFile };
+    const own = { ...open, warmupMs, measuredMs: forMs, answeredFile: livesFile };
     return drive({ ...plan(calls, Number(values.lives), url), ...own }, service.pid, simulator);
   };
-  const inWoovi = values.sustain ? null : await livingInWoovi(livesWorld, started);
+  const inWoovi = values.sustain || !wants('lives woovi') ? null : await livingInWoovi(livesWorld, started);
   if (inWoovi) await register(url, inWoovi.key, load.told.url);
+  if (waiting) await register(url, waiting.key, `${load.told.url}/100`);
   for (let round = 1; round <= rounds; round++) {
     const firstMs = round === 1 ? compileMs : 2_000;
-    await measure('lives', () => lives(firstMs));
+    if (!onlyAtRate) await measure('lives', () => lives(firstMs));
+    const peak = last('lives')?.perSecond ?? Number.NaN;
+    const at = (name: string, ratePerSecond: number): Promise<void> =>
+      measure(name, () =>
+        lives(onlyAtRate ? firstMs : warmupMs, measuredMs, living, { connections: 256, ratePerSecond }),
+      );
+    if (!values.sustain && !onlyAtRate) {
+      await at('lives 10 %', peak * 0.1);
+      await at('lives 50 %', peak * 0.5);
+    }
+    // Where it is the only row, the program has just started.
+    if (values.rate) await at(`lives at ${values.rate}`, Number(values.rate));
+    if (waiting) await measure(slowReceiver, () => lives(warmupMs, measuredMs, waiting));
     if (inWoovi) await measure('lives woovi', () => lives(firstMs, measuredMs, inWoovi));
   }
   if (values.sustain) {
@@ -366,7 +445,27 @@ async function measureLives(
     rows.push(...(await measureMemory('lives', seconds, service.pid, (ms) => lives(0, ms), say)));
   }
   await service.stop();
-  return inWoovi ? [living, inWoovi] : [living];
+  return [living, waiting, inWoovi].filter((one) => one !== null);
+}
+
+/**
+ * Transactions of one database, and the log of the server. A backend reports its transactions and pages once a second while it works: at both ends of a
+ * row some of the last second's are missing.
+ */
+async function databaseCounts(admin: pg.Client, database: string): Promise<DatabaseCounts> {
+  const { rows } = await admin.query<Record<keyof DatabaseCounts, string>>(
+    `SELECT xact_commit + xact_rollback AS transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS "walBytes",
+        (SELECT wal_fpi FROM pg_stat_wal) AS "fullPages"
+      FROM pg_stat_database WHERE datname = $1`,
+    [database],
+  );
+  const [row] = rows;
+  if (!row) throw new Error(`there is no database ${database}`);
+  return {
+    transactions: Number(row.transactions),
+    walBytes: Number(row.walBytes),
+    fullPages: Number(row.fullPages),
+  };
 }
 
 // ------------------------------------------------------------------------------------------------------------- report
@@ -442,7 +541,9 @@ async function runTpcb(
     p50: Number.NaN,
     p95: Number.NaN,
     p99: Number.NaN,
+    p999: Number.NaN,
     most: Number.NaN,
+    parts: null,
     failures: {},
     cost: null,
   };

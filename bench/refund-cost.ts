@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { postmasterOf } from '@vintem/testkit/processes.ts';
-import pg from 'pg';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { startEmbedded } from '../server/src/store/database/embedded.ts';
@@ -20,6 +19,7 @@ import {
   withoutAutovacuum,
 } from './processes.ts';
 import { median } from './report.ts';
+import { ask, forgetStatements, readStatements, startCounting, textOfStatements } from './statements.ts';
 import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
@@ -56,37 +56,10 @@ const dataDir = mkdtempSync(join(tmpdir(), 'vintem-refund-cost-'));
 chmodSync(dataDir, 0o711);
 
 async function startDatabase() {
-  const open = () => startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
-  const server = await open();
+  const options = { dataDir, log: createLog('warn'), say: () => {} };
+  const server = await (values.statements ? startCounting : startEmbedded)(options);
   await withoutAutovacuum(server.url);
-  if (!values.statements) return server;
-  await ask(server.url, "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
-  await server.stop();
-  const again = await open();
-  await ask(again.url, 'CREATE EXTENSION pg_stat_statements');
-  return again;
-}
-
-async function ask<Row>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query(text)).rows as Row[];
-  } finally {
-    await client.end();
-  }
-}
-
-/** Microseconds of each statement in one operation, the most expensive first. */
-async function statementsOf(url: string, count: number): Promise<string> {
-  const rows = await ask<{ query: string; calls: number; us: number }>(
-    url,
-    `SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 110) AS query, calls::float / ${count} AS calls,
-      total_exec_time * 1000 / ${count} AS us FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 14`,
-  );
-  return rows
-    .map(({ query, calls, us }) => `${us.toFixed(1).padStart(7)} µs ${calls.toFixed(3)} calls  ${query}`)
-    .join('\n');
+  return server;
 }
 
 async function measure(): Promise<boolean> {
@@ -115,11 +88,13 @@ async function measure(): Promise<boolean> {
   const turn = async (kind: Kind, forMs: number): Promise<CpuEach> => {
     const origin = `http://127.0.0.1:${port}`;
     const sent = { origin, calls: calls[kind], callers: 64, connections: 64, answeredFile: null };
-    if (values.statements) await ask(server.url, 'SELECT pg_stat_statements_reset()');
+    if (values.statements) await forgetStatements(server.url);
     const plan = { ...sent, warmupMs: rampMs, measuredMs: forMs };
     const { cost, count } = await driveLoad(load, plan, { service: api.pid, postgres, simulator: null });
-    if (values.statements)
-      console.log(`${kind}\n${await statementsOf(server.url, count * (1 + rampMs / forMs))}`);
+    if (values.statements) {
+      const costs = await readStatements(server.url);
+      console.log(`${kind}\n${textOfStatements(costs, count * (1 + rampMs / forMs))}`);
+    }
     const { service = Number.NaN, postgres: database = Number.NaN } = cost?.microsecondsEach ?? {};
     return { service, postgres: database };
   };

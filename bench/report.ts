@@ -8,12 +8,22 @@ export interface Row {
   p50?: number;
   p95?: number;
   p99?: number;
+  p999?: number;
   cost?: Cost;
 }
 
 export interface Cost {
   /** CPU time for one answer, by process. */
   microsecondsEach: Record<string, number>;
+  databaseEach?: DatabaseEach;
+}
+
+/** The database's work for one answer. */
+export interface DatabaseEach {
+  transactions: number;
+  walBytes: number;
+  /** Pages that were written whole, as they were changed for the first time after a checkpoint (`wal_fpi`). */
+  fullPages: number;
 }
 
 export interface Aim {
@@ -44,6 +54,14 @@ export function aimsOf(rows: readonly Row[]): Aim[] {
   add('spread 64 / TPC-B scale 50', ratio('spread 64', 'tpcb 50'), 'least', 2);
   add('spread 64 / empty POST', ratio('spread 64', 'empty POST'), 'least', 0.3);
   add('whole lives', value('lives'), 'least', 3_626, '/s');
+  const ofLife = (name: string): Row | undefined => rows.find((row) => row.name === name);
+  const lone = ofLife('lives 10 %')?.cost;
+  const { service = Number.NaN, postgres = Number.NaN } = lone?.microsecondsEach ?? {};
+  add('a life at 10 %, service and PostgreSQL', service + postgres, 'most', 1_500, 'µs');
+  add('event delivered at 10 %, p50', ofLife('lives 10 %, event')?.p50, 'most', 15, 'ms');
+  add('event delivered at 10 %, p99', ofLife('lives 10 %, event')?.p99, 'most', 60, 'ms');
+  add('log of a life', ofLife('lives')?.cost?.databaseEach?.walBytes, 'most', 3_000, 'B');
+  add('events to a receiver that takes 100 ms', value('lives 100 ms'), 'least', 500, '/s');
   add("the service's CPU, lives woovi / lives", serviceOf('lives woovi') / serviceOf('lives'), 'most', 1.5);
   add('one caller / direct path', ratio('hot 1', 'direct 1'), 'least', 0.9);
   add('GET payment / empty GET', ratio('GET payment', 'empty GET'), 'least', 0.6);
@@ -79,8 +97,12 @@ export function tableOf(report: {
         'p50 ms',
         'p95 ms',
         'p99 ms',
+        'p99.9 ms',
         'CPU µs each',
         ...parts.map((part) => `${part} %`),
+        'transactions each',
+        'log B each',
+        'full pages each',
       ],
       ...rows.map((row) => {
         const each = row.cost?.microsecondsEach ?? {};
@@ -92,8 +114,10 @@ export function tableOf(report: {
           figure(row.p50),
           figure(row.p95),
           figure(row.p99),
+          figure(row.p999),
           total > 0 ? figure(total) : '',
           ...parts.map((part) => (each[part] === undefined ? '' : figure((100 * each[part]) / total))),
+          ...databaseFigures(row.cost?.databaseEach),
         ];
       }),
     ]),
@@ -119,20 +143,29 @@ export function markdownOf(rows: readonly Row[], aims: readonly Aim[]): string {
   const parts = ['service', 'postgres', 'simulator', 'load'];
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [
-    row(['Row', 'Median', 'p50 / p95 / p99 ms', 'CPU µs each', 'service / postgres / simulator / load %']),
-    row(Array.from({ length: 5 }, () => '---')),
-    ...rows.map(({ name, value, unit, p50, p95, p99, cost }) => {
+    row([
+      'Row',
+      'Median',
+      'p50 / p95 / p99 / p99.9 ms',
+      'CPU µs each',
+      'service / postgres / simulator / load %',
+      'Transactions / log B / full pages each',
+    ]),
+    row(Array.from({ length: 6 }, () => '---')),
+    ...rows.map(({ name, value, unit, p50, p95, p99, p999, cost }) => {
       const each = cost?.microsecondsEach ?? {};
       const total = Object.values(each).reduce((sum, one) => sum + one, 0);
       const share = (part: string): string =>
         each[part] === undefined ? '–' : String(Math.round((100 * each[part]) / total));
-      const latencies = [p50, p95, p99].map(figure);
+      const latencies = [p50, p95, p99, p999].map(figure);
+      const database = databaseFigures(cost?.databaseEach);
       return row([
         name,
         `${figure(value)} ${unit}`,
         latencies[0] === '' ? '' : latencies.join(' / '),
         total > 0 ? figure(total) : '',
         total > 0 ? parts.map(share).join(' / ') : '',
+        database.join(' / '),
       ]);
     }),
     '',
@@ -149,6 +182,9 @@ export function markdownOf(rows: readonly Row[], aims: readonly Aim[]): string {
     '',
   ].join('\n');
 }
+
+const databaseFigures = (each: DatabaseEach | undefined): string[] =>
+  each === undefined ? [] : [each.transactions, each.walBytes, each.fullPages].map(figure);
 
 function figure(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '';
