@@ -246,7 +246,7 @@ export function createService(db: Database): Service {
         : []),
       ['left', inbound.stepLeft],
       ['drafts', () => expireDrafts(runtime)],
-      ['fresh', publisher.step],
+      ['fresh', async () => (await publisher.step()) > 0],
       ['lanes', deliverer.step],
     ];
     if (!delivers) steps.splice(-2);

@@ -30,24 +30,32 @@ export interface PublishedEvent extends FreshEvent {
 /** Writes what follows from events, in the transaction that publishes them. */
 export type FanOut = (tx: Queries, published: readonly PublishedEvent[]) => Promise<void>;
 
-/** More events than this per transaction gain nothing. */
-const batchMost = 1_000;
+/** More events than this per transaction gain nothing. Where a round published so many, there may be more. */
+export const publishedMost = 1_000;
 /** Between two rounds, so that a busy installation publishes in crowds: the transaction costs the same for one and for a hundred. */
 const paceMs = 20;
 
-export function createPublisher(
-  { sql, clock }: { sql: Sql; clock: Clock },
-  fanOut: FanOut,
-): { step(): Promise<boolean> } {
+export interface Publisher {
+  /** Events were committed. */
+  announce(): void;
+  /** One round. @returns how many events it published */
+  step(): Promise<number>;
+}
+
+export function createPublisher({ sql, clock }: { sql: Sql; clock: Clock }, fanOut: FanOut): Publisher {
   let lastMs = Number.NEGATIVE_INFINITY;
   let foundLast = false;
+  let announced = false;
 
   async function publish(): Promise<number> {
-    // The lock of the publisher's row is written to the log, ten times a second for nothing. A busy installation does not look first.
-    if (!foundLast && !(await hasFresh(sql))) return 0;
+    // The lock of the publisher's row is written to the log: never for nothing. One whose last announcement was true does not look first: in an
+    // installation of several cells an announcement is for all of them.
+    const believed = announced && foundLast;
+    announced = false;
+    if (!believed && !(await hasFresh(sql))) return 0;
     const tx = await sql.begin();
     try {
-      const [mine, fresh] = await Promise.all([becomePublisher(tx), findFresh(tx, batchMost)]);
+      const [mine, fresh] = await Promise.all([becomePublisher(tx), findFresh(tx, publishedMost)]);
       if (!mine || fresh.length === 0) return 0;
       const counts = new Map<string, number>();
       for (const { accountId } of fresh) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
@@ -69,13 +77,16 @@ export function createPublisher(
   }
 
   return {
-    /** One round; true when there may be more at once. */
+    announce: () => {
+      announced = true;
+    },
     step: async () => {
       const waitMs = lastMs + paceMs - clock.monotonicMs();
       if (waitMs > 0) await clock.sleep(waitMs);
       lastMs = clock.monotonicMs();
-      foundLast = (await publish()) > 0;
-      return foundLast;
+      const published = await publish();
+      foundLast = published > 0;
+      return published;
     },
   };
 }

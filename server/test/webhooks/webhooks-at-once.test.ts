@@ -3,6 +3,7 @@ import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPublisher } from '../../src/events/publish.ts';
+import { createDeliverer } from '../../src/events/webhooks/deliver.ts';
 import { runDeliveries } from '../../src/events/webhooks/delivery-loop.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Sql, Statement } from '../../src/ports/sql.ts';
@@ -54,15 +55,17 @@ test('A publisher takes its lock, which is written to the log, only while events
   });
   while (await publisher.step());
   locked = 0;
-  for (let idle = 0; idle < 3; idle++) expect(await publisher.step()).toBe(false);
+  for (let idle = 0; idle < 3; idle++) expect(await publisher.step()).toBe(0);
+  // In an installation of several cells it is told of what others wrote as well.
+  publisher.announce();
+  expect(await publisher.step()).toBe(0);
   expect(locked).toBe(0);
-  await commit([merchant], 2);
-  expect([await publisher.step(), await publisher.step(), await publisher.step()]).toEqual([
-    true,
-    false,
-    false,
-  ]);
-  expect([published.at(-1), locked]).toEqual([2, 2]);
+  for (let life = 1; life <= 3; life++) {
+    await commit([merchant], 2);
+    publisher.announce();
+    expect([await publisher.step(), await publisher.step(), await publisher.step()]).toEqual([2, 0, 0]);
+    expect([published.at(-1), locked]).toEqual([2, life]);
+  }
 });
 
 test('committed events go out at once: each is announced, and none waits until a process looks', async () => {
@@ -75,8 +78,9 @@ test('committed events go out at once: each is announced, and none waits until a
     });
   }
   const { runtime } = service;
-  // An endpoint that rests and is not woken rests for a day.
-  const sleep: Clock['sleep'] = (ms, signal) => runtime.clock.sleep(signal ? 86_400_000 : ms, signal);
+  // A loop that rests and is not woken rests for a day. A pace is shorter than a rest.
+  const sleep: Clock['sleep'] = (ms, signal) =>
+    runtime.clock.sleep(signal && ms >= 100 ? 86_400_000 : ms, signal);
   const outgoing = runDeliveries({ ...runtime, clock: { ...runtime.clock, sleep } }, () => true);
   runtime.eventsWritten.listen(outgoing.written);
   const written: string[] = [];
@@ -84,6 +88,60 @@ test('committed events go out at once: each is announced, and none waits until a
   await until(async () => receiver.got.length >= written.length);
   expect(receiver.got.map(({ body }) => body.id).sort()).toEqual(written.sort());
   await outgoing.stop();
+});
+
+test('an event that comes alone is looked for once: where all was read, the place that its delivery leaves asks for nothing', async () => {
+  const merchant = await service.newMerchant();
+  const lone = await openReceiver();
+  const url = `${lone.url}/lone`;
+  await merchant.call('POST', '/webhooks', { url, events: ['*'], requestKey: crypto.randomUUID() });
+  const { runtime } = service;
+  let looks = 0;
+  const run: Sql['run'] = (statement, values) => {
+    if (statement.name === 'lane_claim') looks++;
+    return runtime.sql.run(statement, values);
+  };
+  const sleep: Clock['sleep'] = (ms, signal) =>
+    runtime.clock.sleep(signal && ms >= 100 ? 86_400_000 : ms, signal);
+  const deps = { ...runtime, sql: { ...runtime.sql, run }, clock: { ...runtime.clock, sleep } };
+  const outgoing = runDeliveries(deps, () => true);
+  runtime.eventsWritten.listen(outgoing.written);
+  const events = 10;
+  for (let one = 1; one <= events; one++) {
+    await commit([merchant], 1);
+    await until(async () => {
+      const delivered = await service.database.admin(
+        "SELECT 1 FROM webhook_delivery d JOIN webhook_endpoint w ON w.id = d.endpoint_id WHERE w.url = $1 AND d.status = 'delivered'",
+        [url],
+      );
+      return delivered.length === one;
+    });
+  }
+  // One at its start, where what others left behind may be found.
+  expect(looks).toBeLessThanOrEqual(events + 2);
+  await outgoing.stop();
+  await lone.stop();
+});
+
+test('what was just published is delivered without the pace of the deliverer', async () => {
+  const { runtime } = service;
+  const paced: number[] = [];
+  // On a clock that stands still every look comes too early.
+  const clock: Clock = {
+    ...runtime.clock,
+    monotonicMs: () => 0,
+    sleep: async (ms, signal) => {
+      if (!signal?.aborted) paced.push(ms);
+    },
+  };
+  const deliverer = createDeliverer({ ...runtime, clock });
+  await deliverer.step();
+  deliverer.announce();
+  await deliverer.step();
+  expect(paced).toEqual([]);
+  await deliverer.step();
+  expect(paced).toEqual([20]);
+  await deliverer.release();
 });
 
 test('A receiver that answers well gets more than five deliveries at once while events wait, and never more than 64', async () => {

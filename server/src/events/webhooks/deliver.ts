@@ -1,3 +1,4 @@
+import { createBell } from '../../ground/loop.ts';
 import type { Traces } from '../../ground/traces.ts';
 import { type AttemptDeps, attempt, canSign } from './attempt.ts';
 import {
@@ -47,11 +48,13 @@ import { type Result, succeeded } from './schedule.ts';
  * schedule, so order is a help and no promise.
  */
 export interface Deliverer {
-  /** Looks for work and begins it; true when something was found. */
+  /** Events were published: the next look waits for no pace, since the publisher keeps one. */
+  announce(): void;
+  /** Looks for work and begins it; true when there may be more at once. */
   step(): Promise<boolean>;
   /** Gives back the queues that nothing is under way in: another process may take them at once. */
   release(): Promise<void>;
-  /** `wake` is called when this process published an event or a delivery slot became free. */
+  /** `wake` is called when a place became free of a queue for which more may wait than was read. */
   onWork(wake: () => void): void;
   /** Begins nothing more; resolves when what is under way has ended or `withinMs` have passed. */
   stop(withinMs: number): Promise<void>;
@@ -69,8 +72,14 @@ const refreshMs = 1_000;
 /** Between two looks for work, so that a busy endpoint is served in crowds. */
 const paceMs = 20;
 
-export function createDeliverer(deps: DeliveryDeps): Deliverer {
+/** @param hearsAll whatever is published for its queues is announced: with a free place of a queue that was read to its end it does not look again */
+export function createDeliverer(
+  deps: DeliveryDeps,
+  { hearsAll }: { hearsAll: boolean } = { hearsAll: false },
+): Deliverer {
   const { clock } = deps;
+  const announced = createBell();
+  let news = announced.listen();
   let wake = (): void => {};
   let refreshedAt = clock.monotonicMs();
   let steppedAt = Number.NEGATIVE_INFINITY;
@@ -86,15 +95,18 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
   const places = createPlaces(
     deps,
     (ended) => outcomes.add(ended),
-    () => wake(),
+    (queue) => {
+      if (!hearsAll || queue.mayHaveMore) wake();
+    },
   );
 
   async function step(): Promise<boolean> {
     if (places.closed()) return false;
-    // Every place that becomes free rings: without a pace a look for queues was made for every fifth delivery.
+    // Places that become free ring: without a pace a look for queues was made for every fifth delivery.
     const early = steppedAt + paceMs - clock.monotonicMs();
-    if (early > 0) await clock.sleep(early);
+    if (early > 0) await clock.sleep(early, news);
     if (places.closed()) return false;
+    news = announced.listen();
     steppedAt = clock.monotonicMs();
     await held.renew();
     const now = clock.now();
@@ -102,6 +114,8 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
     const nowMs = clock.monotonicMs();
     for (const queue of held.all()) if (wantsProbe(queue, nowMs)) places.fill(queue);
     const hungry = held.all().filter((queue) => isHungry(queue, nowMs));
+    // Those that are read say how it is; for the others anything may have come.
+    for (const queue of held.all()) queue.mayHaveMore = true;
     const stale = clock.monotonicMs() - refreshedAt >= refreshMs;
     if (hungry.length === 0 && !(stale && held.all().length > 0)) return false;
     if (stale) refreshedAt = clock.monotonicMs();
@@ -113,10 +127,11 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
     for (const queue of hungry) places.fill(queue);
     const idle = hungry.filter((queue) => isIdle(queue, clock.monotonicMs()) && held.holds(queue));
     await Promise.all(idle.map(held.putToRest));
-    return found;
+    return found && (!hearsAll || hungry.some(({ mayHaveMore }) => mayHaveMore));
   }
 
   return {
+    announce: announced.ring,
     step,
     release: held.leave,
     onWork: (given) => {
@@ -239,6 +254,11 @@ async function read(
     queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
     queue.failedInARow ??= endpoint.failedAttempts;
   }
+  for (const queue of hungry) {
+    const isFull = (deliveries: readonly DueDelivery[], most: number): boolean =>
+      deliveries.filter(({ endpointId }) => endpointId === queue.endpointId).length >= most;
+    queue.mayHaveMore = isFull(firsts, waitingMost) || isFull(repeats, waitingMost);
+  }
   let found = false;
   const putAll = (as: 'firsts' | 'repeats', deliveries: readonly DueDelivery[]) => {
     for (const delivery of deliveries) {
@@ -254,7 +274,11 @@ async function read(
 // ----------------------------------------------------------------------------------------------------------------- places
 
 /** Makes attempts, as many at once for a queue as its pace allows. */
-function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomAgain: () => void) {
+function createPlaces(
+  deps: DeliveryDeps,
+  done: (ended: Ended) => void,
+  hasRoomAgain: (queue: EndpointQueue) => void,
+) {
   const { clock, traces } = deps;
   const underWay = new Set<Promise<void>>();
   const extra = createExtraPlaces();
@@ -293,7 +317,7 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
     queue.failedInARow = succeeded(attempted.result) ? 0 : (queue.failedInARow ?? 0) + 1;
     queue.pace = paceAfter(queue.pace, attempted.result, waiting(queue) > 0);
     done(endedOf(deps, queue, endpoint, delivery, attempted));
-    if (hasRoom(queue)) hasRoomAgain();
+    if (hasRoom(queue)) hasRoomAgain(queue);
     fill(queue);
   }
 

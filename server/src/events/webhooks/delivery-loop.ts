@@ -1,7 +1,7 @@
 import { createBell, type Loop, runLoop } from '../../ground/loop.ts';
 import type { Mail } from '../../ground/mail.ts';
 import { createPruning } from '../log.ts';
-import { createPublisher } from '../publish.ts';
+import { createPublisher, publishedMost } from '../publish.ts';
 import { createDeliverer, type DeliveryDeps } from './deliver.ts';
 import { pruneDeliveries } from './deliveries.sql.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
@@ -39,7 +39,7 @@ export function runDeliveries(
   const stopping = new AbortController();
   const publishing = createBell();
   const delivering = createBell();
-  const deliverer = createDeliverer(deps);
+  const deliverer = createDeliverer(deps, { hearsAll });
   deliverer.onWork(delivering.ring);
   const publisher = createPublisher(deps, fanOutTo(deps));
 
@@ -52,8 +52,12 @@ export function runDeliveries(
 
   const publish = async (): Promise<boolean> => {
     const published = await publisher.step();
-    if (published) delivering.ring();
-    return published;
+    if (published > 0) {
+      deliverer.announce();
+      delivering.ring();
+    }
+    // What comes next is announced: without that, the next round would take its lock for nothing behind every lone event.
+    return hearsAll ? published >= publishedMost : published > 0;
   };
   const deliver = async (): Promise<boolean> => {
     if (mayRun()) return deliverer.step();
@@ -68,7 +72,10 @@ export function runDeliveries(
     begin('prune', whileAllowed(createPruning(deps, pruneDeliveries).step)),
   ];
   return {
-    written: publishing.ring,
+    written: () => {
+      publisher.announce();
+      publishing.ring();
+    },
     stop: async () => {
       stopping.abort();
       await Promise.all(loops);

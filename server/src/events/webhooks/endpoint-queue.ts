@@ -28,6 +28,8 @@ export interface EndpointQueue extends QueueKey {
   failedInARow: number | null;
   /** The place in the log up to which first attempts were read. */
   after: number;
+  /** The last look did not read it, or did not see its end. */
+  mayHaveMore: boolean;
   repeatsNext: boolean;
   /** Monotonic: until then the lease holds, when the last attempt began, and since when there is nothing to do. */
   heldUntil: number;
@@ -49,6 +51,7 @@ export const newQueue = ({ accountId, endpointId }: QueueKey, claimedAt: number)
   pace: paceAtFirst,
   failedInARow: null,
   after: 0,
+  mayHaveMore: true,
   repeatsNext: false,
   heldUntil: claimedAt + queueLeaseMs,
   attemptedAt: Number.NEGATIVE_INFINITY,
