@@ -1,10 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { postmasterOf } from '@vintem/testkit/processes.ts';
+import pg from 'pg';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { startEmbedded } from '../server/src/store/database/embedded.ts';
@@ -12,11 +13,14 @@ import { driveLoad } from './drive.ts';
 import {
   allOf,
   type CpuEach,
+  familyOf,
   memoryOf,
+  sharedMemoryOf,
   startPart,
   startProgram,
   stopAll,
   textOf,
+  waitsOf,
   withoutAutovacuum,
 } from './processes.ts';
 import { median } from './report.ts';
@@ -26,9 +30,9 @@ import { createMerchant, openWorld, targetsOf } from './world.ts';
  * The cost of observing: the CPU time of a transfer (`hot 64` of the bench, service and PostgreSQL) with metrics scraped every 5 s, or with
  * traces at the default share, against the same without. Two processes stand beside each other on one database and take turns under load, in
  * pairs whose order alternates: pairs of fresh processes differed by more than the limits, since each compiles its code anew. And the memory of
- * an idle `vintem start`.
+ * an idle `vintem start`, with what its processes do while nothing happens.
  *
- *   node bench/costs.ts [--pairs 9] [--seconds 10] [--idle 60]
+ *   node bench/costs.ts [--pairs 9] [--seconds 10] [--idle 60] [--only idle]
  *
  * Takes some nine minutes. Run it on a machine that does nothing else. Exit code 1 when a median is above its limit.
  */
@@ -37,6 +41,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '10' },
     idle: { type: 'string', default: '60' },
+    only: { type: 'string' },
   },
 });
 const pairs = Number(values.pairs);
@@ -46,8 +51,15 @@ const warmupMs = 8_000;
 /** Until all callers of a turn wait for answers. */
 const rampMs = 500;
 const scrapeEveryMs = 5_000;
-/** Percent of a transfer's CPU, and bytes. */
-const limits = { metrics: 2, traces: 5, idleBytes: 300 << 20 };
+/** Percent of a transfer's CPU, bytes, and what happens in a second of nothing. */
+const limits = {
+  metrics: 2,
+  traces: 5,
+  idleBytes: 300 << 20,
+  idle: { bytes: 250 << 20, transactions: 8, waits: 20, logBytes: 0 },
+};
+/** Until an idle program has settled: its loops become quiet after ten seconds. */
+const settledMs = 20_000;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'vintem-costs-'));
 // As root the server of the database runs as another user, who has to pass through.
@@ -157,8 +169,8 @@ function scrape({ metricsPort }: Api): () => void {
   return () => clearInterval(scraping);
 }
 
-/** Of the program itself, with its thread of deliveries; PostgreSQL and the simulator are processes of their own. */
-async function measureIdle(): Promise<Cost> {
+/** Of the program itself, with its thread of deliveries, and of it with its PostgreSQL and its simulator, which are processes of their own. */
+async function measureIdle(): Promise<Cost[]> {
   const folder = join(dataDir, 'idle');
   const env = {
     DATA_DIR: folder,
@@ -167,16 +179,56 @@ async function measureIdle(): Promise<Cost> {
     METRICS_PORT: `${await freePort()}`,
   };
   const start = await startProgram(['start'], env, 'vintem ready');
-  await new Promise((done) => setTimeout(done, 1000 * Number(values.idle)));
-  const bytes = memoryOf(start.pid);
+  await new Promise((done) => setTimeout(done, settledMs));
+  const family = familyOf(start.pid);
+  const admin = new pg.Client(urlOfStart(folder));
+  await admin.connect();
+  const before = await countsOf(admin, family);
+  const seconds = Math.max(10, Number(values.idle) - settledMs / 1000);
+  await new Promise((done) => setTimeout(done, 1000 * seconds));
+  const after = await countsOf(admin, family);
+  await admin.end();
+  const [bytes, all] = [memoryOf(start.pid), sharedMemoryOf(family)];
   await start.stop();
-  return {
-    what: `memory of an idle start after ${values.idle} s`,
-    measured: bytes / (1 << 20),
-    of: [],
-    limit: limits.idleBytes / (1 << 20),
-    unit: 'MB',
+  const one = (what: string, measured: number, limit: number, unit: string): Cost => {
+    return { what, measured, of: [], limit, unit };
   };
+  const aSecond = (part: keyof typeof before): number => (after[part] - before[part]) / seconds;
+  const { idle } = limits;
+  return [
+    one(
+      `memory of an idle start after ${values.idle} s`,
+      bytes / (1 << 20),
+      limits.idleBytes / (1 << 20),
+      'MB',
+    ),
+    one(
+      'the same with PostgreSQL and simulator, shared pages once',
+      all / (1 << 20),
+      idle.bytes / (1 << 20),
+      'MB',
+    ),
+    one('its transactions', aSecond('transactions'), idle.transactions, '/s'),
+    one('its waits, of all threads', aSecond('waits'), idle.waits, '/s'),
+    one('its log', aSecond('logBytes'), idle.logBytes, 'B/s'),
+  ];
+}
+
+/** The superuser's. */
+function urlOfStart(folder: string): string {
+  const password = readFileSync(join(folder, 'postgres.password'), 'utf8').trim();
+  const { port } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { port: number };
+  return `postgres://vintem:${password}@127.0.0.1:${port}/vintem`;
+}
+
+/** Our own look counts as one transaction. */
+async function countsOf(admin: pg.Client, family: readonly number[]) {
+  const { rows } = await admin.query<{ transactions: string; logBytes: string }>(
+    `SELECT xact_commit + xact_rollback AS transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS "logBytes"
+      FROM pg_stat_database WHERE datname = 'vintem'`,
+  );
+  const { transactions = '', logBytes = '' } = rows[0] ?? {};
+  return { transactions: Number(transactions), logBytes: Number(logBytes), waits: waitsOf(family) };
 }
 
 function tableOf(costs: readonly Cost[]): string {
@@ -189,7 +241,7 @@ function tableOf(costs: readonly Cost[]): string {
 }
 
 try {
-  const costs = [await measureIdle(), ...(await measureCosts())];
+  const costs = [...(await measureIdle()), ...(values.only === 'idle' ? [] : await measureCosts())];
   console.log(tableOf(costs));
   process.exitCode = costs.every(isWithin) ? 0 : 1;
 } finally {

@@ -124,6 +124,46 @@ export function memoryOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
 }
 
+/** A process and everything it has started that is still there. */
+export function familyOf(pid: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((one) => /PPid:\s+(\d+)/.exec(statusOf(`${one}`))?.[1] === `${pid}`);
+  return [pid, ...children.flatMap(familyOf)];
+}
+
+/** How often threads of these processes gave up the core to wait for something, since they began. */
+export const waitsOf = (pids: readonly number[]): number =>
+  pids
+    .flatMap((pid) => threadsOf(pid).map((thread) => statusOf(`${pid}/task/${thread}`)))
+    .reduce((sum, status) => sum + Number(/\nvoluntary_ctxt_switches:\s+(\d+)/.exec(status)?.[1] ?? 0), 0);
+
+/** Memory of these processes in bytes; what several of them share is divided between them. */
+export const sharedMemoryOf = (pids: readonly number[]): number =>
+  pids
+    .map((pid) => /\nPss:\s+(\d+)/.exec(textOfProc(`${pid}/smaps_rollup`))?.[1] ?? 0)
+    .reduce((sum: number, kilobytes) => sum + Number(kilobytes) * 1024, 0);
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
+const statusOf = (path: string): string => textOfProc(`${path}/status`);
+
+/** Empty for one that has ended while we looked. */
+function textOfProc(path: string): string {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** Autovacuum comes when it likes, and took up to half of a transfer's CPU in one turn of a pair and nothing in the other. */
 export async function withoutAutovacuum(url: string): Promise<void> {
   const client = new pg.Client(url);
