@@ -172,7 +172,7 @@ function latenciesOf(all: readonly Latencies[]): Pick<Row, 'p50' | 'p95' | 'p99'
   return { p50: of('p50'), p95: of('p95'), p99: of('p99'), p999: of('p999') };
 }
 
-/** What PostgreSQL needs for each statement, in rows whose flushes carry batches of different sizes. */
+/** The time PostgreSQL needs for each statement, in rows whose flushes carry batches of different sizes. */
 function countStatements(url: string) {
   const counted = new Map<string, StatementCost[]>();
   const compared = [

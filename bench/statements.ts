@@ -48,7 +48,7 @@ export async function readStatements(url: string): Promise<StatementCost[]> {
 const nameOf = (query: string): string =>
   /^(?:INSERT INTO|UPDATE|DELETE FROM) [^ (]+/.exec(query)?.[0] ??
   (/^SELECT .{0,40}/.test(query)
-    ? `SELECT FROM${/ FROM ([^ ,()]+)/.exec(query)?.[1] ?? ''}: ${query.slice(7, 40)}`
+    ? `SELECT FROM ${/ FROM ([^ ,()]+)/.exec(query)?.[1] ?? 'nothing'}: ${query.slice(7, 40)}`
     : query.slice(0, 50));
 
 export async function ask<Row>(url: string, text: string): Promise<Row[]> {
@@ -85,7 +85,7 @@ export interface StatementLine {
 }
 
 /**
- * What each statement costs for being there and for each row of it: the line through its averages in rows of the bench that carry batches of
+ * The cost of each statement for being there and for each row of it: the line through its averages in rows of the bench that carry batches of
  * different sizes.
  */
 export function linesOf(runs: readonly (readonly StatementCost[])[], most = 16): StatementLine[] {

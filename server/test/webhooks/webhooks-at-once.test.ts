@@ -56,7 +56,7 @@ test('A publisher takes its lock, which is written to the log, only while events
   while (await publisher.step());
   locked = 0;
   for (let idle = 0; idle < 3; idle++) expect(await publisher.step()).toBe(0);
-  // In an installation of several cells it is told of what others wrote as well.
+  // In an installation of several cells it is notified of what others wrote as well.
   publisher.announce();
   expect(await publisher.step()).toBe(0);
   expect(locked).toBe(0);
@@ -121,6 +121,23 @@ test('an event that comes alone is looked for once: where all was read, the plac
   expect(looks).toBeLessThanOrEqual(events + 2);
   await outgoing.stop();
   await lone.stop();
+});
+
+test('more events than a queue holds at once arrive without a further announcement: the places that become free ask for the rest', async () => {
+  const merchant = await service.newMerchant();
+  const busy = await openReceiver();
+  const url = `${busy.url}/many`;
+  await merchant.call('POST', '/webhooks', { url, events: ['*'], requestKey: crypto.randomUUID() });
+  const { runtime } = service;
+  const sleep: Clock['sleep'] = (ms, signal) =>
+    runtime.clock.sleep(signal && ms >= 100 ? 86_400_000 : ms, signal);
+  const outgoing = runDeliveries({ ...runtime, clock: { ...runtime.clock, sleep } }, () => true);
+  runtime.eventsWritten.listen(outgoing.written);
+  const written = await commit([merchant], 400);
+  await until(async () => busy.got.length >= written.length);
+  expect(new Set(busy.got.map(({ body }) => body.id))).toEqual(new Set(written));
+  await outgoing.stop();
+  await busy.stop();
 });
 
 test('what was just published is delivered without the pace of the deliverer', async () => {

@@ -56,7 +56,7 @@ export function runDeliveries(
       deliverer.announce();
       delivering.ring();
     }
-    // What comes next is announced: without that, the next round would take its lock for nothing behind every lone event.
+    // The next event is announced: without that, the next round would take its lock for nothing behind every lone event.
     return hearsAll ? published >= publishedMost : published > 0;
   };
   const deliver = async (): Promise<boolean> => {
