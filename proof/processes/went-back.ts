@@ -6,10 +6,11 @@ import { truthOf } from '@vintem/testkit/truth.ts';
 import { command } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
+import { beginCards, type LostCards } from './lost-cards.ts';
 
 /**
  * The database goes back and no command of ours says so: its folder is put back as it was some payments ago, as a snapshot of a disk is. Payouts of the
- * lost time are completed or still under way, as the seed says. Each round: the program that starts on it pauses by itself, says so in an incident,
+ * lost time are completed or still under way, as the seed says, and payments by card moved in it as well (`lost-cards.ts`). Each round: the program that starts on it pauses by itself, says so in an incident,
  * stops the account, and the repeats of all requests pay nothing twice.
  *
  *   node proof/processes/went-back.ts [--seed N] [--rounds N]
@@ -20,6 +21,9 @@ export interface WentBackFigures {
   underWay: number;
   repeated: number;
   paidTwice: number;
+  /** Payments by card that were approved, before the loss or in it. */
+  cards: number;
+  cardRefunds: number;
   faults: string[];
 }
 
@@ -28,7 +32,16 @@ export async function wentBack(options: {
   rounds: number;
   say(line: string): void;
 }): Promise<WentBackFigures> {
-  const figures: WentBackFigures = { rounds: 0, lost: 0, underWay: 0, repeated: 0, paidTwice: 0, faults: [] };
+  const figures: WentBackFigures = {
+    rounds: 0,
+    lost: 0,
+    underWay: 0,
+    repeated: 0,
+    paidTwice: 0,
+    cards: 0,
+    cardRefunds: 0,
+    faults: [],
+  };
   for (let round = 0; round < options.rounds; round++) {
     const program = await programOn({ LOG_LEVEL: 'error' });
     try {
@@ -51,11 +64,13 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
   await program.start();
   const { merchant, simulator } = await testMerchant(program);
   await merchant.receive(100_000);
+  const cards = await beginCards({ merchant, simulator, dataDir: program.dataDir, env, must });
   await program.stop();
   const [folder, kept] = [join(program.dataDir, 'postgres'), join(program.dataDir, 'kept')];
   await cp(folder, kept, { recursive: true, preserveTimestamps: true });
 
   await program.start();
+  await cards.atLoss();
   const isLate = chance.next() < 0.5;
   const asked = await askForPayouts({ merchant, simulator, isLate, must });
   await program.stop();
@@ -68,7 +83,12 @@ async function wentBackOnce(program: Program, seed: number, figures: WentBackFig
     refused.body.code === 'withdrawals_paused',
     `before reconcile a transfer was answered ${refused.body.code}`,
   );
-  await compareAndRepeat({ merchant, simulator, env, asked, isLate, must }, figures);
+  await compareAndRepeat({ merchant, simulator, env, asked, isLate, must, besides: cards }, figures);
+  const { cards: pages, refunds } = await cards.repeatAll();
+  figures.cards += pages;
+  figures.cardRefunds += refunds;
+  const again = await command(['verify', '--full'], env);
+  must(again.code === 0, `verify ended with ${again.code}: ${again.text.slice(0, 1_000)}`);
 }
 
 /** The payouts that the database is going to lose: three, which the provider has and reports to no process. */
@@ -77,7 +97,7 @@ export async function askForPayouts({
   simulator,
   isLate,
   must,
-}: Omit<LostPayouts, 'env' | 'asked'>): Promise<LostPayouts['asked']> {
+}: Omit<LostPayouts, 'env' | 'asked' | 'besides'>): Promise<LostPayouts['asked']> {
   await simulator.behave({ webhook: 'drop', ...(isLate ? { settleAfterMs: 3_600_000 } : {}) });
   const asked: { request: { amountCents: number; requestKey: string }; id: string }[] = [];
   for (let n = 0; n < 3; n++) {
@@ -99,12 +119,14 @@ interface LostPayouts {
   asked: readonly { request: { amountCents: number; requestKey: string }; id: string }[];
   /** They are under way at the provider. */
   isLate: boolean;
+  /** Lost as well. */
+  besides?: Pick<LostCards, 'afterReconcile' | 'balanceCents'>;
   must(holds: boolean, what: string): void;
 }
 
 /** From the pause on: the comparison ends it on evidence alone, the account is stopped, and repeats of all requests pay nothing twice. */
 export async function compareAndRepeat(
-  { merchant, simulator, env, asked, isLate, must }: LostPayouts,
+  { merchant, simulator, env, asked, isLate, must, besides }: LostPayouts,
   figures: Pick<WentBackFigures, 'lost' | 'underWay' | 'repeated' | 'paidTwice'>,
 ): Promise<void> {
   type Incidents = { incidents: { kind: string }[] };
@@ -124,6 +146,7 @@ export async function compareAndRepeat(
     const again = await command<Compared>(['reconcile'], env);
     must(again.json?.restoreEnded === true, `reconcile once they had ended: ${again.text.slice(0, 500)}`);
   }
+  await besides?.afterReconcile();
   const other = await merchant.transfer({ amountCents: 20_000 });
   must(other.body.code === 'withdrawals_blocked', `a stopped account was answered ${other.body.code}`);
   for (const { request, id } of asked) {
@@ -138,7 +161,7 @@ export async function compareAndRepeat(
   must(twice.length === 0 && payouts.length === asked.length, `payouts: ${JSON.stringify(payouts)}`);
   const sent = asked.reduce((sum, { request }) => sum + request.amountCents, 0);
   must(
-    (await merchant.balanceCents()) === 100_000 - sent,
+    (await merchant.balanceCents()) === 100_000 - sent + (besides?.balanceCents() ?? 0),
     'the balance is not what was received less what was sent',
   );
   const verified = await command(['verify', '--full'], env);

@@ -520,6 +520,7 @@ function pageOf<One extends { id: string; created: number; payment_intent?: stri
   url: string,
   all: One[],
   query: URLSearchParams,
+  view: (one: One) => unknown = (one) => one,
 ): Outcome {
   return queried(
     desk,
@@ -534,24 +535,33 @@ function pageOf<One extends { id: string; created: number; payment_intent?: stri
       const after = query.get('starting_after');
       const begin = after === null ? 0 : chosen.findIndex(({ id }) => id === after) + 1;
       const limit = Number(query.get('limit') ?? 10);
-      return json(200, listOf(url, chosen.slice(begin, begin + limit), begin + limit < chosen.length));
+      const page = chosen.slice(begin, begin + limit).map(view);
+      return json(200, listOf(url, page, begin + limit < chosen.length));
     },
     broken,
   );
 }
 
-const listRefunds = (desk: ClientDesk, query: URLSearchParams): Outcome =>
-  pageOf(
-    desk,
-    '/v1/refunds',
-    approvedCards(desk).flatMap(({ card, approval }) =>
-      approval.refunds.map((one) => ({
-        ...refundView(card, approval, one),
-        payment_intent: card.intent ?? '',
-      })),
-    ),
-    query,
+function listRefunds(desk: ClientDesk, query: URLSearchParams): Outcome {
+  const refunds = approvedCards(desk).flatMap(({ card, approval }) =>
+    approval.refunds.map((one) => ({
+      ...refundView(card, approval, one),
+      payment_intent: card.intent ?? '',
+    })),
   );
+  const view = query.getAll('expand[]').includes('data.payment_intent')
+    ? ({ payment_intent, ...refund }: (typeof refunds)[number]) => ({
+        ...refund,
+        payment_intent: intentOf(desk, payment_intent),
+      })
+    : undefined;
+  return pageOf(desk, '/v1/refunds', refunds, query, view);
+}
+
+function intentOf(desk: ClientDesk, intent: string) {
+  const card = [...desk.bank.cards.values()].find((one) => one.intent === intent);
+  return card === undefined ? null : intentView(card);
+}
 
 function getRefund(desk: ClientDesk, id: string): Reply {
   for (const { card, approval } of approvedCards(desk)) {
@@ -582,13 +592,13 @@ function getIntent(desk: ClientDesk, id: string): Reply {
     : json(200, intentView(card));
 }
 
-function listCharges(desk: ClientDesk, query: URLSearchParams): Reply {
-  const intent = query.get('payment_intent');
+function listCharges(desk: ClientDesk, query: URLSearchParams): Outcome {
   const charges = [...desk.bank.cards.values()]
-    .filter((card) => card.client === desk.client && card.intent !== undefined && card.intent === intent)
-    .flatMap((card) => card.attempts.map((attempt) => chargeView(card, attempt)))
-    .reverse();
-  return json(200, listOf('/v1/charges', charges, false));
+    .filter((card) => card.client === desk.client)
+    .flatMap((card) =>
+      card.attempts.map((attempt) => ({ ...chargeView(card, attempt), payment_intent: card.intent ?? '' })),
+    );
+  return pageOf(desk, '/v1/charges', charges, query);
 }
 
 function balance(desk: ClientDesk): Outcome {

@@ -270,6 +270,54 @@ function aboutPages(bench: Bench, { lacks }: AcquirerSubject): void {
     expect(own.at(-1)?.ref).toBe(repeated.report.providerRef);
   });
 
+  test('a page that is asked for again with another end, as after a restore that lost its payment, is the first one with what was paid on it', async () => {
+    const asked = order();
+    const first = await bench.provider.cards?.create(asked);
+    if (first?.outcome !== 'accepted') throw new Error(JSON.stringify(first));
+    await bench.act(asked.providerId, 'approve');
+    const aheadMs = 20 * 60_000;
+    const again = await bench.at(aheadMs).cards?.create({ ...asked, createdAt: asked.createdAt + aheadMs });
+    if (lacks.includes('one page for an id')) {
+      if (again?.outcome !== 'accepted') throw new Error(JSON.stringify(again));
+      expect(again.report.providerRef).not.toBe(first.report.providerRef);
+    } else
+      expect(again).toMatchObject({
+        outcome: 'accepted',
+        report: { providerRef: first.report.providerRef, approval: { amountCents: asked.amountCents } },
+      });
+  });
+
+  test('what was approved and given back is listed under the time of each, and what was only tried is not', async () => {
+    const since = Date.now() - 1_000;
+    const [paid, tried] = [order(), order()];
+    for (const asked of [paid, tried]) await bench.provider.cards?.create(asked);
+    await bench.act(tried.providerId, 'refuse');
+    await bench.act(paid.providerId, 'approve');
+    await bench.act(paid.providerId, 'refund', { amountCents: 100 });
+    const list = async (fromMs: number) => {
+      const listed = await bench.provider.cards?.listMoved?.({ fromMs, toMs: fromMs + 600_000 });
+      if (listed?.outcome !== 'listed') throw new Error(JSON.stringify(listed));
+      return listed;
+    };
+    const found = await bench.provider.cards?.query(nameOf(paid, null));
+    const { reports, unread, complete } = await list(since);
+    expect([unread, complete]).toEqual([[], true]);
+    const approvals = reports.filter(({ refund }) => refund === null);
+    const isNamed = !lacks.includes('one page for an id');
+    if (isNamed) {
+      expect(reports.filter(({ providerId }) => providerId === tried.providerId)).toEqual([]);
+      if (found?.outcome !== 'found') throw new Error(JSON.stringify(found));
+      const approval = found.report.approval?.reference;
+      const own = reports.filter(({ providerId }) => providerId === paid.providerId);
+      expect(own).toMatchObject([
+        { approval, refund: null },
+        { approval, refund: [found.report.approval?.refunds[0]?.reference] },
+      ]);
+      expect((await list(since - 3_600_000)).reports).toEqual([]);
+    } else expect(approvals.some(({ page }) => page !== null)).toBe(true);
+    expect(JSON.stringify(reports)).not.toContain('4242424242424242');
+  });
+
   test.each([
     ['lose-request', 'network'],
     ['error-500', 'server'],

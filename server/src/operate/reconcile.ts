@@ -7,7 +7,7 @@ import {
   strayOfReport,
   strayOfUnread,
 } from '../flow/find-lost-payments.ts';
-import { byCell, findOwnersInCells } from '../flow/in-cells.ts';
+import { byCell, findOwnersInCells, findPage } from '../flow/in-cells.ts';
 import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { compareAmounts, movementsOf, namedOf } from '../flow/movement-amounts.ts';
@@ -31,6 +31,7 @@ import {
   withoutName,
 } from '../jobs/statement-lines.ts';
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
+import { kindOf } from '../kinds/registry/kinds.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
@@ -40,6 +41,7 @@ import type {
   DayReportOutcome,
   ListOutcome,
   ListWindow,
+  MovedPage,
   PayoutReport,
   Provider,
   QueryOutcome,
@@ -341,6 +343,11 @@ async function compareConnection(
       }
     }
   }
+  const listMoved = provider.cards?.listMoved;
+  if (listMoved) {
+    for await (const moved of listed(deps, provider, window, listMoved, unread))
+      await compareMoved(deps, provider, accountId, moved, result);
+  }
   await compareStale(deps, provider, accountId, stale, seen, compare);
   if (!canListCharges && !canListPayouts) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
@@ -359,6 +366,90 @@ async function compareConnection(
       }
     }
   }
+}
+
+/**
+ * Approvals and refunds of an acquirer's pages. One that the books lack is looked for by a query of its payment. What the books do not have even then is kept
+ * for a person at once: of a page of the lost time nothing else says that its payer has paid, until the request for it is made once more.
+ */
+async function compareMoved(
+  deps: TrackingDeps,
+  provider: Provider,
+  accountId: string | null,
+  moved: readonly MovedPage[],
+  result: Reconciled,
+): Promise<void> {
+  const ids = await Promise.all(moved.map((one) => idOfMoved(deps, provider, one)));
+  const owners = await ownersOf(
+    deps,
+    provider,
+    ids.filter((id) => id !== null),
+  );
+  for (const [at, one] of moved.entries()) {
+    const id = ids[at] ?? null;
+    const owner = id === null ? undefined : owners.get(id);
+    if (accountId !== null && owner?.accountId !== accountId) continue;
+    const before = owner && (await stateOf([owner])).get(owner.id);
+    if (owner === undefined || before === undefined) {
+      result.unexpected++;
+      await keepUnread(deps, provider.connection, [one.item], { atOnce: true });
+      continue;
+    }
+    result.compared++;
+    if (isBooked(one, before)) continue;
+    const answer = await askForPage(deps, provider, owner);
+    const after = (await stateOf([owner])).get(owner.id) ?? before;
+    if (after.journals > before.journals) {
+      result.missing++;
+      deps.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
+    }
+    // An open incident of the payment is a person's already.
+    if (isBooked(one, after) || after.incidents > 0) continue;
+    // That its payment is known says nothing of this money: it stays until a person has looked.
+    if (answer === 'asked') result.different++;
+    else result.setAside++;
+    await keepUnread(deps, provider.connection, [{ ...one.item, providerId: null }], { atOnce: true });
+  }
+}
+
+/** Ours, without hyphens; null: neither its name nor its page is known here. */
+async function idOfMoved(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  { providerId, page }: MovedPage,
+): Promise<string | null> {
+  if (providerId !== null || page === null) return providerId;
+  const id = await findPage(deps, connection, page);
+  return id === undefined ? null : providerIdOf(id);
+}
+
+const isBooked = ({ approval, refund }: MovedPage, { payment, references }: State): boolean =>
+  refund === null
+    ? payment.card?.approval === approval
+    : refund.some((name) => references.has(name) || payment.card?.taken?.[name] !== undefined);
+
+/** @throws Error the acquirer does not answer */
+async function askForPage(
+  deps: TrackingDeps,
+  provider: Provider,
+  { cell, accountId, id: paymentId, operationId, kind, createdAt, endToEnd }: Owner,
+): Promise<'asked' | 'unreadable'> {
+  const { connection } = provider;
+  const place = { accountId, paymentId, operationId, connection, kind, createdAt, endToEnd };
+  const located = await kindOf(kind).locate(cell.sql, { ...place, providerRef: null });
+  if (!located) return 'unreadable';
+  const startedAt = deps.clock.now();
+  const outcome = await asked<Awaited<ReturnType<typeof located.query>>>(deps, provider, () =>
+    located.query(provider),
+  );
+  if (outcome.outcome === 'unclear' && isOutage(outcome)) throw notAnswered(outcome);
+  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
+  await applyOutcome(
+    cell,
+    located.observed(connection, observation),
+    deps.clock.monotonicMs() + applyWithinMs,
+  );
+  return outcome.outcome === 'found' ? 'asked' : 'unreadable';
 }
 
 /**

@@ -50,6 +50,7 @@ const grouped: { [G in Group]: CallsOf<NonNullable<Provider[G]>> } = {
     query: ask('query_checkout'),
     expire: send('expire_checkout'),
     listPayouts: ask('list_card_payouts'),
+    listMoved: ask('list_card_moves'),
   },
   disputes: { list: ask('list_disputes'), defend: send('defend_dispute') },
   dueCharges: {

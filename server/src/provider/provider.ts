@@ -199,6 +199,8 @@ export interface CardPages {
   expire(page: NamedPage): Promise<SendOutcome<CheckoutReport>>;
   /** Its payouts to the company's own bank, and those that came back, each under the time at which its account changed. */
   listPayouts?(window: ListWindow): Promise<ListOutcome<CardPayout>>;
+  /** Approvals and refunds of pages of ours, each under its own time: after a loss of time no delivery names them again. */
+  listMoved?(window: ListWindow): Promise<ListOutcome<MovedPage>>;
 }
 
 /** The provider's question whether a payout may leave. It comes to an address of its own, under a token of its own. */
@@ -577,6 +579,16 @@ export interface PaidPage {
   providerId: string | null;
   /** As it is kept where neither is known here: by the acquirer's own name of the payment. */
   item: UnreadItem;
+}
+
+/** Money of a page that moved, as a list of the acquirer says it. */
+export interface MovedPage extends Omit<PaidPage, 'page'> {
+  /** The acquirer's own name of the page; null: the list does not name it, and it is known by our id. */
+  page: string | null;
+  /** The acquirer's own name of the approval (`CardApproval.reference`). */
+  approval: string;
+  /** The names of a refund that was carried out: the acquirer's own, and ours where it repeats it. Null: it is the approval itself. */
+  refund: string[] | null;
 }
 
 /** Money that moved, as a delivery or a list says it. */

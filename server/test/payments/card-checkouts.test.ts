@@ -17,6 +17,7 @@ import { bookMovement } from '../../src/operate/book-movement.ts';
 import { createConnection } from '../../src/operate/connections/connections.ts';
 import { routePayouts, takePayoutAsOwn } from '../../src/operate/connections/payouts.ts';
 import { storyOf } from '../../src/operate/look.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
@@ -822,6 +823,86 @@ describe('At Asaas a payment by card', () => {
     };
     await expect.poll(keptByList, { timeout: 60_000, interval: 200 }).toEqual([item]);
     expect(await service.database.admin('SELECT FROM journal WHERE subject = $1', [id])).toEqual([]);
+  });
+});
+
+describe('A comparison after a loss of time', () => {
+  const compare = () =>
+    reconcile(
+      service.runtime,
+      {
+        ...service.runtime,
+        everyCell: service.runtime.cells.all().map(({ sql }) => sql),
+        actor: 'tester',
+      },
+      { accountId: null, sinceMs: Date.now() - 600_000 },
+    );
+  const acquirers = [
+    ['cartoes', 'stripe'],
+    ['parcelas', 'asaas'],
+  ] as const;
+  const keptOf = (name: string) =>
+    service.database.admin<{ provider_id: string }>(
+      `SELECT provider_id FROM unread_item WHERE connection = $1 AND kind = 'charge' AND incident_due_at <= now()`,
+      [name],
+    );
+  /** A page of which the books know nothing, under an id of an account that they have. */
+  const lostPage = async (merchant: Merchant, name: string): Promise<string> => {
+    const { id } = (await pay(merchant)).body;
+    const providerId = id.replaceAll('-', '').replace(/.$/, (last: string) => (last === '0' ? '1' : '0'));
+    const back = { success: 'https://pay.example.com/a', cancel: 'https://pay.example.com/b' };
+    const made = await service.runtime.providers.get(name)?.cards?.create({
+      ...{ providerId, amountCents: 10_000, createdAt: Date.now(), minutes: 60, description: 'Pedido' },
+      ...{ back: { ...back, expired: back.cancel }, payer: null },
+    });
+    expect(made?.outcome).toBe('accepted');
+    return providerId;
+  };
+
+  test.each(acquirers)(
+    'keeps for a person at once what was paid on a page that the books have lost (%s)',
+    async (name, dialect) => {
+      const merchant = await shop({ cardConnection: name });
+      await simulatorAt(`${service.simulator.url}/${dialect}`).behave({
+        webhook: 'drop',
+        ...(dialect === 'asaas' && { pageFilter: 'inherited' }),
+      });
+      const [paid, open] = [await lostPage(merchant, name), await lostPage(merchant, name)];
+      await move(paid, 'approve');
+      await fillQueryLimit(service);
+      expect((await compare()).unexpected).toBeGreaterThan(0);
+      const kept = (await keptOf(name)).map(({ provider_id: id }) => id);
+      expect(kept).toContain(paid);
+      expect(kept).not.toContain(open);
+      await simulatorAt(`${service.simulator.url}/${dialect}`).behave({});
+    },
+  );
+
+  test('is not needed where the delivery of such a page comes again', async () => {
+    const merchant = await shop();
+    const id = await lostPage(merchant, 'cartoes');
+    await move(id, 'approve');
+    await expect
+      .poll(async () => (await keptOf('cartoes')).map((one) => one.provider_id), { timeout: 60_000 })
+      .toContain(id);
+  });
+
+  test('books an approval and a refund that no delivery says', async () => {
+    const merchant = await shop();
+    const refunded = await paidCard(merchant, 'available');
+    const { id: expired } = (await pay(merchant)).body;
+    await move(expired, 'expire');
+    await becomes(merchant, expired, { status: 'expired' });
+    await acquirer.behave({ webhook: 'drop' });
+    await move(expired, 'approve');
+    await move(refunded, 'refund', { amountCents: 1_000 });
+    const before = (await account(merchant)).balanceCents;
+    await fillQueryLimit(service);
+    expect((await compare()).missing).toBeGreaterThanOrEqual(2);
+    expect(await payment(merchant, expired)).toMatchObject({ status: 'paid', cardSettlementStatus: 'held' });
+    expect((await account(merchant)).balanceCents).toBe(before - 1_000);
+    expect((await compare()).missing).toBe(0);
+    expect((await account(merchant)).balanceCents).toBe(before - 1_000);
   });
 });
 

@@ -8,7 +8,7 @@ import type {
   CheckoutReport,
 } from '../cards.ts';
 import type { DisputeReport, DisputeStatus } from '../dispute-report.ts';
-import type { PaidPage, ProviderCost } from '../provider.ts';
+import type { MovedPage, PaidPage, ProviderCost } from '../provider.ts';
 import { momentOf, ownName, readCost, recordOf, textOf } from './asaas-bodies.ts';
 
 /**
@@ -52,6 +52,19 @@ export function paidPageIn(value: unknown, providerId: string | null): PaidPage 
   const item = { kind: 'charge', name: textOf(payment.id) ?? page, providerId, endToEnd: null } as const;
   return { page, providerId, item: { ...item, body: payment } };
 }
+
+/** The same as a list says it; 'foreign': it is of no page, or no money came. Payments of one plan are one approval. */
+export function readMovedPayment(value: unknown): MovedPage | 'foreign' | null {
+  const payment = recordOf(value);
+  const reference = textOf(payment?.externalReference);
+  const paid = paidPageIn(payment, reference !== null && ownId.test(reference) ? reference : null);
+  if (paid === null) return payment === null ? null : 'foreign';
+  const approval = textOf(payment?.installment) ?? textOf(payment?.id);
+  return approval === null ? null : { ...paid, approval, refund: null };
+}
+
+/** A payment of ours, as a page names it. */
+export const ownId = /^[0-9a-f]{32}$/;
 
 /**
  * 'foreign': it was deleted. Null: it cannot be read, or is nothing that a page for cards makes: paid by another means, or marked as paid in cash, for

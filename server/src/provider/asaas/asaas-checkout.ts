@@ -4,11 +4,23 @@ import type { Net } from '../../ports/net.ts';
 import { type Adapter, CredentialFault } from '../adapter.ts';
 import type { CheckoutInstruction, CheckoutReport, NamedCardPayer } from '../cards.ts';
 import { balanceFinding, clockFindings, tokenFindings } from '../diagnosis.ts';
-import { createExchange, failureOf, isSuccess, type Reply, traceOf, unclear, wordsIn } from '../exchange.ts';
+import {
+  createExchange,
+  failureOf,
+  isSuccess,
+  type Reply,
+  readList,
+  traceOf,
+  unclear,
+  wordsIn,
+} from '../exchange.ts';
 import { identityOf } from '../identity.ts';
 import type {
   Capabilities,
   Finding,
+  ListOutcome,
+  ListWindow,
+  MovedPage,
   PixOwner,
   Provider,
   ProviderBalance,
@@ -34,10 +46,17 @@ import {
   webhookFindingOf,
   webhooksCall,
 } from './asaas-account.ts';
-import { isRefusal, recordOf, textOf } from './asaas-bodies.ts';
-import { netValueIn, paidPageIn, readOtherCost, reportOf } from './asaas-card-bodies.ts';
+import { dayAt, isRefusal, recordOf, textOf } from './asaas-bodies.ts';
+import {
+  netValueIn,
+  ownId,
+  paidPageIn,
+  readMovedPayment,
+  readOtherCost,
+  reportOf,
+} from './asaas-card-bodies.ts';
 import { listChargebacks, queryRefund, sendRefund } from './asaas-card-refunds.ts';
-import { type AsaasDeps, limitsOf } from './asaas-lists.ts';
+import { type AsaasDeps, limitsOf, pages } from './asaas-lists.ts';
 import { expirePage, lifeOf, queryPage } from './asaas-pages.ts';
 import { deliveryWithoutTokens, exchangeWithoutTokens } from './asaas-tokens.ts';
 
@@ -185,6 +204,7 @@ export function createAsaasCheckoutProvider(options: AsaasCheckoutOptions): Prov
       create: (instruction) => createPage(deps, host, instruction),
       query: (checkout) => queryPage(deps, host, checkout),
       expire: (checkout) => expirePage(deps, host, checkout, postTimeoutMs),
+      listMoved: (window) => listMoved(deps, window),
     },
     listCosts: (window) => listCosts(deps, window, readOtherCost),
     parseWebhook: (delivery) => contentOf(delivery, webhookToken, readDelivery),
@@ -275,9 +295,31 @@ function isAsAsked(page: Record<string, unknown>, asked: ReturnType<typeof bodyO
   );
 }
 
-// ---------------------------------------------------------------------------------------------------------- deliveries
+/**
+ * docs.asaas.com/reference/listar-cobrancas: by the day on which a payment was made, which may be a page's whole life before it is approved. A refund of an
+ * older payment is in no list: deliveries alone name it.
+ */
+const listMoved = (
+  deps: AsaasDeps,
+  { fromMs, toMs, wholeOnly }: ListWindow,
+): Promise<ListOutcome<MovedPage>> =>
+  readList(deps.exchange, deps.clock, {
+    ...pages(
+      deps,
+      'charge',
+      () =>
+        `/v3/payments?billingType=CREDIT_CARD&dateCreated[ge]=${dayAt(fromMs - lifeMostMs)}&dateCreated[le]=${dayAt(toMs)}`,
+    ),
+    read: readMovedPayment,
+    wholeOnly,
+    // Whole days: a smaller window would not be a shorter list.
+    maxPages: movedPagesMost,
+  });
 
-const ownId = /^[0-9a-f]{32}$/;
+const lifeMostMs = 24 * 3_600_000;
+const movedPagesMost = 1_000;
+
+// ---------------------------------------------------------------------------------------------------------- deliveries
 
 /**
  * A delivery names a page, or a payment of one. Asaas sends what happens to every payment of the account: one of no page and without an id of ours is not

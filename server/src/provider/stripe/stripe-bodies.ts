@@ -10,7 +10,7 @@ import type {
 } from '../cards.ts';
 import type { DisputeStatus } from '../dispute-report.ts';
 import type { Reply } from '../exchange.ts';
-import type { ProviderCost } from '../provider.ts';
+import type { MovedPage, PaidPage, ProviderCost, UnreadItem } from '../provider.ts';
 
 /** Stripe's bodies, in the version that every call asks for (https://docs.stripe.com/api/checkout/sessions). */
 export const apiVersion = '2026-07-29.dahlia';
@@ -42,6 +42,52 @@ export function errorOf(reply: Reply): { status: number; type: string; name: str
 export function nameIn(object: unknown): string | null {
   const body = recordOf(object);
   return textOf(body?.client_reference_id) ?? textOf(recordOf(body?.metadata)?.[metadataName]);
+}
+
+/** An approval of a page of ours; 'foreign': it is of no page of ours, or no money came. Null: it cannot be read. */
+export function readMovedCharge(value: unknown): MovedPage | 'foreign' | null {
+  const charge = recordOf(value);
+  const providerId = nameIn(charge);
+  if (providerId === null || charge?.status !== 'succeeded') return 'foreign';
+  const approval = intentNameIn(charge);
+  if (approval === null) return null;
+  return { page: null, providerId, approval, refund: null, item: movedItem('charge', charge, providerId) };
+}
+
+/** A page of ours as a delivery says it, once it is paid: the books may have lost it. */
+export function paidPagesIn(object: unknown): PaidPage[] {
+  const session = recordOf(object);
+  const page = textOf(session?.id);
+  const providerId = textOf(recordOf(session?.metadata)?.[metadataName]);
+  if (session?.object !== 'checkout.session' || session.payment_status !== 'paid') return [];
+  return page === null || providerId === null
+    ? []
+    : [{ page, providerId, item: movedItem('charge', session, providerId) }];
+}
+
+/** The same of a refund: one that is not carried out has moved nothing. */
+export function readMovedRefund(value: unknown): MovedPage | 'foreign' | null {
+  const body = recordOf(value);
+  const providerId = nameIn(body?.payment_intent) ?? nameIn(body);
+  if (providerId === null || body?.status !== 'succeeded') return 'foreign';
+  const approval = intentNameIn(body);
+  const refund = readRefund(body);
+  if (approval === null || refund === null) return null;
+  const names = [refund.reference, ...(refund.providerId === null ? [] : [refund.providerId])];
+  return { page: null, providerId, approval, refund: names, item: movedItem('refund', body, providerId) };
+}
+
+/** Without what it says of the card. */
+export function movedItem(
+  kind: 'charge' | 'refund',
+  { id, object, amount = null, amount_total = amount, currency, created, payment_intent }: Body,
+  providerId: string | null,
+): UnreadItem {
+  const intent = textOf(recordOf(payment_intent)?.id ?? payment_intent);
+  const body = { id, object, amount: amount_total, currency, created, payment_intent: intent };
+  // A page and its charge are one item.
+  const name = kind === 'charge' ? (intent ?? textOf(id)) : textOf(id);
+  return { kind, name, providerId, endToEnd: null, body };
 }
 
 /** Stripe's own name of the payment that an object of a delivery belongs to; null: it names none. */

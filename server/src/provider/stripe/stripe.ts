@@ -30,6 +30,7 @@ import type {
   Finding,
   ListOutcome,
   ListWindow,
+  MovedPage,
   PixOwner,
   Provider,
   ProviderBalance,
@@ -57,11 +58,15 @@ import {
   isDisputed,
   listIn,
   metadataName,
+  movedItem,
   nameIn,
+  paidPagesIn,
   payoutIn,
   payoutTypes,
   readDispute,
   readFee,
+  readMovedCharge,
+  readMovedRefund,
   readPayout,
   readRefund,
   readSession,
@@ -97,6 +102,8 @@ const toleranceMs = 300_000;
 /** A page lives for at least half an hour and at most a day (`expires_at`). */
 const pagesMost = 20;
 const pageSize = 100;
+/** Stripe may forget a key after a day: https://docs.stripe.com/api/idempotent_requests. None is looked for that is older than two. */
+const keyLastsMost = 48 * 3_600_000;
 /** A page is looked for from a little before we asked for it: two clocks. */
 const clocksApartMs = 300_000;
 
@@ -226,6 +233,7 @@ export function createStripeProvider(options: StripeOptions): Provider {
       query: (checkout) => querySession(deps, checkout),
       expire: (checkout) => expireSession(deps, checkout),
       listPayouts: (window) => listPayouts(deps, window),
+      listMoved: (window) => listMoved(deps, window),
     },
     listCosts: (window) => listFees(deps, window),
     parseWebhook: (delivery) => parseDelivery(delivery, options.webhookSecrets),
@@ -312,8 +320,23 @@ async function createSession(
   }
   const error = errorOf(reply);
   // The key was used with other parameters: the page is there.
-  if (error?.type === 'idempotency_error') return { outcome: 'duplicate' };
+  if (error?.type === 'idempotency_error') return earlierPage({ exchange, clock }, instruction);
   return refusalOr(reply, clock);
+}
+
+/**
+ * The page under the key of this request, which asks for another end: a restore lost its payment, and the repeat of the request made it once more. The key
+ * is as old as the page, and a query looks for pages from this request on alone.
+ */
+async function earlierPage(
+  deps: Deps,
+  { providerId, createdAt }: CheckoutInstruction,
+): Promise<SendOutcome<CheckoutReport>> {
+  const ref = await findSession(deps, providerId, createdAt - keyLastsMost);
+  const found = typeof ref === 'string' ? await sessionAt(deps, providerId, ref) : null;
+  return found?.outcome === 'found'
+    ? { outcome: 'accepted', report: found.report }
+    : { outcome: 'duplicate' };
 }
 
 /** https://docs.stripe.com/api/checkout/sessions/expire: one that is not open any more is refused, and a query shows why. */
@@ -419,8 +442,10 @@ async function listed<One>(
     if (list.more === null) return all;
     after = `&starting_after=${encodeURIComponent(list.more)}`;
   }
-  return { outcome: 'unclear', cause: 'unreadable', detail: 'the list is too long', retryAfterMs: null };
+  return { outcome: 'unclear', cause: 'unreadable', detail: tooLong, retryAfterMs: null };
 }
+
+const tooLong = 'the list is too long';
 
 // ------------------------------------------------------------------------------------------------ refunds and chargebacks
 
@@ -486,9 +511,8 @@ async function queryRefund(
 }
 
 /** Disputes that were opened in the window: for what a delivery has not said. */
-async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<ListOutcome<DisputeReport>> {
-  const window = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
-  const disputes = await listed(deps, `/v1/disputes?${window}`, readDispute);
+async function listDisputes(deps: Deps, window: ListWindow): Promise<ListOutcome<DisputeReport>> {
+  const disputes = await listed(deps, `/v1/disputes?${createdIn(window)}`, readDispute);
   if (!Array.isArray(disputes)) return disputes;
   const reports = disputes.map(({ report, outCents, backCents }) => ({
     ...report,
@@ -504,11 +528,10 @@ async function listDisputes(deps: Deps, { fromMs, toMs }: ListWindow): Promise<L
 async function linesOf<One>(
   deps: Deps,
   type: string,
-  { fromMs, toMs }: ListWindow,
+  window: ListWindow,
   read: (item: unknown) => One | null,
 ): Promise<{ reports: One[]; unread: unknown[] } | Unclear> {
-  const created = `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
-  const path = `/v1/balance_transactions?type=${type}&currency=brl&${created}&expand[]=data.source`;
+  const path = `/v1/balance_transactions?type=${type}&currency=brl&${createdIn(window)}&expand[]=data.source`;
   const lines = await listed(deps, path, (item) => ({ item, line: read(item) }));
   if (!Array.isArray(lines)) return lines;
   return {
@@ -528,6 +551,32 @@ async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<
   }
   return { outcome: 'listed', reports, unread, complete: true };
 }
+
+/**
+ * https://docs.stripe.com/api/charges/list and https://docs.stripe.com/api/refunds/list. A charge has the metadata of its payment
+ * (https://docs.stripe.com/payments/payment-intents#storing-information-in-metadata), and a refund that a person made names it by its payment alone.
+ */
+async function listMoved(deps: Deps, window: ListWindow): Promise<ListOutcome<MovedPage>> {
+  const reports: MovedPage[] = [];
+  const unread: UnreadItem[] = [];
+  for (const { path, read } of [
+    { path: '/v1/charges?', read: readMovedCharge },
+    { path: '/v1/refunds?expand[]=data.payment_intent&', read: readMovedRefund },
+  ]) {
+    const items = await listed(deps, `${path}${createdIn(window)}`, (item) => ({ item, read: read(item) }));
+    if (!Array.isArray(items))
+      return items.detail === tooLong
+        ? { outcome: 'listed', reports, unread, complete: false, parts: 4 }
+        : items;
+    for (const { item, read: moved } of items)
+      if (moved === null) unread.push(movedItem('charge', recordOf(item) ?? {}, nameIn(item)));
+      else if (moved !== 'foreign') reports.push(moved);
+  }
+  return { outcome: 'listed', reports, unread, complete: true };
+}
+
+const createdIn = ({ fromMs, toMs }: ListWindow): string =>
+  `created[gte]=${Math.floor(fromMs / 1000)}&created[lte]=${Math.ceil(toMs / 1000)}`;
 
 /** Under the name of the payout, which both its lines share. */
 function unreadPayout(line: unknown): UnreadItem {
@@ -623,6 +672,7 @@ function readDelivery(rawBody: Buffer): WebhookNews | null {
   return {
     ...{ addressed: true, received: [], payouts: [] },
     named: name === null ? [] : [name],
+    paidPages: paidPagesIn(object),
     ...(intent !== null && { namedAs: [intent] }),
   };
 }
