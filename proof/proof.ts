@@ -511,6 +511,7 @@ await rig(
         say: console.log,
         kept: true,
         keepIn: new URL('./seeds/', import.meta.url),
+        always: {},
       });
     } finally {
       await stage.close();

@@ -33,8 +33,9 @@ const sound: Record<Rig, string[]> = {
 };
 
 /** The commands that must fail with the mistake: that of its rig first, for a mistake of the money path the others after it. */
-function rigsOf({ rig, test }: Bug): [Bug['rig'], string[]][] {
+function rigsOf({ rig, test, story }: Bug): [Bug['rig'], string[]][] {
   if (rig === 'suite') return [[rig, [...vitest, 'vitest.suite.config.ts', test ?? '']]];
+  if (story !== undefined) return [[rig, [...commands[rig], `--${story}`]]];
   const others = (['search', 'simulation'] as const).filter((one) => one !== rig);
   return [rig, ...others].map((one) => [one, commands[one]]);
 }

@@ -1,4 +1,5 @@
 import { stepConnectionMovements } from '../../server/src/flow/connection-movements.ts';
+import { eventKinds } from '../../server/src/money/journal.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import { payStatic } from '../../simulator/src/bank.ts';
 import {
@@ -33,6 +34,8 @@ export interface Cards {
   again(): void;
   /** The acquirer ends what is open, and its lists are read; resolves when they are. */
   settle(): Promise<void>;
+  /** After each step: nothing is paid, released, taken or arrived that the acquirer has not said or done. */
+  look(): Finding[];
   /** The acquirer's word on each payment is on record, and its account is what the books say. */
   check(): Finding[];
 }
@@ -41,6 +44,28 @@ export interface Cards {
 const readEveryMs = 10 * 60_000 + 1_000;
 /** Longer than a reading that died keeps the next one away. */
 const lastReadings = 6;
+
+const fates = [
+  ...([
+    'approve',
+    'approve',
+    'early',
+    'instant',
+    'refuse',
+    'review',
+    'odd',
+    'odd',
+    'late',
+    'late',
+    'never',
+  ] as const),
+];
+/** How often each comes of an approval, beside what the merchant asks for. */
+const movesAfter = [
+  ['release', 0.4],
+  ['chargeback', 0.4],
+  ['refund', 0.25],
+] as const;
 
 export function createCards(parts: {
   world: World;
@@ -65,6 +90,7 @@ export function createCards(parts: {
   const { submit, again } = createAsking({ world, chance, say, findings });
   const made = new Map<string, string>();
   let over = false;
+  let lookedAt = '';
   const later = (within: number, act: () => void): void =>
     world.at(world.now() + chance.below(within), () => {
       if (!over) act();
@@ -127,38 +153,21 @@ export function createCards(parts: {
       { currency: 'usd' },
       { installments: 2 },
     ]);
-    const fate = chance.pick([
-      ...[
-        'approve',
-        'approve',
-        'approve',
-        'approve',
-        'early',
-        'refuse',
-        'refuse',
-        'review',
-        'odd',
-        'late',
-        'never',
-      ],
-    ] as const);
+    const fate = chance.pick(fates);
     world.count(`card fate ${fate}`);
-    if (fate === 'early') act(card, 'approve');
+    const approves = (at: number, fields: CardFields = {}) => later(at, () => act(card, 'approve', fields));
+    if (fate === 'early' || fate === 'instant') act(card, 'approve');
+    // Before any report of the approval was read.
+    if (fate === 'instant') act(card, chance.pick(['release', 'refund', 'chargeback']), { amountCents: 150 });
     if (fate === 'refuse') later(within / 4, () => act(card, 'refuse', { reason: 'do_not_honor' }));
     if (fate === 'review') later(within / 4, () => act(card, 'review'));
     if (fate === 'late') later(within / 4, () => act(card, 'expire'));
-    if (fate === 'odd') later(within / 2, () => act(card, 'approve', odd));
-    else if (fate !== 'never') later(within / 2, () => act(card, 'approve'));
-    for (const [action, often] of [
-      ...[
-        ['release', 0.5],
-        ['chargeback', 0.3],
-        ['refund', 0.15],
-      ],
-    ] as const)
-      if (chance.chance(often as number))
-        later(within, () => act(card, action as CardAction, action === 'refund' ? { amountCents: 150 } : {}));
-    if (chance.chance(0.2)) later(within, () => putOff(card));
+    if (fate === 'odd') approves(within / 2, odd);
+    else if (fate !== 'never') approves(within / 2);
+    for (const [action, often] of movesAfter)
+      if (chance.chance(often))
+        later(within, () => act(card, action, action === 'refund' ? { amountCents: 150 } : {}));
+    if (chance.chance(0.4)) later(within, () => putOff(card));
     later(within, () => act(card, chance.pick(['win', 'lose'])));
   }
 
@@ -219,7 +228,7 @@ export function createCards(parts: {
           for (let part = chance.below(3); part > 0; part--)
             asks(short ? 100_000 : 1_500_000, (id) => giveBack(id, operationId));
         });
-      if (!short && chance.chance(0.6)) later(1_800_000, moveCash);
+      if (!short && chance.chance(0.8)) later(1_800_000, moveCash);
       for (let at = readEveryMs; at < (short ? 1 : 9_000_000); at += readEveryMs)
         world.at(world.now() + at, () => {
           if (!over) void read();
@@ -230,7 +239,7 @@ export function createCards(parts: {
       over = true;
       for (const card of [...bank.cards.values()]) {
         act(card, chance.pick(['win', 'lose']));
-        if (chance.chance(0.7)) act(card, 'release');
+        if (chance.chance(0.5)) act(card, 'release');
         if (!approvalOf(card)) act(card, 'expire');
       }
       acquirer.settleAll();
@@ -243,6 +252,12 @@ export function createCards(parts: {
         await world.run(() => ended, world.now() + 60_000);
         await world.run(() => false, world.now() + readEveryMs);
       }
+    },
+    look() {
+      const version = [db.version('payment'), db.version('cash_transfer')].join();
+      if (version === lookedAt) return [];
+      lookedAt = version;
+      return [...notSaid(db, bank), ...notArrived(db, pix)];
     },
     check: () => [...wordsOf(db, bank), ...accountOf(db, bank), ...cashOf(db, bank)],
   };
@@ -303,6 +318,75 @@ function wordsOf(db: Database, bank: Bank): Finding[] {
   });
 }
 
+interface KnownCard {
+  id: string;
+  status: string;
+  card: {
+    approval: string | null;
+    settlement: string | null;
+    taken?: Record<string, { outCents: number; backCents: number }>;
+  };
+}
+
+/** 13, 71, 72: what a row says that its acquirer has not. What the acquirer did never is undone there, so that a late report of it is none either. */
+function notSaid(db: Database, bank: Bank): Finding[] {
+  const rows = db.run<KnownCard>('SELECT id, status, card FROM payment WHERE card IS NOT NULL', []);
+  return rows.flatMap(({ id, status, card: { approval: name, settlement, taken = {} } }) => {
+    const page = [...bank.cards.values()].find((one) => one.intent !== undefined && one.intent === name);
+    const approval = page && approvalOf(page);
+    const { dispute } = approval ?? {};
+    const refunded = approval === undefined ? 0 : refundedOf(approval.refunds);
+    const sums = Object.values(taken);
+    const sum = (of: (one: { outCents: number; backCents: number }) => number): number =>
+      sums.reduce((cents, one) => cents + of(one), 0);
+    const faults: [boolean, number, string][] = [
+      [
+        status !== 'paid' ||
+          (page !== undefined &&
+            approval !== undefined &&
+            isAsAsked(page, approval) &&
+            page.id === id.replaceAll('-', '')),
+        13,
+        'is paid, and its acquirer has not approved what was asked for',
+      ],
+      [settlement !== 'available' || approval?.released === true, 71, 'is released here alone'],
+      [
+        sum(({ outCents, backCents }) => outCents - backCents) <= refunded + (dispute?.amountCents ?? 0),
+        72,
+        'has lost more than its acquirer took',
+      ],
+      [
+        sum(({ backCents }) => backCents) === 0 || dispute?.status === 'won' || hasFailed(approval),
+        72,
+        'has back what its acquirer has not given back',
+      ],
+    ];
+    return faults.flatMap(([holds, invariant, what]) =>
+      holds ? [] : [{ invariant, what: `the payment by card ${id} ${what}` }],
+    );
+  });
+}
+
+const hasFailed = (approval: Attempt | undefined): boolean =>
+  approval?.refunds.some(({ status }) => status === 'failed') ?? false;
+
+/** 74: what has arrived here is money that the account for Pix received, each once. */
+function notArrived(db: Database, pix: Bank): Finding[] {
+  const arrived = db.run<{ arrival: string; amount: number }>(
+    'SELECT arrival, amount_cents AS amount FROM cash_transfer WHERE arrival IS NOT NULL',
+    [],
+  );
+  const received = [...pix.payments.values()].filter(({ txid }) => txid.startsWith('CAIXA'));
+  const isRight = arrived.every(
+    ({ arrival, amount }) =>
+      received.some(({ endToEnd, amountCents }) => arrival.endsWith(endToEnd) && amountCents === amount) &&
+      arrived.filter((one) => one.arrival === arrival).length === 1,
+  );
+  return isRight
+    ? []
+    : [{ invariant: 74, what: `cash has arrived that was not received: ${JSON.stringify(arrived)}` }];
+}
+
 /** 24: the acquirer's account holds what its clearing says, unless something waits for a person. */
 function accountOf(db: Database, bank: Bank): Finding[] {
   const [row] = db.run<{ books: number; odd: boolean }>(
@@ -318,16 +402,34 @@ function accountOf(db: Database, bank: Bank): Finding[] {
   return [{ invariant: 24, what: `the acquirer has ${there}, and its books say ${row.books}` }];
 }
 
-/** 74: what it paid out is on its way, arrived or came back. */
+/** 74: what it paid out is on its way, arrived or came back, and the suspense of the installation holds what is on its way. */
 function cashOf(db: Database, bank: Bank): Finding[] {
+  const [suspense] = db.run<{ cents: number }>(
+    `SELECT coalesce(sum(suspense), 0) AS cents FROM ${db.cells[0]}.journal WHERE event IN ($1, $2)`,
+    [eventKinds.cashTransfer, eventKinds.cashArrive],
+  );
+  const [transit] = db.run<{ cents: number }>(
+    `SELECT coalesce(-sum(amount_cents), 0) AS cents FROM cash_transfer
+      WHERE to_connection IS NOT NULL AND arrival IS NULL AND own_at IS NULL AND returned_at IS NULL`,
+    [],
+  );
   const known = db.run<{ reference: string; arrived: boolean; returned: boolean }>(
     `SELECT reference, arrival IS NOT NULL AS arrived, returned_at IS NOT NULL AS returned FROM cash_transfer`,
     [],
   );
-  return [...bank.cardCash.values()].flatMap(({ id, kind, failedAt }) => {
+  const findings = [...bank.cardCash.values()].flatMap(({ id, kind, failedAt }) => {
     if (kind !== 'payout') return [];
     const row = known.find(({ reference }) => reference === id);
     const isRight = row !== undefined && (failedAt === undefined ? row.arrived : row.returned);
     return isRight ? [] : [{ invariant: 74, what: `the payout ${id} is ${JSON.stringify(row)} here` }];
   });
+  return suspense?.cents === transit?.cents
+    ? findings
+    : [
+        ...findings,
+        {
+          invariant: 74,
+          what: `${suspense?.cents} are in transit in the books, and ${transit?.cents} by the payouts`,
+        },
+      ];
 }

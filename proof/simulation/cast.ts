@@ -117,7 +117,9 @@ export async function createCast(
   };
   const findings: Finding[] = [];
   const examined: Examined = new Map();
-  const looks = examineEveryStep({ db, mirror, world, bank, acquirer, began, findings, examined });
+  let lookAtCards = (): Finding[] => [];
+  const also = () => lookAtCards();
+  const looks = examineEveryStep({ db, mirror, world, bank, acquirer, began, findings, examined, also });
   service.current = null;
   const call = caller(service, base.key);
   const merchant = createMerchant({ world, service, base, provider, chance, say, findings });
@@ -224,6 +226,7 @@ export async function createCast(
       })
     : null;
   cards?.plan();
+  if (cards) lookAtCards = cards.look;
   const contesting = random(run.seed ^ 0x6c6c);
   const disputes = run.disputes
     ? createDisputes({
@@ -319,12 +322,15 @@ function examineEveryStep({
   began,
   findings,
   examined,
+  also,
 }: Pick<Cast, 'db' | 'bank' | 'acquirer' | 'findings' | 'examined'> &
-  Pick<Scene, 'world' | 'began'> & { mirror: Mirror }) {
+  Pick<Scene, 'world' | 'began'> & { mirror: Mirror; also(): Finding[] }) {
   const looks: Promise<void>[] = [];
   world.changed = () => {
     const at = `+${((world.now() - began) / 1000).toFixed(3)}`;
-    const look = checkStep({ db, mirror, bank, acquirer }, world.now(), examined).then((found) => {
+    const besides = also();
+    const look = checkStep({ db, mirror, bank, acquirer }, world.now(), examined).then((stored) => {
+      const found = [...besides, ...stored];
       if (findings.length === 0)
         for (const finding of found) findings.push({ ...finding, what: `${finding.what} (${at})` });
     });

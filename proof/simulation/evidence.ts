@@ -30,6 +30,7 @@ type Lines = Record<(typeof lineAccounts)[number], number>;
 const tables = [
   'account',
   'balance',
+  'connection_movement',
   ...requestTables,
   'dispute',
   'dispute_defence',
@@ -94,6 +95,14 @@ export function createMirror(db: Database): Mirror {
       const returns = Map.groupBy(read<ReturnRow>('known_return'), ({ payment }) => payment);
       const keys = read<KeyRow>('request_key');
       const journals = read<JournalRow>('journal').sort((one, other) => one.seq - other.seq);
+      const movements = Map.groupBy(
+        read<{ connection: string; posted_as: string | null; amount_cents: number }>('connection_movement'),
+        ({ connection, posted_as }) => `${connection} ${posted_as}`,
+      );
+      const movementCentsOf = ({ connection, reference }: JournalRow): number | null =>
+        movements
+          .get(`${connection} ${reference}`)
+          ?.reduce((cents, { amount_cents }) => cents + amount_cents, 0) ?? null;
       const paymentOf = new Map(payments.map((one) => [one.id, one]));
       const operationOf = new Map(operations.map((one) => [one.id, one]));
       const balanceOf = new Map(balances.map((one) => [one.operation_id, one]));
@@ -308,7 +317,7 @@ export function createMirror(db: Database): Mirror {
           clearingOf: one.connection ?? 'simulator',
           paymentOperationId: (paymentOf.get(one.subject) ?? refundOf.get(one.subject))?.operation_id ?? null,
           paymentId: paymentOf.get(one.subject)?.id ?? refundOf.get(one.subject)?.payment_id ?? null,
-          movementCents: null,
+          movementCents: movementCentsOf(one),
           hasIncident:
             one.event === 7 &&
             references.has(

@@ -4,7 +4,15 @@ import { countCatches } from './catches.ts';
 import type { Finding } from './checks.ts';
 import { openDatabase } from './database.ts';
 import { netFaults } from './network.ts';
-import { type Outcome, openStage, type Run, type Stage, type StoryName, storyNames } from './scenario.ts';
+import {
+  type Outcome,
+  openStage,
+  type Run,
+  type Stage,
+  type Stories,
+  type StoryName,
+  storyNames,
+} from './scenario.ts';
 
 /** Runs of the simulation, one after the other on one core, and what they saw. */
 export interface SimulationFigures {
@@ -153,6 +161,8 @@ export interface SimulationOptions {
   kept: boolean;
   /** Where failing seeds are kept; null: nowhere. */
   keepIn: URL | null;
+  /** Of every run, beside those of its seed. */
+  always: Stories;
 }
 
 const seedsFolder = new URL('../seeds/', import.meta.url);
@@ -170,11 +180,12 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
   const isOver = (): boolean => figures.failures.length >= options.mostFailures;
   const leftMs = (): number =>
     options.budgetMs === null ? Number.POSITIVE_INFINITY : options.budgetMs - (performance.now() - began);
+  const stories = storiesOf(options.always);
   if (options.kept) for (const run of await keptRuns()) await play(run);
   for (let seed = options.from; seed < options.from + options.seeds && !isOver(); seed++) {
     const left = leftMs();
     if (figures.seeds >= 50 && left < 0) break;
-    const first = await playWhole(seed, { play, figures, say: options.say });
+    const first = await playWhole(stories, seed, { play, figures, say: options.say });
     const seedsLeft = Math.max(1, Math.min(options.seeds, plannedSeeds) - figures.seeds + 1);
     const halfMs = left / seedsLeft / 2;
     const perRun = (performance.now() - began) / figures.runs;
@@ -183,12 +194,15 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       Math.ceil(first.points / Math.max(deathsAtLeast, Math.floor(halfMs / perRun))),
     );
     for (let point = seed % stride; point < first.points && !isOver(); point += stride)
-      await play({ ...shortOf(seed), crash: { point, when: (point + seed) % 2 === 0 ? 'before' : 'after' } });
+      await play({
+        ...stories.shortOf(seed),
+        crash: { point, when: (point + seed) % 2 === 0 ? 'before' : 'after' },
+      });
     if (stride === 1) figures.swept++;
     const chained = performance.now();
     const goesOn = (at: number): boolean =>
       options.budgetMs === null ? at < chainsWithoutBudget : at < 2 || performance.now() - chained < halfMs;
-    for (let at = 1; goesOn(at) && !isOver(); at++) await play(chainOf(seed, at));
+    for (let at = 1; goesOn(at) && !isOver(); at++) await play(stories.chainOf(seed, at));
   }
   const used = process.cpuUsage(cpu);
   figures.cpuSeconds = (used.user + used.system) / 1e6;
@@ -247,16 +261,19 @@ const kindsOf = (seed: number) => ({
 });
 
 /** A long story for what takes time, and a short one of which every call is a death once. */
-const longOf = (seed: number): Run => ({ seed, crash: null, ...kindsOf(seed) });
-const shortOf = (seed: number): Run => ({ ...longOf(seed), short: true });
-
-const chainOf = (seed: number, at: number): Run => ({
-  seed: seed + at * chainSeeds,
-  crash: null,
-  deaths: deathsInChain,
-  short: at % 2 === 0,
-  ...kindsOf(seed),
-});
+function storiesOf(always: Stories) {
+  const longOf = (seed: number): Run => ({ seed, crash: null, ...kindsOf(seed), ...always });
+  return {
+    longOf,
+    shortOf: (seed: number): Run => ({ ...longOf(seed), short: true }),
+    chainOf: (seed: number, at: number): Run => ({
+      ...longOf(seed),
+      seed: seed + at * chainSeeds,
+      deaths: deathsInChain,
+      short: at % 2 === 0,
+    }),
+  };
+}
 
 interface Playing {
   play: Stage['play'];
@@ -268,7 +285,11 @@ interface Playing {
  * The stories of a seed, without planned deaths and with a chain of them. The same again is the same: of all seeds of a gate, later of a sample.
  * @returns of the short one
  */
-async function playWhole(seed: number, { play, figures, say }: Playing): Promise<Outcome> {
+async function playWhole(
+  { longOf, shortOf, chainOf }: ReturnType<typeof storiesOf>,
+  seed: number,
+  { play, figures, say }: Playing,
+): Promise<Outcome> {
   const alike = (run: Run): Promise<Outcome> => play(run, { afresh: true });
   const first = await alike(shortOf(seed));
   const once = [
@@ -369,6 +390,7 @@ if (import.meta.main) {
       mostFailures: given.first ? 1 : 5,
       kept: true,
       keepIn: given.keep ? seedsFolder : null,
+      always: Object.fromEntries(storyNames.flatMap((name) => (given[name] ? [[name, true]] : []))),
     });
     console.log(JSON.stringify({ sometimes: figures.sometimes, examined: figures.examined }, null, 1));
     console.log(summary(figures));
