@@ -883,7 +883,7 @@ describe('A comparison after a loss of time', () => {
     const id = await lostPage(merchant, 'cartoes');
     await move(id, 'approve');
     await expect
-      .poll(async () => (await keptOf('cartoes')).map((one) => one.provider_id), { timeout: 60_000 })
+      .poll(async () => (await keptOf('cartoes')).map((one) => one.provider_id), { timeout: 20_000 })
       .toContain(id);
   });
 
