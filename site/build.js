@@ -77,7 +77,8 @@ const imageOf = (src) => `${base}images/${basename(src)}`;
 
 /** Makes HTML of one file, and what the search knows of it. */
 function render(file, text, pages) {
-  const env = {};
+  const { copy } = words[pages.get(file).language];
+  const env = { copy };
   const tokens = markdown.parse(text, env);
   const headings = [];
   const parts = [];
@@ -113,14 +114,14 @@ function render(file, text, pages) {
       else if (child.type === 'image') child.attrSet('src', imageOf(child.attrGet('src')));
     }
   }
-  return { html: markdown.renderer.render(grouped(tokens), markdown.options, env), headings, parts };
+  return { html: markdown.renderer.render(grouped(tokens, copy), markdown.options, env), headings, parts };
 }
 
 /**
  * Code that stands side by side, as tabs: blocks that follow each other and name a language for people (```ts TypeScript), and each
  * request (```http) in all languages.
  */
-function grouped(tokens) {
+function grouped(tokens, copy) {
   const tab = (token) => (token?.type === 'fence' ? /^\S+ (\D.*)$/.exec(token.info)?.[1] : undefined);
   const out = [];
   let group = 0;
@@ -136,27 +137,36 @@ function grouped(tokens) {
       continue;
     }
     const html = new token.constructor('html_block', '', 0);
-    html.content = tabs(++group, run);
+    html.content = tabs(++group, run, copy);
     out.push(html);
     if (token.info !== 'http') at += run.length - 1;
   }
   return out;
 }
 
-function tabs(group, run) {
+function tabs(group, run, copy) {
   const inputs = run.map(({ language }, n) => {
     const id = `tab-${group}-${n}`;
     const checked = n === 0 ? ' checked' : '';
     return `<input type="radio" name="tab-${group}" id="${id}" value="${escaped(language)}"${checked}><label for="${id}">${escaped(language)}</label>`;
   });
-  const blocks = run.map(({ code }) => `<pre tabindex="0"><code>${escaped(code)}</code></pre>`);
+  const blocks = run.map(({ code }) => blockOf(code, copy));
   return `<div class="tabs">${inputs.join('')}<div class="blocks">${blocks.join('')}</div></div>\n`;
 }
 
-markdown.renderer.rules.fence = (tokens, at) =>
-  `<pre tabindex="0"><code>${escaped(tokens[at].content)}</code></pre>\n`;
+/** With its button in place: nothing moves when the script comes. */
+const blockOf = (code, copy) =>
+  `<pre tabindex="0"><button type="button" class="copy">${copy}</button><code>${escaped(code)}</code></pre>`;
+
+markdown.renderer.rules.fence = (tokens, at, _options, { copy }) => `${blockOf(tokens[at].content, copy)}\n`;
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
+
+/** The field for a test key, on pages whose code has a place for one. Served by the service alone: another server's page is no place for a key. */
+const keyField = (html, say) =>
+  base === '/docs/' && /VINTEM_KEY|vtm_test_…/.test(html)
+    ? `<div class="key"><label for="key">${say.key.label}</label><input type="text" id="key" placeholder="vtm_test_…" maxlength="100" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-says"><p id="key-says" aria-live="polite" data-wrong="${say.key.wrong}" data-filled="${say.key.filled}">${say.key.says}</p></div>`
+    : '';
 
 function frame({ file, language, title, html, headings }, pages) {
   const say = words[language];
@@ -192,7 +202,7 @@ function frame({ file, language, title, html, headings }, pages) {
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${base}${markdownAddress(file)}">
 <link rel="stylesheet" href="${named('site.css')}">
-<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copy="${say.copy}" data-copied="${say.copied}"></script>
+<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copied="${say.copied}"></script>
 </head>
 <body>
 <a class="skip" href="#content">${say.skip}</a>
@@ -207,6 +217,7 @@ ${other ? `<a href="${base}${addressOf(other)}" lang="${say.otherLanguage}" href
 <nav id="pages" aria-label="${say.pages}">${nav}<p><a href="${base}${to}">${door} →</a></p></nav>
 <main id="content" tabindex="-1"${made.has(file) ? ' class="reference"' : ''}>
 ${contents ? `<details class="contents"><summary>${say.contents}</summary><ul>${contents}</ul></details>` : ''}
+${keyField(html, say)}
 ${html}
 <p class="source"><a href="${base}${markdownAddress(file)}">${say.markdown}</a></p>
 </main>

@@ -101,6 +101,14 @@ export const words = {
     copy: 'Copy',
     copied: 'Copied',
     markdown: 'This page as Markdown',
+    key: {
+      label: 'Test key',
+      says: 'Paste yours, and the code has it on every page. It stays in this tab until you close it, and is sent nowhere.',
+      filled:
+        'The code on every page has your key. It stays in this tab until you close it or empty the field.',
+      wrong:
+        'This is no whole test key, and was not kept. A key that begins with vtm_live_ belongs in no page.',
+    },
     other: 'Português',
     otherLanguage: 'pt-BR',
   },
@@ -114,6 +122,14 @@ export const words = {
     copy: 'Copiar',
     copied: 'Copiado',
     markdown: 'Esta página em Markdown',
+    key: {
+      label: 'Chave de teste',
+      says: 'Cole a sua, e o código de todas as páginas passa a tê-la. Ela fica nesta aba até você fechá-la, e não é enviada a ninguém.',
+      filled:
+        'O código de todas as páginas tem a sua chave. Ela fica nesta aba até você fechá-la ou limpar o campo.',
+      wrong:
+        'Isto não é uma chave de teste inteira, e não foi guardado. Uma chave que começa com vtm_live_ não deve estar em página nenhuma.',
+    },
     other: 'English',
     otherLanguage: 'en',
   },

@@ -1,5 +1,5 @@
 // The search: its program, and an index that was made with the pages, read at the first key stroke.
-const { base, search, copy, copied } = document.querySelector('script[data-base]').dataset;
+const { base, search, copied } = document.querySelector('script[data-base]').dataset;
 const input = document.getElementById('search');
 const found = document.getElementById('found');
 const language = document.documentElement.lang;
@@ -71,19 +71,58 @@ for (const tab of tabs)
   });
 choose(localStorage.getItem(chosen));
 
-// Code names this service where it serves the pages itself, and blocks of it are copied by a press.
-if (base === '/docs/')
-  for (const code of document.querySelectorAll('main code'))
-    code.textContent = code.textContent.replaceAll('https://YOUR-HOST', location.origin);
-for (const block of document.querySelectorAll('pre')) {
-  const code = block.querySelector('code');
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'copy';
-  button.textContent = copy;
+// Code names this service where it serves the pages itself, and has the reader's test key, which is kept in the tab alone.
+const place = 'test key';
+const field = document.getElementById('key');
+const says = document.getElementById('key-says');
+const asked = says?.textContent;
+const written = new Map(
+  base === '/docs/'
+    ? [...document.querySelectorAll('main code')].map((code) => [code, code.textContent])
+    : [],
+);
+
+/** A variable by its value, in each language of the blocks. */
+const filled = (text, name, value) =>
+  text
+    .replaceAll(`$${name}`, value)
+    .replaceAll(`process.env.${name}`, `'${value}'`)
+    .replaceAll(`os.environ["${name}"]`, `"${value}"`)
+    .replaceAll(`getenv('${name}')`, `'${value}'`);
+
+function fill(key) {
+  for (const [code, text] of written) {
+    const named = text
+      .replaceAll(/https:\/\/(?:YOUR|SEU)-HOST/g, location.origin)
+      .replaceAll('VINTEM_URL=http://127.0.0.1:3000', `VINTEM_URL=${location.origin}`);
+    const inBlock = code.parentElement.tagName === 'PRE';
+    const ours = inBlock ? filled(named, 'VINTEM_URL', location.origin) : named;
+    code.textContent = inBlock && key ? filled(ours, 'VINTEM_KEY', key).replaceAll('vtm_test_…', key) : ours;
+  }
+}
+
+/** The form of a key, as the service makes them. Another one, a live key above all, is neither kept nor shown. */
+function take() {
+  const key = field.value.trim();
+  const whole = /^vtm_test_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/.test(key);
+  if (whole) sessionStorage.setItem(place, key);
+  else sessionStorage.removeItem(place);
+  if (!whole) field.value = '';
+  says.textContent = whole ? says.dataset.filled : key === '' ? asked : says.dataset.wrong;
+  fill(whole && key);
+}
+const kept = sessionStorage.getItem(place);
+if (field && kept) {
+  field.value = kept;
+  says.textContent = says.dataset.filled;
+}
+field?.addEventListener('change', take);
+field?.addEventListener('paste', () => setTimeout(take));
+fill(kept);
+
+// A press copies the block.
+for (const button of document.querySelectorAll('.copy'))
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(code.textContent);
+    await navigator.clipboard.writeText(button.nextElementSibling.textContent);
     button.textContent = copied;
   });
-  block.prepend(button);
-}

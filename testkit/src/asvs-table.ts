@@ -790,6 +790,7 @@ export const asvsTable: readonly Requirement[] = [
     'server/test/panel/panel-words.test.ts': [
       'the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page; a tab, which notice was closed',
     ],
+    [docsBrowser]: ['a test key fills the code of every page in its tab'],
   }),
 
   // ------------------------------------------------------------------------------------------------------ 15. secure coding

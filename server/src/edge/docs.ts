@@ -7,8 +7,8 @@ import { keptText, takesBrotli, variesByEncoding } from './compress.ts';
 
 /**
  * The documentation: the site that `site/build.js` makes of `docs/`, with the reference. Nothing of it comes from another address, and the
- * policy lets nothing else run: no inline script or style, no other origin. The reference shows and does not call: a key has no place in a
- * browser.
+ * policy lets nothing else run: no inline script or style, no other origin. The reference shows and does not call. No page that is sent has a
+ * key: a cache could show it to others, and the service knows a key by its hash alone. A reader may paste a test key, which stays in the tab.
  */
 const policy = [
   "default-src 'none'",

@@ -141,7 +141,7 @@ test('A block of code names this service and is copied by a press', async () => 
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
   await page.goto(`${address}/docs/merchants/guide`);
-  const block = page.locator('pre', { hasText: address }).first();
+  const block = page.locator('pre:visible', { hasText: address }).first();
   await block.waitFor();
   await block.getByRole('button', { name: 'Copy' }).click();
   await block.getByRole('button', { name: 'Copied' }).waitFor();
@@ -151,5 +151,54 @@ test('A block of code names this service and is copied by a press', async () => 
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto(`${address}/docs`);
   await page.screenshot({ path: `${screenshots}docs-start-1440.png` });
+  await context.close();
+});
+
+test('a test key fills the code of every page in its tab, in each language; it is sent nowhere, and a live key is not kept', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const sent: string[] = [];
+  page.on('request', (request) =>
+    sent.push([request.url(), request.postData(), JSON.stringify(request.headers())].join(' ')),
+  );
+  const codes = async (of = page) => (await of.locator('pre code').allTextContents()).join('\n');
+  const key = `vtm_test_${'a1B2c3D4e5F6'}_${'x'.repeat(49)}`;
+  await page.goto(`${address}/docs/merchants/quickstart`);
+  const field = page.getByLabel('Test key');
+  const before = await codes();
+  expect(before).toContain(`VINTEM_URL=${address} VINTEM_KEY=vtm_test_…`);
+  for (const wrong of [key.replace('test', 'live'), key.slice(0, -1), 'password']) {
+    await field.fill(wrong);
+    await field.press('Enter');
+    await page.getByText('This is no whole test key').waitFor();
+    expect([await field.inputValue(), await codes()]).toEqual(['', before]);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  }
+  await field.fill(key);
+  await field.press('Enter');
+  await page.getByText('The code on every page has your key.').waitFor();
+  const after = await codes();
+  for (const filled of [
+    `export VINTEM_URL=${address} VINTEM_KEY=${key}`,
+    `new Vintem({ apiKey: '${key}', baseUrl: '${address}' })`,
+    `-H "Authorization: Bearer ${key}"`,
+    `"Bearer " + "${key}"`,
+    `'Authorization: Bearer ' . '${key}'`,
+    `curl -X POST "${address}/api/v1/public/pix/charges"`,
+  ])
+    expect(after).toContain(filled);
+  expect(after).not.toMatch(/\$VINTEM_|env\.VINTEM_|getenv\('VINTEM_|environ\["VINTEM_|vtm_test_…/);
+  await page.goto(`${address}/docs/pt/reference/charges`);
+  expect(await page.getByLabel('Chave de teste').inputValue()).toBe(key);
+  expect(await codes()).toContain(`-H "Authorization: Bearer ${key}"`);
+  const other = await context.newPage();
+  await other.goto(`${address}/docs/merchants/quickstart`);
+  expect(await codes(other)).toBe(before);
+  expect([await page.evaluate('JSON.stringify(localStorage)'), await context.cookies()]).toEqual(['{}', []]);
+  expect(sent.filter((request) => request.includes(key))).toEqual([]);
+  await page.getByLabel('Chave de teste').fill('');
+  await page.getByLabel('Chave de teste').press('Enter');
+  expect(await codes()).not.toContain(key);
+  expect(await page.evaluate('sessionStorage.length')).toBe(0);
   await context.close();
 });
