@@ -51,6 +51,30 @@ async function compress(folder) {
   );
 }
 
+/** Pages whose code is a file of its own, by what their addresses begin with, the first that fits: the page says so, and the browser reads it beside the program. */
+const ownFiles = [
+  ['/operator/entrar', 'src/console/people-pages.ts'],
+  ['/operator/convite', 'src/console/people-pages.ts'],
+  ['/operator', 'src/console/pages.tsx'],
+  ['/pagamentos/', 'src/pages/payment.tsx'],
+];
+
+/** `.preloads.json`: for each beginning of an address the scripts and styles that its page adds to those of every page. */
+async function writePreloads(folder) {
+  const manifest = JSON.parse(await readFile(join(folder, '.vite/manifest.json'), 'utf8'));
+  const filesOf = (name) => {
+    const { file, css = [], imports = [] } = manifest[name];
+    return [...imports.flatMap(filesOf), file, ...css];
+  };
+  const page = await readFile(join(folder, 'index.html'), 'utf8');
+  const preloads = ownFiles.map(([beginning, name]) => [
+    beginning,
+    [...new Set(filesOf(name))].map((file) => `/${file}`).filter((file) => !page.includes(file)),
+  ]);
+  await writeFile(join(folder, '.preloads.json'), JSON.stringify(preloads));
+  await rm(join(folder, '.vite'), { recursive: true });
+}
+
 const sources = await hashOfSources();
 if ((await readFile(stamp, 'utf8').catch(() => '')) !== sources) {
   // The environment may hold `test` or `development` (a test run does), and Vite would then take React's development build.
@@ -59,7 +83,8 @@ if ((await readFile(stamp, 'utf8').catch(() => '')) !== sources) {
   // Only errors: the warnings are about the "use client" lines of libraries, a screen of them per file.
   // Built in a separate folder until it is complete: readers of `dist` find the old pages meanwhile, and two builds at once do not mix.
   const fresh = join(root, `dist.${process.pid}`);
-  await build({ root, logLevel: 'error', build: { outDir: fresh, emptyOutDir: true } });
+  await build({ root, logLevel: 'error', build: { outDir: fresh, emptyOutDir: true, manifest: true } });
+  await writePreloads(fresh);
   await compress(fresh);
   await writeFile(join(fresh, '.built'), sources);
   await rm(dist, { recursive: true, force: true });

@@ -105,21 +105,19 @@ const open = <Path extends string>(path: Path, component: ReturnType<typeof lazy
 
 /** The operators' console, which merchants never load: a realm of its own. */
 const deskPage = (
+  name: 'Desk' | 'WorklistPage' | 'FoundPage' | 'AccountPage' | 'StoryPage' | 'IncidentPage',
+) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
+/** Pages about operators and what they did. */
+const peoplePage = (
   name:
-    | 'Desk'
     | 'OperatorSignIn'
     | 'OperatorInvitation'
-    | 'WorklistPage'
-    | 'FoundPage'
-    | 'AccountPage'
-    | 'StoryPage'
-    | 'IncidentPage'
     | 'RequestsPage'
     | 'AuditPage'
     | 'OperatorsPage'
     | 'FactorsPage'
     | 'OperatorOidc',
-) => lazyRouteComponent(() => import('./console/pages.tsx'), name);
+) => lazyRouteComponent(() => import('./console/people-pages.ts'), name);
 /** Pages about the installation itself, which fewer roles have. */
 const machinePage = (
   name:
@@ -371,6 +369,12 @@ const routes = root.addChildren([
       validateSearch: (search): { q?: string } =>
         // A number in the address is parsed as one.
         typeof search.q === 'number' ? { q: String(search.q) } : textsOf(search, ['q']),
+      loader: ({ location }) => {
+        const { q } = location.search as { q?: string };
+        return expectOnDesk(async (api) => {
+          if (q) await queries.prefetchQuery(api.findQuery(q));
+        });
+      },
       component: deskPage('FoundPage'),
     }),
     onDesk('/operator/contas/$id', deskPage('AccountPage')),
@@ -381,9 +385,9 @@ const routes = root.addChildren([
       component: deskPage('StoryPage'),
     }),
     onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
-    onDesk('/operator/pedidos', deskPage('RequestsPage')),
-    onDesk('/operator/operadores', deskPage('OperatorsPage')),
-    onDesk('/operator/acesso', deskPage('FactorsPage')),
+    onDesk('/operator/pedidos', peoplePage('RequestsPage')),
+    onDesk('/operator/operadores', peoplePage('OperatorsPage')),
+    onDesk('/operator/acesso', peoplePage('FactorsPage')),
     onDesk('/operator/conexoes', machinePage('ConnectionsPage')),
     onDesk('/operator/conexoes/$name', machinePage('ConnectionPage')),
     createRoute({
@@ -400,12 +404,12 @@ const routes = root.addChildren([
       path: '/operator/auditoria',
       validateSearch: (search): { ownerId?: string; actor?: string; action?: string } =>
         textsOf(search, ['ownerId', 'actor', 'action']),
-      component: deskPage('AuditPage'),
+      component: peoplePage('AuditPage'),
     }),
   ]),
-  open('/operator/entrar', deskPage('OperatorSignIn')),
-  open('/operator/entrar/oidc', deskPage('OperatorOidc')),
-  open('/operator/convite', deskPage('OperatorInvitation')),
+  open('/operator/entrar', peoplePage('OperatorSignIn')),
+  open('/operator/entrar/oidc', peoplePage('OperatorOidc')),
+  open('/operator/convite', peoplePage('OperatorInvitation')),
   open(
     '/entrar',
     lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),

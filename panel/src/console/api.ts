@@ -73,6 +73,13 @@ export const storyQuery = (id: string) =>
     queryFn: () => ask(() => desk.GET('/payments/{id}', { params: { path: { id } } })),
   });
 
+/** Whatever has this identifier, or the accounts with this in their names. */
+export const findQuery = (text: string) =>
+  queryOptions({
+    queryKey: [deskKey, 'find', text],
+    queryFn: () => ask(() => desk.GET('/find', { params: { query: { text } } })),
+  });
+
 export const worklistQuery = queryOptions({
   queryKey: [deskKey, 'worklist'],
   queryFn: () => ask(() => desk.GET('/worklist')),

@@ -5,9 +5,9 @@ import { Link, Navigate, Outlet, useNavigate, useRouterState } from '@tanstack/r
 import { useEffect, useRef, useState } from 'react';
 import { ask } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
+import { LanguageSwitch } from '../ui/brand.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { BeforeSession } from '../ui/parts.tsx';
-import { LanguageSwitch } from '../ui/shell.tsx';
 import { desk, deskKey, type OperatorSession, operatorSession, useOperator } from './api.ts';
 import { Prove } from './proof.tsx';
 import { useConsoleWords } from './words.ts';

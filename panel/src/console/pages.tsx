@@ -12,6 +12,7 @@ import {
   desk,
   deskKey,
   type Found,
+  findQuery,
   type Story,
   storyQuery,
   useOperator,
@@ -25,13 +26,7 @@ import { ReasonField } from './reason-field.tsx';
 import { ViewPanel } from './view-panel.tsx';
 import { useConsoleWords } from './words.ts';
 
-export { AuditPage } from './audit.tsx';
-export { FactorsPage } from './factors.tsx';
 export { Desk } from './frame.tsx';
-export { OperatorInvitation, OperatorSignIn } from './gate.tsx';
-export { OperatorOidc } from './oidc.tsx';
-export { OperatorsPage } from './people.tsx';
-export { RequestsPage } from './requests.tsx';
 
 const incidentWord = (words: ReturnType<typeof useWords>, kind: string): string =>
   (words.reconciliation.kinds as Record<string, string>)[kind] ?? kind;
@@ -191,37 +186,36 @@ export function FoundPage() {
   const words = useConsoleWords();
   const { q } = useSearch({ from: '/operator-inside/operator/busca' });
   const text = q ?? '';
-  const query = useQuery({
-    queryKey: [deskKey, 'find', text],
-    queryFn: () => ask(() => desk.GET('/find', { params: { query: { text } } })),
-    enabled: text !== '',
-  });
+  const query = useQuery({ ...findQuery(text), enabled: text !== '' });
   return (
     <>
       <PageHead title={words.search.title(text)} />
       <Shown query={query}>
-        {({ found }) =>
+        {({ found, more }) =>
           found.length === 0 ? (
             <Empty icon="search" title={words.search.none} lead={words.search.noneLead} />
           ) : (
-            <ul className="card deskfound">
-              {found.map((one) => (
-                <li key={`${one.kind} ${one.id}`} className="refund">
-                  <div>
-                    <FoundLink found={one} />
-                    <div className="mono soft">{one.id}</div>
-                  </div>
-                  <div className="right">
-                    {one.amountCents !== null && <Money cents={one.amountCents} />}
-                    {one.kind === 'payment' && (
-                      <div>
-                        <Status status={one.state} kind="" />
-                      </div>
-                    )}
-                  </div>
-                </li>
-              ))}
-            </ul>
+            <div className="stack">
+              <ul className="card deskfound">
+                {found.map((one) => (
+                  <li key={`${one.kind} ${one.id}`} className="refund">
+                    <div>
+                      <FoundLink found={one} />
+                      <div className="mono soft">{one.id}</div>
+                    </div>
+                    <div className="right">
+                      {one.amountCents !== null && <Money cents={one.amountCents} />}
+                      {one.kind === 'payment' && (
+                        <div>
+                          <Status status={one.state} kind="" />
+                        </div>
+                      )}
+                    </div>
+                  </li>
+                ))}
+              </ul>
+              {more && <p className="soft">{words.search.more}</p>}
+            </div>
           )
         }
       </Shown>
@@ -248,7 +242,7 @@ function FoundLink({ found }: { found: Found }) {
       </Link>
     );
   }
-  const named = found.kind === 'account' || found.kind === 'operation';
+  const named = ['account', 'operation', 'link', 'code'].includes(found.kind);
   return (
     <Link to="/operator/contas/$id" params={{ id: found.ownerId }}>
       {named ? `${kind}: ${found.state}` : kind}

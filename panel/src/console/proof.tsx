@@ -1,14 +1,10 @@
-import { Button } from '@mantine/core';
-import { useEffect, useState } from 'react';
-import { ask, onReauthentication } from '../api/client.ts';
-import { useAction } from '../ui/action.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { Icon } from '../ui/icons.tsx';
-import { FormError } from '../ui/parts.tsx';
-import { CodeField } from '../ui/secret-fields.tsx';
-import { desk } from './api.ts';
-import { digits, usePasskey } from './factor.tsx';
-import { useConsoleWords } from './words.ts';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { onReauthentication } from '../api/client.ts';
+
+/** Read when it is wanted: a first look at a page asks for no factor. */
+const ProofDialog = lazy(async () => ({
+  default: (await import('./proof-dialog.tsx')).ProofDialog,
+}));
 
 /** Asks for a second factor again when a call needs one, then repeats that call. */
 export function Prove() {
@@ -21,45 +17,9 @@ export function Prove() {
     setAsked(null);
     asked.answer(given);
   };
-  return <ProofDialog close={close} />;
-}
-
-function ProofDialog({ close }: { close: (given: boolean) => void }) {
-  const words = useConsoleWords();
-  const [code, setCode] = useState('');
-  const byCode = useAction(async () => {
-    byPasskey.forget();
-    await ask(() => desk.POST('/factors/proof', { body: { code: digits(code) } }));
-    close(true);
-  });
-  const byPasskey = usePasskey(
-    () => {
-      byCode.forget();
-      return ask(() => desk.POST('/factors/proof/options', { body: {} }));
-    },
-    async (response) => {
-      await ask(() => desk.POST('/factors/proof', { body: { response } }));
-      close(true);
-    },
-  );
   return (
-    <Dialog title={words.proof.title} close={() => close(false)} zIndex={400}>
-      <form className="stack" onSubmit={byCode.submit}>
-        <p style={{ margin: 0 }}>{words.proof.lead}</p>
-        <CodeField data-autofocus label={words.signIn.code} value={code} onValue={setCode} />
-        <FormError error={byCode.error ?? byPasskey.error} />
-        <Button type="submit" loading={byCode.busy} disabled={code.trim() === ''}>
-          {words.proof.submit}
-        </Button>
-        <Button
-          variant="default"
-          leftSection={<Icon name="finger" size={18} />}
-          loading={byPasskey.busy}
-          onClick={() => byPasskey.run()}
-        >
-          {words.proof.passkey}
-        </Button>
-      </form>
-    </Dialog>
+    <Suspense fallback={null}>
+      <ProofDialog close={close} />
+    </Suspense>
   );
 }

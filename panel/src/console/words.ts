@@ -49,6 +49,7 @@ const pt = {
   search: {
     label: 'Buscar',
     hint: 'Id, end-to-end, requestKey, CNPJ ou nome da conta',
+    more: 'Há outros além destes. Um identificador completo encontra um só.',
     submit: 'Buscar',
     title: (text: string) => `Busca por “${text}”`,
     none: 'Nada encontrado',
@@ -62,6 +63,8 @@ const pt = {
       incident: 'Incidente',
       dispute: 'Contestação',
       change: 'Alteração de cobrança',
+      link: 'Link de pagamento',
+      code: 'QR Code fixo',
     },
   },
   worklist: {
@@ -425,6 +428,7 @@ const en: ConsoleWords = {
   search: {
     label: 'Search',
     hint: 'Id, end-to-end id, request key, CNPJ or name of an account',
+    more: 'There are others than these. A complete identifier finds one alone.',
     submit: 'Search',
     title: (text) => `Search for “${text}”`,
     none: 'Nothing found',
@@ -438,6 +442,8 @@ const en: ConsoleWords = {
       incident: 'Incident',
       dispute: 'Dispute',
       change: 'Change of a charge',
+      link: 'Payment link',
+      code: 'Static QR code',
     },
   },
   worklist: {

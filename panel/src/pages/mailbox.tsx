@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { ask, Problem, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useText } from '../text/text.tsx';
+import { Brand, LanguageSwitch } from '../ui/brand.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
-import { Brand, LanguageSwitch } from '../ui/shell.tsx';
 
 const kept = 'vintem mailbox';
 

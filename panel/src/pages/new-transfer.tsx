@@ -15,13 +15,8 @@ import { useDetail } from '../ui/detail.ts';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
-import {
-  ChooseReceiver,
-  type Receiver,
-  ReceiverLines,
-  SaveReceiver,
-  useSavedName,
-} from '../ui/receivers.tsx';
+import { ReceiverLines } from '../ui/receiver-lines.tsx';
+import { ChooseReceiver, type Receiver, SaveReceiver, useSavedName } from '../ui/receivers.tsx';
 import { Segments } from '../ui/segments.tsx';
 
 /** A new transfer; `?repetir=` begins with what another one was made of. */

@@ -1,17 +1,15 @@
 import { Button } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
-import { Fragment } from 'react';
+import { Fragment, lazy, Suspense } from 'react';
 import { type Detail, Problem, type RecordView } from '../api/client.ts';
 import { money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
 import { useWords } from '../text/text.tsx';
-import { CancelCharge } from '../ui/cancel-charge.tsx';
 import { CardFacts, CardMark } from '../ui/card.tsx';
-import { ChangeDue, hasDueDate } from '../ui/change-due.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { useDetail } from '../ui/detail.ts';
-import { DueFacts, DueMark } from '../ui/due.tsx';
+import { DueFacts, DueMark, hasDueDate } from '../ui/due.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { movedCents } from '../ui/names.tsx';
 import {
@@ -27,12 +25,16 @@ import {
   Trouble,
   When,
 } from '../ui/parts.tsx';
-import { ReceiverLines } from '../ui/receivers.tsx';
+import { ReceiverLines } from '../ui/receiver-lines.tsx';
 import { lastFiltersOf } from '../ui/records.tsx';
 import { RefundsOf } from '../ui/refunds.tsx';
 import { DisputesOf, Marks, NetEffect, StorySteps, useStory } from '../ui/story.tsx';
 import { TestMode } from '../ui/test-mode.tsx';
 import { NotFound } from './not-found.tsx';
+
+/** Of an open charge alone: the page of a paid one does not wait for them. */
+const CancelCharge = lazy(async () => ({ default: (await import('../ui/cancel-charge.tsx')).CancelCharge }));
+const ChangeDue = lazy(async () => ({ default: (await import('../ui/change-due.tsx')).ChangeDue }));
 
 export function PaymentPage() {
   const words = useWords();
@@ -107,9 +109,15 @@ function PaymentHead({ id, record }: { id: string; record: RecordView }) {
         </Button>
       )}
       {charge && (record.status === 'pending' || record.status === 'unknown') && may('charges') && (
-        <CancelCharge charge={record} />
+        <Suspense fallback={null}>
+          <CancelCharge charge={record} />
+        </Suspense>
       )}
-      {record.status === 'pending' && hasDueDate(record) && may('charges') && <ChangeDue charge={record} />}
+      {record.status === 'pending' && hasDueDate(record) && may('charges') && (
+        <Suspense fallback={null}>
+          <ChangeDue charge={record} />
+        </Suspense>
+      )}
       {record.status === 'draft' && (
         <Button component={Link} to={`/transferencias/${id}/codigo`}>
           {words.detail.resume}

@@ -1,19 +1,15 @@
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { ask, type RecordView } from '../api/client.ts';
+import { ask } from '../api/client.ts';
 import { addDays, dayOf, money, plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { useAmountRange } from './amount-range.ts';
 import { Dialog } from './dialog.tsx';
+import type { DueCharge } from './due.tsx';
 import { daysAheadMost, Estimate, emptyTerms, type TermFields, Terms, termsOf } from './due-terms.tsx';
 import { Fact, FormError, MoneyInput } from './parts.tsx';
-
-type DueCharge = RecordView & Required<Pick<RecordView, 'dueDate' | 'dueTerms'>>;
-
-export const hasDueDate = (record: RecordView): record is DueCharge =>
-  record.dueDate !== undefined && record.dueTerms !== undefined;
 
 const fieldsOf = ({ amountCents, dueDate, dueTerms }: DueCharge): TermFields => {
   const { validAfterDue, fine, interest, discounts, rebate } = dueTerms;

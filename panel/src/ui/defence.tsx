@@ -1,17 +1,14 @@
-import { Alert, Button, Textarea } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { ask, type Defence, type Dispute } from '../api/client.ts';
-import { dateTime } from '../format.ts';
+import { Button } from '@mantine/core';
+import { lazy, Suspense, useState } from 'react';
+import type { Dispute } from '../api/client.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
-import { useAction } from './action.ts';
-import { FileList, Files } from './defence-files.tsx';
-import { Dialog } from './dialog.tsx';
-import { Icon } from './icons.tsx';
-import { FormError, Trouble, When } from './parts.tsx';
+import { useWords } from '../text/text.tsx';
+import { DefenceState } from './defence-state.tsx';
 
-type State = NonNullable<Dispute['defence']>;
+/** Read when it is wanted: a first look at a list of disputes answers none. */
+const DefenceDialog = lazy(async () => ({
+  default: (await import('./defence-dialog.tsx')).DefenceDialog,
+}));
 
 /** The defence of a dispute, or the button that begins one. */
 export function DefenceOf({ dispute }: { dispute: Dispute }) {
@@ -24,7 +21,7 @@ export function DefenceOf({ dispute }: { dispute: Dispute }) {
   if (dispute.defence === null && !answers) return null;
   return (
     <div className="soft">
-      {dispute.defence && <StateOf defence={dispute.defence} />}
+      {dispute.defence && <DefenceState defence={dispute.defence} />}
       {answers && session.frozenUntil && words.defence.frozen}
       {answers && !factor && words.defence.needsFactor}
       {(mayAnswer || dispute.defence) && (
@@ -38,134 +35,10 @@ export function DefenceOf({ dispute }: { dispute: Dispute }) {
         </Button>
       )}
       {shown && (
-        <DefenceDialog dispute={dispute} answers={Boolean(mayAnswer)} close={() => setShown(false)} />
+        <Suspense fallback={null}>
+          <DefenceDialog dispute={dispute} answers={Boolean(mayAnswer)} close={() => setShown(false)} />
+        </Suspense>
       )}
     </div>
-  );
-}
-
-function StateOf({ defence }: { defence: State }) {
-  const words = useWords();
-  return (
-    <div>
-      {words.defence.states[defence.status]}
-      {defence.reasonCode && `: ${words.defence.reasons[defence.reasonCode] ?? words.defence.refused}`}
-    </div>
-  );
-}
-
-function DefenceDialog({
-  dispute,
-  answers,
-  close,
-}: {
-  dispute: Dispute;
-  answers: boolean;
-  close: () => void;
-}) {
-  const words = useWords();
-  const { api, account } = useScope();
-  const at = {
-    path: { id: dispute.id },
-    query: { operationId: dispute.operationId },
-  };
-  const found = useQuery({
-    queryKey: [account.id, 'disputes', 'defence', dispute.id],
-    queryFn: () => ask(() => api.GET('/operation-disputes/{id}/defence', { params: at })),
-  });
-  return (
-    <Dialog opened title={answers ? words.defence.title : words.defence.shownTitle} close={close}>
-      {found.isError && <Trouble error={found.error} retry={() => found.refetch()} />}
-      {found.data?.defence && <Shown defence={found.data.defence} />}
-      {found.data?.offer && answers && (
-        <Answer dispute={dispute} given={found.data} offer={found.data.offer} close={close} />
-      )}
-    </Dialog>
-  );
-}
-
-function Shown({ defence }: { defence: NonNullable<Defence['defence']> }) {
-  return (
-    <div className="stack">
-      <div>
-        <StateOf defence={defence} />
-        <When at={defence.sentAt ?? defence.createdAt} />
-      </div>
-      {defence.text && (
-        <p style={{ margin: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{defence.text}</p>
-      )}
-      <FileList files={defence.files} />
-    </div>
-  );
-}
-
-function Answer({
-  dispute,
-  given: { files },
-  offer,
-  close,
-}: {
-  dispute: Dispute;
-  given: Defence;
-  offer: NonNullable<Defence['offer']>;
-  close: () => void;
-}) {
-  const words = useWords();
-  const { language } = useText();
-  const { api, account } = useScope();
-  const queries = useQueryClient();
-  const [text, setText] = useState('');
-  const most = offer.textMost;
-  const length = text.trim().length;
-  const missing = most > 0 ? length === 0 : files.length === 0;
-  const fileIds = offer.files ? files.map(({ id }) => id) : [];
-  const send = useAction(async () => {
-    try {
-      await ask(() =>
-        api.POST('/operation-disputes/{id}/defence', {
-          params: { path: { id: dispute.id }, query: { operationId: dispute.operationId } },
-          body: { ...(most > 0 && { text: text.trim() }), ...(fileIds.length > 0 && { fileIds }) },
-        }),
-      );
-      close();
-    } finally {
-      await queries.invalidateQueries({ queryKey: [account.id] });
-    }
-  });
-  return (
-    <form className="stack" onSubmit={send.submit}>
-      <p style={{ margin: 0 }}>
-        {dispute.deadlineAt === null
-          ? words.defence.leadWithoutDeadline
-          : words.defence.lead(dateTime(dispute.deadlineAt, language))}
-        {most === 0 && ` ${words.defence.filesAlone}`}
-      </p>
-      {most > 0 && (
-        <>
-          <Textarea
-            data-autofocus
-            label={words.defence.text}
-            description={words.defence.textHint}
-            autosize
-            minRows={6}
-            maxRows={14}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value.replaceAll('\t', ' '))}
-            error={length > most ? words.defence.tooLong : null}
-          />
-          <div className="soft" role="status">
-            {words.defence.count(length, most)}
-          </div>
-        </>
-      )}
-      {offer.files && <Files dispute={dispute} files={files} offered={offer.files} />}
-      <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
-        {words.defence.final}
-      </Alert>
-      <FormError error={send.error} />
-      <Button type="submit" loading={send.busy} disabled={missing || length > most}>
-        {words.defence.send}
-      </Button>
-    </form>
   );
 }

@@ -1,4 +1,4 @@
-import type { Payment } from '../api/client.ts';
+import type { Payment, RecordView } from '../api/client.ts';
 import { dayOf, money, plainDay, plainMoney } from '../format.ts';
 import { useWords } from '../text/text.tsx';
 import { Fact, Money } from './parts.tsx';
@@ -7,6 +7,11 @@ type Due = Pick<
   Payment,
   'status' | 'amountCents' | 'dueDate' | 'dueTerms' | 'amountPaidCents' | 'components'
 >;
+export type DueCharge = RecordView & Required<Pick<RecordView, 'dueDate' | 'dueTerms'>>;
+
+export const hasDueDate = (record: RecordView): record is DueCharge =>
+  record.dueDate !== undefined && record.dueTerms !== undefined;
+
 type Part = { type: 'fixed' | 'percent'; value: number };
 
 /** When an open charge is due, and that its day is over. */

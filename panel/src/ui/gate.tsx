@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
 import { useWords } from '../text/text.tsx';
-import { Brand, LanguageSwitch } from './shell.tsx';
+import { Brand, LanguageSwitch } from './brand.tsx';
 
 /** Around every page of a person who is not signed in. The panel's, unless another lead and home are given. */
 export function Gate({

@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, type RecordView, type SavedReceiver } from '../api/client.ts';
+import { ask, type SavedReceiver } from '../api/client.ts';
 import { pixKeyText } from '../format.ts';
 import type { PixKeyType } from '../pix-key.ts';
 import { useScope } from '../session.tsx';
@@ -22,17 +22,6 @@ function useSaved() {
     queryKey: [account.id, 'receivers', 'saved'],
     queryFn: () => ask(() => api.GET('/receivers')),
   });
-}
-
-/** The receiver of a transfer, as its provider reported it: the name, and below it document and bank. */
-export function ReceiverLines({ receiver }: { receiver: NonNullable<RecordView['receiver']> }) {
-  const more = [receiver.taxId, receiver.bank].filter(Boolean).join(' · ');
-  return (
-    <>
-      <strong>{receiver.name}</strong>
-      {more && <div className="soft">{more}</div>}
-    </>
-  );
 }
 
 /** Under which name this receiver was saved; undefined: under none. */

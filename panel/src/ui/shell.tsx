@@ -16,6 +16,7 @@ import { dismissedUnder } from '../kept.ts';
 import { useNotice, useOverview, useScope } from '../session.tsx';
 import type { Language } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
+import { Brand, LanguageSwitch } from './brand.tsx';
 import { Choice } from './choice.tsx';
 import { counterPath } from './counter-lock.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -150,15 +151,6 @@ function Navigation() {
   );
 }
 
-export function Brand({ to = '/' }: { to?: '/' | '/operator' }) {
-  return (
-    <Link to={to} className="brand">
-      <img src="/vintem.svg" alt="" width="30" height="30" />
-      vintem
-    </Link>
-  );
-}
-
 function OperationSwitcher() {
   const { words } = useText();
   const { operationId, chooseOperation } = useScope();
@@ -203,23 +195,6 @@ function FindPayment() {
         onChange={(event) => setText(event.currentTarget.value)}
       />
     </form>
-  );
-}
-
-export function LanguageSwitch() {
-  const { language, choose } = useText();
-  const other: Language = language === 'en' ? 'pt-BR' : 'en';
-  return (
-    <ActionIcon
-      variant="default"
-      size={36}
-      aria-label={other === 'en' ? 'EN English' : 'PT Português'}
-      onClick={() => choose(other)}
-    >
-      <span lang={other} style={{ fontSize: 13, fontWeight: 600 }}>
-        {other === 'en' ? 'EN' : 'PT'}
-      </span>
-    </ActionIcon>
   );
 }
 

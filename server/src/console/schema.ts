@@ -79,15 +79,19 @@ export const FoundSchema = Type.Object({
       amountCents: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
     }),
   ),
+  more: Type.Boolean({ description: 'There are others, which are not shown' }),
 });
 
 export const FindQuery = Type.Object(
   {
-    text: Text('Id, end-to-end id, request key, document or part of a name', {
-      minLength: 1,
-      maxLength: 200,
-      'x-trim': true,
-    }),
+    text: Text(
+      'Id, end-to-end id, id of a return or an event, request key, document, name at the provider, or part of a name',
+      {
+        minLength: 1,
+        maxLength: 200,
+        'x-trim': true,
+      },
+    ),
   },
   { additionalProperties: false },
 );

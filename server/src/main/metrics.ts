@@ -4,7 +4,7 @@ import { restsAfter } from '../events/webhooks/schedule.ts';
 import type { Histogram } from '../ground/histogram.ts';
 import type { Log } from '../ground/log.ts';
 import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
-import { queryPriorities, sendPriority } from '../money/intent.ts';
+import { outgoingPriorities, queryPriorities, sendPriority } from '../money/intent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { ClockOffset } from '../store/database/clock-offset.ts';
@@ -76,8 +76,16 @@ const databaseGauges: readonly DatabaseGauge[] = [
     of: 'cells: most',
     help: 'Age of the oldest transfer that the provider has not confirmed to know',
     labels: ['connection'],
+    // By the queues that transfers wait in, so that no charge that waits for its payer is read.
     text: `SELECT connection, extract(epoch FROM clock_timestamp() - min(created_at))::double precision AS value
-      FROM intent WHERE kind = 'transfer' AND NOT known GROUP BY connection`,
+      FROM (${outgoingPriorities
+        .map(
+          (
+            priority,
+          ) => `SELECT i.connection, i.created_at FROM connection c JOIN intent i ON i.connection = c.id AND i.priority = ${priority}
+          WHERE i.kind = 'transfer' AND NOT i.known`,
+        )
+        .join(' UNION ALL ')}) u GROUP BY connection`,
   },
   {
     name: 'open_incidents',

@@ -1,8 +1,12 @@
 import { chargeRequests, type ShownRequest } from '../money/charge-requests.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { timestamp } from '../store/database/pool.ts';
+import { accountNumberOf } from '../store/rows/idempotency.ts';
 
-/** Reading for operators, over all accounts of a cell. Each statement probes an index for each account, so that it costs what the accounts are and not their payments. */
+/**
+ * Reading for operators, over all accounts of a cell. What has an index of its own over all of them is one look; the other statements probe an index for
+ * each account, so that they cost what the accounts are and not their payments.
+ */
 
 export interface FoundAccount {
   ownerId: string;
@@ -49,15 +53,23 @@ export const foundKinds: readonly (
   | 'operation'
   | 'incident'
   | 'dispute'
+  | 'link'
+  | 'code'
   | ShownRequest
-)[] = [...(['payment', 'refund', 'operation', 'incident', 'dispute'] as const), ...shownRequests];
+)[] = [
+  ...(['payment', 'refund', 'operation', 'incident', 'dispute', 'link', 'code'] as const),
+  ...shownRequests,
+];
 
 export interface FoundRow {
   kind: (typeof foundKinds)[number];
   id: string;
   ownerId: string;
   operationId: string | null;
-  /** Of a payment, refund, dispute or request about a charge its status, of an incident its kind, of an operation its name. */
+  /**
+   * Of a payment, refund, dispute or request about a charge its status, of an incident its kind, of an operation or a static code its name, of a payment
+   * link its title.
+   */
   state: string;
   amountCents: number | null;
 }
@@ -78,16 +90,21 @@ const foundRequests = Object.values(chargeRequests).flatMap(({ table, shownAs, o
 
 const byAnyId: Statement = {
   name: 'find_any_id',
-  text: `SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $1
-    UNION ALL SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $1
+  text: `SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $1 WHERE a.number = $2
+    UNION ALL SELECT ${place('refund', 'r', 'r.status')} FROM account a JOIN refund r ON r.account_id = a.id AND r.id = $1 WHERE a.number = $2
     UNION ALL SELECT ${place('dispute', 'd', 'd.status')} FROM account a JOIN dispute d ON d.account_id = a.id AND d.id = $1
     ${foundRequests.join('\n    ')}
+    UNION ALL SELECT ${place('link', 'l', 'l.title')} FROM account a JOIN payment_link l ON l.account_id = a.id AND l.id = $1
+    UNION ALL SELECT ${place('code', 's', 's.name')} FROM account a JOIN static_code s ON s.account_id = a.id AND s.id = $1
+    UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN event e ON e.account_id = a.id AND e.id = $1
+      JOIN payment p ON p.account_id = e.account_id AND p.id = e.payment_id
     UNION ALL SELECT ${place('incident', 'i', 'i.kind')} FROM incident i WHERE i.id = $1
     UNION ALL SELECT 'operation', o.id, o.account_id, o.id, o.name, NULL FROM operation o WHERE o.id = $1`,
 };
 
-/** Whatever has this id; of a request about a charge the charge as well. */
-export const findById = (sql: Queries, id: string): Promise<FoundRow[]> => sql.run<FoundRow>(byAnyId, [id]);
+/** Whatever has this id; of a request about a charge the charge as well, of an event the payment that it is about. */
+export const findById = (sql: Queries, id: string): Promise<FoundRow[]> =>
+  sql.run<FoundRow>(byAnyId, [id, accountNumberOf(id)]);
 
 const byPaymentIds: Statement = {
   name: 'find_payment_ids',
@@ -118,11 +135,43 @@ export async function findByRequestKey(
 const byEndToEnd: Statement = {
   name: 'find_end_to_end',
   text: `SELECT ${place('payment', 'p', 'p.status')}
-    FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = $1 ORDER BY p.created_at LIMIT 50`,
+    FROM account a JOIN payment p ON p.account_id = a.id AND p.end_to_end = $1 ORDER BY p.created_at LIMIT $2`,
 };
 
-export const findByEndToEnd = (sql: Queries, endToEnd: string): Promise<FoundRow[]> =>
-  sql.run<FoundRow>(byEndToEnd, [endToEnd]);
+export const findByEndToEnd = (sql: Queries, endToEnd: string, most: number): Promise<FoundRow[]> =>
+  sql.run<FoundRow>(byEndToEnd, [endToEnd, most]);
+
+const byReturn: Statement = {
+  name: 'find_return',
+  text: `SELECT ${place('refund', 'r', 'r.status')} FROM refund r WHERE r.rtr_id = $1
+    UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM refund r JOIN payment p ON p.account_id = r.account_id AND p.id = r.payment_id
+      WHERE r.rtr_id = $1`,
+};
+
+/** The refund that went out as this return, with its charge. */
+export const findByReturn = (sql: Queries, rtrId: string): Promise<FoundRow[]> =>
+  sql.run<FoundRow>(byReturn, [rtrId]);
+
+const byNameAtProvider: Statement = {
+  name: 'find_name_at_provider',
+  text: `SELECT ${place('payment', 'p', 'p.status')} FROM payment p WHERE p.card IS NOT NULL AND p.card ->> 'ref' = $1
+    UNION ALL SELECT ${place('dispute', 'd', 'd.status')} FROM connection c JOIN dispute d ON d.connection = c.id AND d.provider_id = $1
+    UNION ALL SELECT ${place('code', 's', 's.name')}
+      FROM static_identifier n JOIN static_code s ON s.account_id = n.account_id AND s.id = n.code_id WHERE n.identifier = $1`,
+};
+
+/** What a provider or an acquirer has under a name that is no id of ours: a page of a card checkout, a dispute, a static code. */
+export const findByNameAtProvider = (sql: Queries, name: string): Promise<FoundRow[]> =>
+  sql.run<FoundRow>(byNameAtProvider, [name]);
+
+const ofNumber: Statement = {
+  name: 'find_account_of_number',
+  text: 'SELECT id AS "ownerId" FROM account WHERE number = $1 AND number > 0',
+};
+
+/** Ids of payments and refunds begin with the number of their account. */
+export const findOwnerOf = async (sql: Queries, paymentId: string): Promise<string | undefined> =>
+  (await sql.run<{ ownerId: string }>(ofNumber, [accountNumberOf(paymentId)]))[0]?.ownerId;
 
 const numbers: Statement = {
   name: 'find_account_numbers',
@@ -262,11 +311,12 @@ export const findOperationsOf = (sql: Queries, accountId: string): Promise<Opera
 
 const openIncidentsOf: Statement = {
   name: 'find_open_incidents_of',
-  text: `SELECT count(*)::int AS count FROM incident WHERE account_id = $1 AND state = 'open'`,
+  text: `SELECT count(*)::int AS count FROM (SELECT FROM incident WHERE account_id = $1 AND state = 'open' LIMIT $2) i`,
 };
 
-export const countOpenIncidents = async (sql: Queries, accountId: string): Promise<number> =>
-  (await sql.run<{ count: number }>(openIncidentsOf, [accountId]))[0]?.count ?? 0;
+/** Counts no further than `most`. */
+export const countOpenIncidents = async (sql: Queries, accountId: string, most: number): Promise<number> =>
+  (await sql.run<{ count: number }>(openIncidentsOf, [accountId, most]))[0]?.count ?? 0;
 
 export interface DisputeRow {
   id: string;

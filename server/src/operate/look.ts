@@ -6,7 +6,7 @@ import type { Queries } from '../ports/sql.ts';
 import { OperatorRefused } from '../store/operator.ts';
 import { conditions } from '../store/rows/conditions.sql.ts';
 import { findDefences } from '../store/rows/defences.sql.ts';
-import { accountNumberOf, paymentIdFor } from '../store/rows/idempotency.ts';
+import { paymentIdFor } from '../store/rows/idempotency.ts';
 import { intents } from '../store/rows/intents.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import {
@@ -20,10 +20,13 @@ import {
   findAccountsOfDocument,
   findByEndToEnd,
   findById,
+  findByNameAtProvider,
   findByRequestKey,
+  findByReturn,
   findChangesOf,
   findIncidentsOf,
   findOperationsOf,
+  findOwnerOf,
   findPaymentDisputes,
   findPostings,
   findRefundRows,
@@ -41,8 +44,10 @@ export interface LookDeps {
   };
 }
 
-/** Of accounts that are found by their names. */
-const namedMost = 50;
+/** What one search shows. */
+const foundMost = 50;
+/** An account counts its open incidents no further. */
+const incidentsMost = 1_000;
 
 function timeOf(ms: number): string;
 function timeOf(ms: number | null): string | null;
@@ -62,7 +67,7 @@ export async function accountFacts(sql: Queries, ownerId: string) {
   const { accountId: _, ...rules } = held;
   const [operations, openIncidents] = await Promise.all([
     findOperationsOf(sql, ownerId),
-    countOpenIncidents(sql, ownerId),
+    countOpenIncidents(sql, ownerId, incidentsMost),
   ]);
   const { number: __, ...shown } = account;
   return { ...shown, ...rules, openIncidents, operations };
@@ -74,13 +79,11 @@ export async function accountFacts(sql: Queries, ownerId: string) {
  * @throws OperatorRefused no such payment
  */
 export async function storyOf(deps: LookDeps, id: string) {
-  const accounts = await findAccountNumbers(deps.sql);
-  const owner = accounts.find(({ number }) => number === accountNumberOf(id));
-  const cell = owner && (await deps.cells.ofAccount(owner.ownerId));
-  const sql = cell?.sql ?? deps.sql;
-  const [payment] = owner ? await payments.read(sql, [paymentKey(owner.ownerId, id)]) : [];
-  if (!owner || !payment) throw new OperatorRefused('no such payment');
-  const { ownerId } = owner;
+  const ownerId = await findOwnerOf(deps.sql, id);
+  const cell = ownerId && (await deps.cells.ofAccount(ownerId));
+  const sql = cell ? cell.sql : deps.sql;
+  const [payment] = ownerId ? await payments.read(sql, [paymentKey(ownerId, id)]) : [];
+  if (!ownerId || !payment) throw new OperatorRefused('no such payment');
   const [refunds, changes, cancels, disputes, incidents] = await Promise.all([
     findRefundRows(sql, ownerId, id),
     findChangesOf(sql, ownerId, id),
@@ -173,12 +176,30 @@ const foundAccount = ({ ownerId, name }: FoundAccount): Found => ({
   amountCents: null,
 });
 
-/** Exact identifiers first; a text that is none of them is looked for in the names of accounts. */
-export async function find(deps: LookDeps & { identity(): Promise<Buffer> }, text: string): Promise<Found[]> {
+/**
+ * Exact identifiers first; a text that is none of them is looked for in the names of accounts.
+ * @returns `more`: there are others, which are not shown
+ */
+export async function find(
+  deps: LookDeps & { identity(): Promise<Buffer> },
+  text: string,
+): Promise<{ found: Found[]; more: boolean }> {
   await deps.cells.refresh();
+  const all = await everyFound(deps, text);
+  return { found: all.slice(0, foundMost), more: all.length > foundMost };
+}
+
+/** One more than is shown of what may be many. */
+async function everyFound(deps: LookDeps & { identity(): Promise<Buffer> }, text: string): Promise<Found[]> {
   const cells = deps.cells.all();
   const inCells = async (look: (sql: Queries) => Promise<FoundRow[]>): Promise<FoundRow[]> =>
     (await Promise.all(cells.map(({ sql }) => look(sql)))).flat();
+  // Digits and letters of an end-to-end id may all be hexadecimal, as those of an id are.
+  if (/^[ED][0-9A-Za-z]{31}$/.test(text)) {
+    const ofPix = await inCells((sql) => findByEndToEnd(sql, text, foundMost + 1));
+    const found = ofPix.length > 0 ? ofPix : await inCells((sql) => findByReturn(sql, text));
+    if (found.length > 0) return found;
+  }
   const id = paymentIdOf(text.replaceAll('-', ''));
   if (id !== null) {
     const account = await findAccountById(deps.sql, id);
@@ -191,15 +212,18 @@ export async function find(deps: LookDeps & { identity(): Promise<Buffer> }, tex
       accountId: ownerId,
       paymentId: paymentIdFor(identity, { id: ownerId, number }, id),
     }));
-    return inCells((sql) => findByRequestKey(sql, id, ids));
+    const ofKey = await inCells((sql) => findByRequestKey(sql, id, ids));
+    // An acquirer may name its pages in the same form.
+    return ofKey.length > 0 ? ofKey : inCells((sql) => findByNameAtProvider(sql, text));
   }
-  if (/^[ED][0-9A-Za-z]{31}$/.test(text)) return inCells((sql) => findByEndToEnd(sql, text));
   const document = text.replace(/[./-]/g, '').toUpperCase();
   if (/^[0-9A-Z]{12}[0-9]{2}$/.test(document)) {
     const ofDocument = await Promise.all(cells.map(({ sql }) => findAccountsOfDocument(sql, document)));
     if (ofDocument.flat().length > 0) return ofDocument.flat().map(foundAccount);
   }
-  return (await findAccountsNamed(deps.sql, text, namedMost)).map(foundAccount);
+  const named = await inCells((sql) => findByNameAtProvider(sql, text));
+  if (named.length > 0) return named;
+  return (await findAccountsNamed(deps.sql, text, foundMost + 1)).map(foundAccount);
 }
 
 export const shownDispute = (row: DisputeRow) => ({

@@ -3,6 +3,7 @@ import { newOperator, operatorPassword, passOperatorCodes, shellOf } from '@vint
 import { hasFocus } from '@vintem/testkit/keyboard.ts';
 import { totpOf } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { solveSupportCase } from '@vintem/testkit/support-case.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOperator, operatorInvitationLink } from '../../src/console/people/operators.ts';
@@ -165,6 +166,15 @@ test('A support case is solved by keyboard: slash, the end-to-end id, the paymen
   await page.getByLabel('Motivo').fill('chamado 4711');
   await page.keyboard.press('Enter');
   await page.getByText('Maria Aparecida').waitFor();
+});
+
+test('A support case is solved with the evidence in hand, and its time is reported', async ({ annotate }) => {
+  await page.goto(`${service.url}/operator`);
+  const { foundMs, storyMs, evidenceMs, evidence } = await solveSupportCase(page, endToEnd);
+  expect(evidence).toMatchObject({ takenBy: email, payment: { id: paymentId, status: 'paid', endToEnd } });
+  await annotate(
+    `found ${Math.round(foundMs)} ms, story ${Math.round(storyMs)} ms, evidence ${Math.round(evidenceMs)} ms`,
+  );
 });
 
 test('The account page shows conditions and balances, in English too', async () => {

@@ -371,6 +371,71 @@ describe('the console', () => {
     expect(kept).toEqual([{ actor: desk.email, reason: 'chamado 4711 do pagador' }]);
   });
 
+  test('finds a payment by its request key, its event, its refund and the id of the return, and an id of letters that are digits', async () => {
+    const shop = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const id = await shop.paidCharge({ requestKey });
+    const desk = await newOperator(service, 'support');
+    const find = async (text: string) =>
+      (await desk.call('GET', `/find?text=${encodeURIComponent(text)}`)).body;
+    const payment = { kind: 'payment', id, ownerId: shop.ownerId };
+    expect((await find(id.replaceAll('-', ''))).found).toMatchObject([payment]);
+    expect((await find(requestKey)).found).toMatchObject([payment]);
+    let eventId = '';
+    await until(async () => {
+      eventId = (await shop.call('GET', `/events?paymentId=${id}`)).body.events[0]?.id ?? '';
+      return eventId !== '';
+    });
+    expect((await find(eventId)).found).toMatchObject([payment]);
+    const asked = { amountCents: 100, requestKey: crypto.randomUUID() };
+    const refund = (await shop.call('POST', `/payments/${id}/refunds`, asked)).body.id;
+    const refunds = async () => (await desk.call('GET', `/payments/${id}`)).body.refunds;
+    await until(async () => (await refunds())[0]?.status === 'completed');
+    const [row] = await service.database.admin<{ rtr: string }>(
+      'SELECT rtr_id AS rtr FROM refund WHERE id = $1',
+      [refund],
+    );
+    const found = await find(row?.rtr ?? '');
+    expect(found).toMatchObject({ found: [{ kind: 'refund', id: refund }, payment], more: false });
+    // Nothing but digits and the letters A to F: it could be read as an id.
+    const pix = `E${'00000208202611281200'}${'ABCDEF01234'}`;
+    await service.database.admin('UPDATE payment SET end_to_end = $2 WHERE id = $1', [id, pix]);
+    expect((await find(pix)).found).toMatchObject([payment]);
+  });
+
+  test('finds a payment link and a static code by their ids, and the code by its identifier', async () => {
+    const shop = await service.newMerchant();
+    const desk = await newOperator(service, 'support');
+    const find = async (text: string) => (await desk.call('GET', `/find?text=${text}`)).body.found;
+    const link = await shop.call('POST', '/payment-links', {
+      title: 'Curso',
+      amountCents: 1_000,
+      requestKey: crypto.randomUUID(),
+    });
+    expect(await find(link.body.id)).toMatchObject([{ kind: 'link', ownerId: shop.ownerId, state: 'Curso' }]);
+    const code = await shop.call('POST', '/static-codes', {
+      name: 'Balcão',
+      requestKey: crypto.randomUUID(),
+    });
+    expect(await find(code.body.id)).toMatchObject([
+      { kind: 'code', ownerId: shop.ownerId, state: 'Balcão' },
+    ]);
+    expect(await find(code.body.identifier)).toMatchObject([{ kind: 'code', id: code.body.id }]);
+  });
+
+  test('shows fifty of what has a name, and says that there are more', async () => {
+    const desk = await newOperator(service, 'support');
+    await service.database.admin(
+      `INSERT INTO account (id, number, name, test, connection, created_at)
+        SELECT gen_random_uuid(), 4000000000 + n, 'Padaria do bairro ' || n, true, 'simulator', now() FROM generate_series(1, 51) n`,
+    );
+    const { found, more } = (await desk.call('GET', '/find?text=padaria%20do%20bairro')).body;
+    expect([found.length, more]).toEqual([50, true]);
+    const one = (await desk.call('GET', '/find?text=padaria%20do%20bairro%2051')).body;
+    expect([one.found.length, one.more]).toEqual([1, false]);
+    await service.database.admin(`DELETE FROM account WHERE number > 4000000000`);
+  });
+
   test('shows an account with its balances, and finds it by its id and its name', async () => {
     const shop = await service.newMerchant();
     await shop.receive(2_500);

@@ -1,12 +1,12 @@
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
-import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
+import { recording, rowsVisited, visited } from '@vintem/testkit/rows-visited.ts';
 import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteOperation, operationDirectory } from '../../src/api/operations/operations.ts';
 import { pruneBelow } from '../../src/events/log.sql.ts';
 import { createOutcomeWatch } from '../../src/flow/outcome-watch.ts';
 import { createLog } from '../../src/ground/log.ts';
-import { findByEndToEnd } from '../../src/kinds/payment/lookup.sql.ts';
+import { findByEndToEnd, findPage as findListed } from '../../src/kinds/payment/lookup.sql.ts';
 import { eventKinds } from '../../src/money/journal.ts';
 import type { Payment } from '../../src/money/payment.ts';
 import { createAccount } from '../../src/operate/connections/directory.ts';
@@ -348,6 +348,55 @@ test('a list of payments reads its page, and what is rare is found page by page,
   );
   // 900 for each page, whatever the tests before have left.
   expect(pages).toBe(Math.floor(all / 900) + 1);
+});
+
+test('a page of payments looks at no entry of the index outside of it, however far back it is', async () => {
+  const [place] = await db.admin<{ at: string; id: string }>(
+    `SELECT extract(epoch FROM created_at) * 1000 AS at, id FROM payment WHERE account_id = $1 AND operation_id = $2 AND kind = 'deposit'
+      ORDER BY created_at DESC, id DESC OFFSET ${count} LIMIT 1`,
+    [accountId, full],
+  );
+  const deep = { createdAt: Number(place?.at), id: place?.id ?? '' };
+  const wanted: RecordSearch = {
+    ...{
+      accountId,
+      operationIds: [full, empty],
+      kinds: ['deposit', 'transfer'],
+      statuses: ['paid', 'pending'],
+    },
+    ...{
+      fromMs: null,
+      toMs: null,
+      below: null,
+      text: null,
+      mark: null,
+      minimumCents: null,
+      maximumCents: null,
+    },
+  };
+  const pagesOf = async (call: (sql: Sql) => Promise<unknown>): Promise<number> => {
+    const { sql, runs } = recording(db.sql);
+    await call(sql);
+    let pages = 0;
+    for (const run of runs) pages += (await visited(db.url, run)).pages;
+    return pages;
+  };
+  for (const below of [null, deep]) {
+    const within = { from: null, to: null, below };
+    const [first] = await findListed(db.sql, { accountId, operationId: full }, within, 10);
+    const { records } = await findPage(db.sql, { ...wanted, below }, 10, [11]);
+    expect(first?.id).toBe(records[0]?.id);
+    expect(await pagesOf((sql) => findPage(sql, { ...wanted, below }, 10, [11]))).toBeLessThan(60);
+    expect(
+      await pagesOf((sql) => findListed(sql, { accountId, operationId: full }, within, 10)),
+    ).toBeLessThan(20);
+    // A period that ends before the place of the page, or begins behind it, bounds it as well.
+    const ofPeriod = { ...wanted, below, toMs: deep.createdAt - 600_000, fromMs: deep.createdAt - 1_200_000 };
+    const found = (await findPage(db.sql, ofPeriod, 100, [101])).records.map(({ createdAt }) => createdAt);
+    expect(found.length).toBeGreaterThan(0);
+    expect(Math.max(...found)).toBeLessThan(ofPeriod.toMs);
+    expect(Math.min(...found)).toBeGreaterThanOrEqual(ofPeriod.fromMs);
+  }
 });
 
 test('due charges are found without reading the transfers that wait for a slot', async () => {

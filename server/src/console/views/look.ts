@@ -52,9 +52,7 @@ export function lookRoutes(api: ApiScope, deps: ViewDeps): void {
       },
       config: consoleConfig,
     },
-    async ({ query }) => ({
-      found: await find({ ...deps, identity: async () => deps.identity }, query.text),
-    }),
+    ({ query }) => find({ ...deps, identity: async () => deps.identity }, query.text),
   );
 
   api.get(

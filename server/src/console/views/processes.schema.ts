@@ -38,7 +38,7 @@ export const ProcessesSchema = Type.Object({
       name: Word('Schema'),
       open: Type.Boolean({ description: 'Takes new accounts' }),
       accounts: Count('Accounts'),
-      openPayments: Count('Payments that are still sent or followed'),
+      openPayments: Count('Payments that are still sent or followed, counted up to a hundred thousand'),
       oldestDueSeconds: Type.Number({ description: 'How long its most overdue send or query has been due' }),
       connections: Count('Connections of processes'),
       bytes: Count('Size of its tables with their indexes'),

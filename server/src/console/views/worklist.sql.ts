@@ -1,3 +1,4 @@
+import { outgoingPriorities } from '../../money/intent.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /** Lists of what is open in a cell. Each reads what is open by an index, never what has ended. */
@@ -30,11 +31,24 @@ export interface UnknownTransfer {
   createdAt: number;
 }
 
+/** Of each connection and priority: among so many transfers under way the oldest unknown ones are looked for. */
+const lookedAt = 1_000;
+
+/**
+ * By the queue of what is under way (`intent_due`), where each connection keeps transfers apart from the charges that wait for a payer. An index
+ * of unknown transfers alone would be written by every transfer, twice.
+ */
+const underWay = (priority: number): string =>
+  `(SELECT i.payment_id, i.account_id, i.connection, i.created_at FROM connection c CROSS JOIN LATERAL (
+      SELECT * FROM intent WHERE connection = c.id AND priority = ${priority} AND kind = 'transfer' ORDER BY due_at LIMIT ${lookedAt}) i
+    WHERE NOT i.known AND i.created_at < $1 ORDER BY i.created_at LIMIT $2)`;
+
 const unknown: Statement = {
   name: 'worklist_unknown_transfers',
-  text: `SELECT i.payment_id AS id, i.account_id AS "ownerId", i.connection, p.amount_cents AS "amountCents", i.created_at AS "createdAt"
-    FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
-    WHERE i.kind = 'transfer' AND NOT i.known AND i.created_at < $1 ORDER BY i.created_at LIMIT $2`,
+  text: `SELECT u.payment_id AS id, u.account_id AS "ownerId", u.connection, p.amount_cents AS "amountCents", u.created_at AS "createdAt"
+    FROM (${outgoingPriorities.map(underWay).join('\n    UNION ALL ')} ORDER BY created_at LIMIT $2) u
+      JOIN payment p ON p.account_id = u.account_id AND p.id = u.payment_id
+    ORDER BY u.created_at`,
 };
 
 /** Transfers from before `beforeMs` that the provider has not confirmed to know, the oldest first. */

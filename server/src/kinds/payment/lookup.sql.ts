@@ -74,23 +74,26 @@ export interface Stretch {
 /** Before the first and after the last instant that anything here happens at. */
 const earliest = '1970-01-01T00:00:00.000Z';
 const latest = '9999-12-31T23:59:59.999Z';
-const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const lowestId = '00000000-0000-0000-0000-000000000000';
 
-const stretch = `p.account_id = $1 AND p.operation_id = $2 AND p.created_at >= $3 AND p.created_at < $4
-  AND (p.created_at, p.id) < ($5, $6)`;
+/** Bounds of one end are the same instant: of two PostgreSQL may begin at the wider one, and look through everything between them in the index. */
+const stretch = `p.account_id = $1 AND p.operation_id = $2 AND p.created_at >= $3 AND p.created_at <= $4
+  AND (p.created_at, p.id) < ($4, $5)`;
 
-const stretchValues = (scope: Scope, { from, to, below }: Stretch): unknown[] => [
-  scope.accountId,
-  scope.operationId,
-  from === null ? earliest : timestamp(from),
-  to === null ? latest : timestamp(to),
-  below === null ? latest : timestamp(below.createdAt),
-  below === null ? highestId : below.id,
-];
+const stretchValues = (scope: Scope, { from, to, below }: Stretch): unknown[] => {
+  const isBelow = below !== null && (to === null || below.createdAt < to);
+  const end = to === null ? latest : timestamp(to);
+  return [
+    scope.accountId,
+    scope.operationId,
+    from === null ? earliest : timestamp(from),
+    ...(isBelow ? [timestamp(below.createdAt), below.id] : [end, lowestId]),
+  ];
+};
 
 const selectPage: Statement = {
   name: 'payment_page',
-  text: `SELECT ${shownColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+  text: `SELECT ${shownColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $6`,
 };
 
 export const findPage = (
@@ -103,10 +106,10 @@ export const findPage = (
 const selectFiltered: Statement = {
   name: 'payment_page_filtered',
   text: `SELECT ${shownColumns}
-    FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) AND ($11::text IS NULL OR p.metadata ->> $11 = $12)
-      AND ($13::text IS NULL OR (p.card IS NOT NULL) = ($13 = 'card'))
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
+    FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $6) p
+    WHERE p.kind = ANY ($7::text[]) AND p.status = ANY ($8::text[]) AND ($10::text IS NULL OR p.metadata ->> $10 = $11)
+      AND ($12::text IS NULL OR (p.card IS NOT NULL) = ($12 = 'card'))
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $9`,
 };
 
 /** Those of the first `scanned` payments of the stretch that have one of the kinds and states, the pair and the method. */
@@ -137,7 +140,7 @@ export const findFilteredPage = (
 const selectPlace: Statement = {
   name: 'payment_place',
   text: `SELECT p.created_at AS "createdAt", p.id FROM payment p WHERE ${stretch}
-    ORDER BY p.created_at DESC, p.id DESC OFFSET $7 LIMIT 1`,
+    ORDER BY p.created_at DESC, p.id DESC OFFSET $6 LIMIT 1`,
 };
 
 /** Where the payment stands that has `offset` before it in the stretch. */

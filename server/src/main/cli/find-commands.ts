@@ -81,17 +81,17 @@ export const findCommands: Command[] = [
     name: 'find',
     usage: 'TEXT',
     about:
-      'what has this id, end-to-end id, request key or document (CNPJ), or the accounts with this in their names',
+      'what has this id, end-to-end id, id of a return or an event, request key, document (CNPJ) or name at the provider, or the accounts with this in their names',
     operands: ['TEXT'],
     run: async (edge, { operands: [given = ''] }) => {
       const text = given.trim();
       if (text === '') throw new UsageFault('needs TEXT');
-      const found = await onDatabase(edge, 'find', (context) =>
+      const { found, more } = await onDatabase(edge, 'find', (context) =>
         find({ ...context, identity: () => identityOf(context) }, text),
       );
       return {
-        json: { found },
-        text: table(
+        json: { found, more },
+        text: `${table(
           found.map(({ kind, id, ownerId, state, amountCents }) => [
             kind,
             id,
@@ -101,7 +101,7 @@ export const findCommands: Command[] = [
           ]),
           'nothing found',
           ['kind', 'id', 'account', 'state', 'amount'],
-        ),
+        )}${more ? '\nThere are more than these.' : ''}`,
       };
     },
   },

@@ -22,6 +22,26 @@ interface Asset {
   brotli: Buffer | null;
 }
 
+/** What the build has made. */
+interface Site {
+  files: Map<string, Asset>;
+  preloads: Preloads;
+}
+
+/** By what an address begins with, the first that fits: the files of its page beside the program. */
+type Preloads = readonly (readonly [string, readonly string[]])[];
+
+/** So that the browser reads them beside the program, and not when the program asks for them. */
+const linksFor = (preloads: Preloads, pathname: string): string => {
+  const [, files = []] = preloads.find(([beginning]) => pathname.startsWith(beginning)) ?? [];
+  const links = files.map((file) =>
+    file.endsWith('.css')
+      ? `    <link rel="preload" as="style" crossorigin href="${file}" />\n`
+      : `    <link rel="modulepreload" href="${file}" />\n`,
+  );
+  return links.join('');
+};
+
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -48,8 +68,8 @@ const policyOf = (nonce: string): string =>
   ].join('; ');
 
 export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
-  let loading: Promise<Map<string, Asset>> | undefined;
-  const assets = (): Promise<Map<string, Asset>> => {
+  let loading: Promise<Site> | undefined;
+  const assets = (): Promise<Site> => {
     loading ??= build()
       .then(load)
       .catch((error: unknown) => {
@@ -62,12 +82,12 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
     // Not `new URL`: of `//` it makes an empty host and throws.
     const [pathname = '/'] = request.url.split('?', 1);
     if (/^\/(?:api|hooks|panel|pay)\//.test(pathname)) throw refuse('route_not_found');
-    const files = await assets();
+    const { files, preloads } = await assets();
     const asset = files.get(pathname.slice(1));
     if (asset && pathname !== '/index.html')
       return send(request, reply, asset, pathname.startsWith('/assets/'));
     if (extname(pathname) !== '') throw refuse('route_not_found');
-    return sendPage(request, reply, files.get('index.html') as Asset);
+    return sendPage(reply, files.get('index.html') as Asset, linksFor(preloads, pathname));
   });
 
   function secure(reply: FastifyReply, policy: string): void {
@@ -81,10 +101,14 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
       .header('permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=()');
   }
 
-  function sendPage(_request: FastifyRequest, reply: FastifyReply, page: Asset): FastifyReply {
+  function sendPage(reply: FastifyReply, page: Asset, links: string): FastifyReply {
     const nonce = deps.ids.bytes(16).toString('base64');
     secure(reply, policyOf(nonce));
-    return reply.type(page.type).send(page.plain.toString().replaceAll('{{nonce}}', nonce));
+    const html = page.plain
+      .toString()
+      .replaceAll('{{nonce}}', nonce)
+      .replace('  </head>', `${links}  </head>`);
+    return reply.type(page.type).send(html);
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, asset: Asset, hashed: boolean): FastifyReply {
@@ -114,7 +138,7 @@ const build = (): Promise<void> =>
     );
   });
 
-async function load(): Promise<Map<string, Asset>> {
+async function load(): Promise<Site> {
   const entries = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = new Map<string, Asset>();
   for (const entry of entries) {
@@ -124,5 +148,6 @@ async function load(): Promise<Map<string, Asset>> {
     const type = types[extname(entry.name)] ?? 'application/octet-stream';
     files.set(path.slice(dist.length), { type, plain: await readFile(path), brotli });
   }
-  return files;
+  const preloads: Preloads = JSON.parse(await readFile(`${dist}.preloads.json`, 'utf8'));
+  return { files, preloads };
 }

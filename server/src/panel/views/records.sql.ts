@@ -31,7 +31,6 @@ export interface RecordSearch {
 const earliest = '1970-01-01T00:00:00.000Z';
 const latest = '9999-12-31T23:59:59.999Z';
 const lowestId = '00000000-0000-0000-0000-000000000000';
-const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * The newest place that is so many payments deep in its operation and kind: down to it each holds no more of the window. Each is one walk
@@ -39,40 +38,45 @@ const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
  */
 const selectFloor: Statement = {
   name: 'panel_records_floor',
-  text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id), unnest($8::text[]) AS k (kind) CROSS JOIN LATERAL (
-      SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind AND p.created_at >= $3
-        AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6)
-      ORDER BY p.created_at DESC, p.id DESC OFFSET $7::int - 1 LIMIT 1) p
+  text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
+      SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind
+        AND p.created_at >= $5 AND p.created_at <= $3 AND (p.created_at, p.id) < ($3, $4)
+      ORDER BY p.created_at DESC, p.id DESC OFFSET $6::int - 1 LIMIT 1) p
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1`,
 };
 
 /** @returns null when none holds as many */
 export const findFloor = async (sql: Queries, wanted: RecordSearch, depth: number): Promise<Place | null> =>
-  (await sql.run<Place>(selectFloor, [...windowOf(wanted), depth, wanted.kinds]))[0] ?? null;
+  (await sql.run<Place>(selectFloor, [...endOf(wanted), beginOf(wanted), depth, wanted.kinds]))[0] ?? null;
 
-/** Each stretch is one walk along `payment_of_kind`, down to the floor; the filters apply to what was read. */
+/**
+ * Each stretch is one walk along `payment_of_kind`, down to the floor; the filters apply to what was read. Bounds of one end are the same
+ * instant: of two PostgreSQL may begin at the wider one, and look through everything between them in the index.
+ */
 const selectRecords: Statement = {
   name: 'panel_records',
-  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id), unnest($9::text[]) AS k (kind) CROSS JOIN LATERAL (
-      SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind AND p.created_at >= $3
-        AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6) AND (p.created_at, p.id) >= ($7, $8)
+  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
+      SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind
+        AND p.created_at >= $5 AND p.created_at <= $3 AND (p.created_at, p.id) < ($3, $4) AND (p.created_at, p.id) >= ($5, $6)
       ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
-    WHERE p.status = ANY ($10::text[])
-      AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
-        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0)
-        OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($11 IN lower(f->>'key')) > 0))
-      AND p.amount_cents >= $12 AND p.amount_cents <= $13 AND ${hasMark('$15')}
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $14`,
+    WHERE p.status = ANY ($8::text[])
+      AND ($9::text IS NULL OR position($9 IN lower(p.description)) > 0 OR position($9 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
+        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($9 IN lower(m.value)) > 0)
+        OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($9 IN lower(f->>'key')) > 0))
+      AND p.amount_cents >= $10 AND p.amount_cents <= $11 AND ${hasMark('$13')}
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $12`,
 };
 
-const windowOf = ({ accountId, operationIds, fromMs, toMs, below }: RecordSearch) => [
+/** Whose payments, and the place that they are below: behind the page before, or the end of the period. */
+const endOf = ({ accountId, operationIds, toMs, below }: RecordSearch) => [
   accountId,
   operationIds,
-  fromMs === null ? earliest : timestamp(fromMs),
-  toMs === null ? latest : timestamp(toMs),
-  below === null ? latest : timestamp(below.createdAt),
-  below === null ? highestId : below.id,
+  ...(below !== null && (toMs === null || below.createdAt < toMs)
+    ? [timestamp(below.createdAt), below.id]
+    : [toMs === null ? latest : timestamp(toMs), lowestId]),
 ];
+
+const beginOf = ({ fromMs }: RecordSearch): string => (fromMs === null ? earliest : timestamp(fromMs));
 
 /** @param floor the place down to which is read; null: all of the window, of which the caller knows that it is bounded */
 export const findRecords = (
@@ -82,9 +86,8 @@ export const findRecords = (
   limit: number,
 ): Promise<Payment[]> =>
   sql.run<Payment>(selectRecords, [
-    ...windowOf(wanted),
-    floor === null ? earliest : timestamp(floor.createdAt),
-    floor === null ? lowestId : floor.id,
+    ...endOf(wanted),
+    ...(floor === null ? [beginOf(wanted), lowestId] : [timestamp(floor.createdAt), floor.id]),
     wanted.kinds,
     wanted.statuses,
     wanted.text,
@@ -95,20 +98,20 @@ export const findRecords = (
   ]);
 
 /**
- * The newest payments of the window, at most `$7` over all operations: of those that pass the filters their sealed key and whether the
+ * The newest payments of the window, at most `$6` over all operations: of those that pass the filters their sealed key and whether the
  * text is in the description. The others count as looked at.
  */
 const selectSealedKeys: Statement = {
   name: 'panel_sealed_keys',
   text: `SELECT p.id, p.created_at AS "createdAt", CASE WHEN p.passes THEN p.pix_key END AS "pixKey",
-      p.passes AND position($10 IN lower(p.description)) > 0 AS described
+      p.passes AND position($9 IN lower(p.description)) > 0 AS described
     FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
-      SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($8::text[]) AND p.amount_cents >= $9 AND p.amount_cents <= $11
-        AND ${hasMark('$12')} AS passes
-      FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
-        AND (p.created_at, p.id) < ($5, $6)
-      ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+      SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($7::text[]) AND p.amount_cents >= $8 AND p.amount_cents <= $10
+        AND ${hasMark('$11')} AS passes
+      FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $5 AND p.created_at <= $3
+        AND (p.created_at, p.id) < ($3, $4)
+      ORDER BY p.created_at DESC, p.id DESC LIMIT $6) p
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $6`,
 };
 
 export interface SealedKeyRow {
@@ -125,7 +128,8 @@ export const findSealedKeys = (
   scanned: number,
 ): Promise<SealedKeyRow[]> =>
   sql.run<SealedKeyRow>(selectSealedKeys, [
-    ...windowOf(wanted),
+    ...endOf(wanted),
+    beginOf(wanted),
     scanned,
     wanted.statuses,
     wanted.minimumCents ?? 0,
