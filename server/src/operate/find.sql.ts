@@ -160,7 +160,7 @@ const byNameAtProvider: Statement = {
       FROM static_identifier n JOIN static_code s ON s.account_id = n.account_id AND s.id = n.code_id WHERE n.identifier = $1`,
 };
 
-/** What a provider or an acquirer has under a name that is no id of ours: a page of a card checkout, a dispute, a static code. */
+/** Names that a provider or an acquirer gave, and that are no ids of ours: a page of a card checkout, a dispute, a static code. */
 export const findByNameAtProvider = (sql: Queries, name: string): Promise<FoundRow[]> =>
   sql.run<FoundRow>(byNameAtProvider, [name]);
 

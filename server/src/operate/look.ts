@@ -44,7 +44,7 @@ export interface LookDeps {
   };
 }
 
-/** What one search shows. */
+/** Shown by one search. */
 const foundMost = 50;
 /** An account counts its open incidents no further. */
 const incidentsMost = 1_000;

@@ -22,7 +22,7 @@ interface Asset {
   brotli: Buffer | null;
 }
 
-/** What the build has made. */
+/** Made by the build. */
 interface Site {
   files: Map<string, Asset>;
   preloads: Preloads;
