@@ -15,7 +15,7 @@ import { systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 
-// What operators read over all accounts: counted by the rows that its scans read, never by time.
+// Reading of operators over all accounts: counted by the rows that its scans read, never by time.
 const count = 3_000;
 const accounts = 500;
 const most = 200;
@@ -81,7 +81,7 @@ const openIncidents = (many: number): Promise<unknown> =>
     [accountId, operationId, many],
   );
 
-/** What the statements of a call read, all together. */
+/** Read by the statements of a call, all together. */
 async function looked(call: (sql: Sql) => Promise<unknown>): Promise<Visited> {
   const { sql, runs } = recording(db.sql);
   await call(sql);
