@@ -96,6 +96,7 @@ export async function createCast(
         absences.told('delivery'),
       ),
     random(run.seed ^ 0x7e7e),
+    random(run.seed ^ 0x6d6d),
   );
   const acquirer = createAcquirer(
     world,

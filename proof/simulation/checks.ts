@@ -91,11 +91,11 @@ function idOf(db: Database): World['idOf'] {
 }
 
 const truthOf = (bank: Bank): { payouts: PayoutTruth[]; charges: ChargeTruth[] } => ({
-  payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted, returns }) => ({
+  payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted, returns, removed }) => ({
     providerId: idEnvio,
     amountCents,
     pixKey,
-    status: status as 'pending',
+    status: removed ? 'removed' : (status as 'pending'),
     timesAccepted: accepted ? 1 : 0,
     returns: returns.map((one) => one.amountCents),
   })),
@@ -219,6 +219,7 @@ export function checkEnd(rows: Rows, bank: Bank): Finding[] {
     if (payment.kind === 'transfer') {
       must(isTerminal(payment.status) || waits, 46, `a transfer is still ${payment.status}`);
       const payout = bank.payouts.get(providerId);
+      if (payout?.removed) must(!isTerminal(payment.status), 14, `a removed payout is ${payment.status}`);
       const sent = payout?.status === 'completed' || payout?.status === 'returned';
       must(
         sent === (payment.status === 'completed') || waits,

@@ -83,17 +83,21 @@ function settled(
   }, end);
 }
 
-/** Of each intent its payment, where that is a charge with a due date that nothing else is asked of, or a payment by card that is held. */
-const openIntents = `SELECT p.id, p.card IS NOT NULL AS card FROM intent i LEFT JOIN payment p ON p.id = i.payment_id AND
+/** Of each intent whether a person looked at its payment, and its payment, where that is a charge with a due date that nothing else is asked of, or a payment by card that is held. */
+const openIntents = `SELECT p.id, p.card IS NOT NULL AS card, i.payment_id AS sent,
+  EXISTS (SELECT FROM incident n WHERE n.account_id = i.account_id AND n.payment_id = i.payment_id) AS looked
+  FROM intent i LEFT JOIN payment p ON p.id = i.payment_id AND
   (p.card ->> 'settlement' = 'held' OR (p.status = 'pending' AND p.due IS NOT NULL AND NOT p.due ? 'change'))`;
 
-/** Nothing is followed up but what the acquirer holds; `exceptDues`: and charges with a due date that their payers have days for. */
+/** Nothing is followed up but what the acquirer holds and payouts that were removed; `exceptDues`: and charges with a due date that their payers have days for. */
 function isSettled(
   { db, bank, acquirer }: Pick<Cast, 'db' | 'bank' | 'acquirer'>,
   exceptDues: boolean,
 ): boolean {
   if (db.run('SELECT 1 FROM draft LIMIT 1', []).length > 0) return false;
-  return db.run<{ id: string | null; card: boolean }>(openIntents, []).every(({ id, card }) => {
+  const rows = db.run<{ id: string | null; card: boolean; sent: string; looked: boolean }>(openIntents, []);
+  return rows.every(({ id, card, sent, looked }) => {
+    if (bank.payouts.get(sent.replaceAll('-', ''))?.removed) return looked;
     const name = id?.replaceAll('-', '') ?? '';
     if (!card) return exceptDues && bank.charges.get(name)?.status === 'ATIVA';
     const page = cardOf(acquirer.bank, name);

@@ -47,6 +47,8 @@ export function createProvider(
   post: Post,
   /** Of refunds, defences and cancels, so that what else a seed draws stays what it was. */
   ofRefunds: Random = random,
+  /** Of payouts that a person removes. */
+  ofRemovals: Random = random,
 ): Provider {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const desk: Desk = {
@@ -99,7 +101,12 @@ export function createProvider(
       charge: settled < provider.refusals / 3 ? random.pick(['refuse', 'no-code'] as const) : 'create',
       settleAfterMs: random.pick([0, 50, 2_000, 60_000]),
       returnForm: random.pick(['both', 'rtrId', 'id', 'changing'] as const),
-      query: fault === 'notFound' ? 'not-found' : fault === 'stale' ? 'stale' : 'answer',
+      query:
+        fault === 'notFound' || isOfRemoved(url.pathname)
+          ? 'not-found'
+          : fault === 'stale'
+            ? 'stale'
+            : 'answer',
     };
     if (request.method === 'PUT' && url.pathname.includes('/devolucao/'))
       bank.behaviour = { ...bank.behaviour, refund: ofRefunds.pick(refundEnds) };
@@ -128,11 +135,35 @@ export function createProvider(
     if (outcome === undefined || outcome === 'drop' || outcome === 'hang')
       throw new Error(`the bank has no answer to ${request.method} ${url.pathname}`);
     let text = typeof outcome.body === 'string' ? outcome.body : [...outcome.body].join('');
+    const payout = request.method === 'PUT' && /^\/v3\/gn\/pix\/([a-zA-Z0-9]+)$/.exec(url.pathname)?.[1];
+    if (payout) mayBeRemoved(payout);
     if (due !== undefined) text = ofDueCharge(due, revision, request, text, fault);
     if (fault === 'wrongAmount')
       text = text.replaceAll(/"(valor|original)":"(\d+)\.(\d\d)"/g, '"$1":"9$2.$3"');
     if (fault === 'wrongId') text = text.replaceAll(/"(idEnvio|txid)":"(..)/g, '"$1":"ff');
     return { status: outcome.status, headers: { ...outcome.headers }, text };
+  }
+
+  const isOfRemoved = (path: string): boolean =>
+    bank.payouts.get(path.split('/').at(-1) ?? '')?.removed === true;
+
+  /**
+   * A person of the company removes a payout that waits, in the provider's panel: no call finds it from then on, nothing tells of it, and a request with its
+   * id is a duplicate.
+   */
+  function mayBeRemoved(id: string): void {
+    const waits = () => {
+      const payout = bank.payouts.get(id);
+      return payout?.status === 'pending' && payout.settleAt === undefined ? payout : undefined;
+    };
+    if (!waits() || !ofRemovals.chance(0.8)) return;
+    world.at(world.now() + ofRemovals.pick([500, 30_000, 10 * 60_000]), () => {
+      const payout = waits();
+      if (!payout) return;
+      payout.status = 'refused';
+      payout.removed = true;
+      world.count('payout removed');
+    });
   }
 
   /** Its changes of a charge with a due date are kept, and its answer may be of an earlier time, or without the number of the terms. */

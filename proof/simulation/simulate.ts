@@ -140,7 +140,13 @@ const mustHappen: readonly string[] = [...netFaults]
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
     ['defence 201', 'defence is completed', 'defence is failed'],
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
-    ['breaker opened', 'days closed', 'a close found a difference', 'incident close_difference'],
+    [
+      'payout removed',
+      'breaker opened',
+      'days closed',
+      'a close found a difference',
+      'incident close_difference',
+    ],
   );
 
 export interface SimulationOptions {

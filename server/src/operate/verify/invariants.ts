@@ -327,7 +327,8 @@ export interface PayoutTruth {
   providerId: string;
   amountCents: number;
   pixKey: string | null;
-  status: 'pending' | 'completed' | 'refused' | 'returned';
+  /** `removed`: a person removed it there before it was sent, and no call finds it. */
+  status: 'pending' | 'completed' | 'refused' | 'returned' | 'removed';
   timesAccepted: number;
   /** Amounts of its returns, in cents. */
   returns: readonly number[];
@@ -922,8 +923,9 @@ export const invariants: readonly Invariant[] = [
   {
     number: 46,
     name: 'what the provider has decided is decided here',
+    // Of one that was removed a person decides, and until then its reserve stays.
     payout: (truth, ours) =>
-      truth.status !== 'pending' && ours !== undefined && open(ours)
+      truth.status !== 'pending' && truth.status !== 'removed' && ours !== undefined && open(ours)
         ? `${truth.status} at the provider`
         : null,
     // Another amount than asked stands in suspense, and a person decides.
