@@ -148,7 +148,7 @@ export function createProvider(
     bank.payouts.get(path.split('/').at(-1) ?? '')?.removed === true;
 
   /**
-   * A person of the company removes a payout that waits, in the provider's panel: no call finds it from then on, nothing tells of it, and a request with its
+   * A person of the company removes a payout that waits, in the provider's panel: no call finds it from then on, nothing reports it, and a request with its
    * id is a duplicate.
    */
   function mayBeRemoved(id: string): void {

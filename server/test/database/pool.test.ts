@@ -285,13 +285,14 @@ describe('a lost connection', () => {
 describe('a session', () => {
   it('works as vintem_app with the time limits, whatever the URL says', async () => {
     const pool = openPool({
-      url: `${db.url}?options=-c%20role%3Dvintem_owner%20-c%20work_mem%3D9MB&statement_timeout=0`,
+      url: `${db.url}?options=-c%20role%3Dvintem_owner%20-c%20work_mem%3D9MB%20-c%20synchronous_commit%3Doff&statement_timeout=0`,
       log: createLog('silent'),
       name: 'vintem test',
     });
     const [row] = await pool.run(
       sql(`SELECT current_user::text, current_setting('work_mem') AS memory, current_setting('lock_timeout') AS lock,
                   current_setting('statement_timeout') AS statement, current_setting('application_name') AS name,
+                  current_setting('synchronous_commit') AS commits,
                   current_setting('idle_in_transaction_session_timeout') AS idle`),
     );
     expect(row).toEqual({
@@ -300,6 +301,8 @@ describe('a session', () => {
       lock: '2s',
       statement: '5s',
       name: 'vintem test',
+      // An acknowledged commit is on disk, whatever the server, the login or the URL says.
+      commits: 'on',
       idle: '3s',
     });
     await pool.close();
