@@ -22,6 +22,22 @@ const till = 'server/src/store/till.ts';
  */
 export const bugs: Bug[] = [
   {
+    name: 'a due-date charge of a lost time cannot come back by its repeat',
+    file: 'server/src/flow/lost-payments.ts',
+    line: "const kind = isPixCharge(intent.kind) ? 'deposit' : intent.kind;",
+    with: 'const { kind } = intent;',
+    rig: 'suite',
+    test: 'server/test/payments/due-charges.test.ts',
+  },
+  {
+    name: 'a Pix in suspense is looked for by the amount that its charge asked for',
+    file: 'server/src/store/rows/incidents.sql.ts',
+    line: 'ELSE coalesce(p.net_amount_cents + p.provider_fee_cents, p.amount_cents) END = $5',
+    with: 'ELSE p.amount_cents END = $5',
+    rig: 'suite',
+    test: 'server/test/payments/due-charges.test.ts',
+  },
+  {
     name: 'a payout that a person removed in the provider’s panel is sent again',
     file: 'server/src/money/intent.ts',
     line: 'const known = intent.known || removed === true;',

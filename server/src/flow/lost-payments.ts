@@ -1,6 +1,6 @@
 import { refuse } from '../ground/errors.ts';
 import type { Sent } from '../kinds/kind.ts';
-import { type Intent, priorityOf } from '../money/intent.ts';
+import { type Intent, isPixCharge, priorityOf } from '../money/intent.ts';
 import { unknownIdentity } from '../provider/identity.ts';
 import type { AccountState } from '../store/rows/conditions.sql.ts';
 import { type LostPayment, lostPayments } from '../store/rows/lost-payments.sql.ts';
@@ -21,7 +21,9 @@ export const lostIn = (view: View, account: AccountState | undefined, id: string
  * @throws ApiError `idempotency_conflict`: the provider has the id as another kind
  */
 export function adoptedIntent(intent: Intent, { status }: Sent, lost: LostPayment, now: number): Intent {
-  if (lost.kind !== intent.kind) throw refuse('idempotency_conflict');
+  // A provider's list does not say whether a charge has a due date.
+  const kind = isPixCharge(intent.kind) ? 'deposit' : intent.kind;
+  if (lost.kind !== kind) throw refuse('idempotency_conflict');
   return {
     ...intent,
     connection: lost.connection,

@@ -7,6 +7,8 @@ import { stepReminders } from '../../src/api/due-charges/reminders.ts';
 import { type Letter, MailRefused } from '../../src/ground/mail.ts';
 import { priceOf } from '../../src/ground/money.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 import { untilDayIsCertain } from '../../src/provider/woovi/woovi-due.ts';
 
 /** Charges with a due date: what pays one may be another amount than asked for, and the provider says which. */
@@ -189,6 +191,40 @@ describe('A due-date charge', () => {
     ]);
     await until(async () => (await statusOf(service, seen)) === 'paid');
     await until(async () => (await statusOf(service, over)) === 'expired');
+  });
+
+  test('that a restore has lost and that was paid with a fine is posted by its repeat, and its money leaves suspense', async () => {
+    const merchant = await service.newMerchant();
+    const { runtime } = service;
+    await service.simulator.behave({ webhook: 'drop' });
+    const requestKey = crypto.randomUUID();
+    const id = await charged(merchant, { requestKey });
+    for (const table of ['intent', 'charge_reminder'])
+      await service.database.admin(`DELETE FROM ${table} WHERE payment_id = $1`, [id]);
+    await service.database.admin('DELETE FROM payment WHERE id = $1', [id]);
+    await pay(id, { on: after(tuesday, 2) });
+    const operator = {
+      ...{ ...runtime, everyCell: runtime.cells.all().map(({ sql }) => sql), actor: 'tester' },
+    };
+    await reconcile(runtime, operator, { accountId: null, sinceMs: null });
+    const [incident] = (await listIncidents(runtime, null)).filter(
+      ({ detail }) => (detail as { named?: string }).named === id,
+    );
+    expect(incident).toMatchObject({ kind: 'unmatched', state: 'open' });
+    const cents = incident?.amountCents ?? 0;
+    expect(cents).toBeGreaterThan(10_000);
+    const again = await ask(merchant, { requestKey });
+    expect([again.status, again.body.id]).toEqual([201, id]);
+    await until(async () => (await statusOf(service, id)) === 'paid');
+    expect(await merchant.balanceCents()).toBe(cents);
+    // One Pix, one booking: what a person credits is taken out of suspense, and not given again.
+    await resolveIncident(operator, incident?.id ?? '', { action: 'credit', reason: 'it was repeated' });
+    expect(await merchant.balanceCents()).toBe(cents);
+    const suspense = await service.database.admin<{ sum: string }>(
+      'SELECT coalesce(sum(suspense), 0)::text AS sum FROM journal WHERE account_id = subject',
+    );
+    expect(suspense).toEqual([{ sum: '0' }]);
+    await service.simulator.behave({});
   });
 
   test('is cancelled at the provider, and a repeat of its key is the same charge', async () => {

@@ -307,7 +307,8 @@ const claimant: Statement = {
   text: `SELECT p.account_id AS "accountId", p.id FROM account a
       JOIN payment p ON p.account_id = a.id AND (p.end_to_end = $1 OR p.id = $2)
     WHERE p.status IN ('paid', 'completed') AND p.kind = $3 AND coalesce(p.connection, a.first_connection, a.connection) = $4
-      AND CASE p.kind WHEN 'transfer' THEN p.amount_cents - p.fee_cents ELSE p.amount_cents END = $5 LIMIT 1`,
+      AND CASE p.kind WHEN 'transfer' THEN p.amount_cents - p.fee_cents
+        ELSE coalesce(p.net_amount_cents + p.provider_fee_cents, p.amount_cents) END = $5 LIMIT 1`,
 };
 
 /**
