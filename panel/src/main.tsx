@@ -9,6 +9,7 @@ import { queries } from './queries.ts';
 import { router } from './router.tsx';
 import { TextProvider } from './text/text.tsx';
 import { theme } from './theme.ts';
+import { Lacking } from './ui/lacking.tsx';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 // Where libraries put a style into the page at run time, they look for the nonce here.
@@ -26,6 +27,7 @@ const program = (
       <QueryClientProvider client={queries}>
         <TextProvider>
           <RouterProvider router={router} />
+          <Lacking />
           <Opened />
         </TextProvider>
       </QueryClientProvider>

@@ -21,6 +21,7 @@ import {
 } from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
+import { OddMoneyRule } from './odd-money-rule.tsx';
 import { AccountLink, At, ConnectionLink, Fact, Id, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
 import { ViewPanel } from './view-panel.tsx';
@@ -299,6 +300,7 @@ export function AccountPage() {
                 <Fact name={words.account.incidents}>{account.openIncidents}</Fact>
               </dl>
             </section>
+            <OddMoneyRule id={account.ownerId} rule={account} />
             <ViewPanel id={account.ownerId} />
             <section className="card" aria-labelledby="operations">
               <h2 id="operations">{words.account.operations}</h2>

@@ -10,6 +10,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Copy, Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { type Asked, desk, deskKey, type Invitation } from './api.ts';
 import { Planned } from './decision.tsx';
+import { RuleText } from './odd-money-rule.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Acts that wait for a second person, and those that were decided last. */
@@ -106,7 +107,14 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
           </Link>
         </p>
       )}
-      {request.person === null && <Planned postings={request.postings} />}
+      {request.rule !== null && (
+        <p style={{ margin: '0 0 6px' }}>
+          <Link to="/operator/contas/$id" params={{ id: request.rule.ownerId }}>
+            {words.requests.account}
+          </Link>
+        </p>
+      )}
+      {request.person === null && request.rule === null && <Planned postings={request.postings} />}
       <dl className="facts" style={{ marginTop: 14 }}>
         {request.person !== null && (
           <>
@@ -129,6 +137,20 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
                 <dd>{words.roles[request.person.role]}</dd>
               </>
             )}
+          </>
+        )}
+        {request.rule !== null && (
+          <>
+            <dt>{words.oddMoney.now}</dt>
+            <dd>
+              <RuleText rule={request.rule.before} />
+            </dd>
+            <dt>{words.oddMoney.next}</dt>
+            <dd>
+              <strong>
+                <RuleText rule={request.rule.after} />
+              </strong>
+            </dd>
           </>
         )}
         <dt>{isAlone ? words.requests.doneBy : words.requests.by}</dt>
@@ -164,9 +186,11 @@ const nameOf = ({ act, action, person }: Asked, words: ReturnType<typeof useCons
     ? ((words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title)
     : act === 'releaseHold'
       ? words.requests.release
-      : person !== null
-        ? words.operators.change.kinds[person.change]
-        : words.requests.resume;
+      : act === 'changeOddMoneyRule'
+        ? words.requests.rule
+        : person !== null
+          ? words.operators.change.kinds[person.change]
+          : words.requests.resume;
 
 /** The act is done: a person says that they have seen it. */
 function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {

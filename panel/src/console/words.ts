@@ -257,6 +257,8 @@ const pt = {
       seen: 'feito por uma pessoa só, visto',
     },
     release: 'Encerrar a retenção',
+    rule: 'Mudar quem decide sobre valores a identificar',
+    account: 'Ver a conta',
     aloneLead:
       'Alguém fez isto na linha de comando sem uma segunda pessoa. Confira os lançamentos e confirme que viu; nada muda com a confirmação.',
     saw: 'Confirmar que vi',
@@ -265,6 +267,23 @@ const pt = {
       `O e-mail com o convite de ${email} não pôde ser enviado. Peça de novo: refazer senha e aplicativo gera outro convite.`,
     handOver: (email: string) =>
       `Entregue este link a ${email} pessoalmente ou por um canal de confiança. Ele vale por 24 horas e aparece só agora.`,
+  },
+  oddMoney: {
+    title: 'Valores a identificar',
+    lead: 'Pix que não correspondem à cobrança. O que a regra deixa à conta, as pessoas dela decidem no painel: creditar ou devolver ao pagador.',
+    now: 'Hoje',
+    next: 'Depois',
+    none: 'Os operadores decidem sobre tudo.',
+    rule: (kinds: string, most: string) => `A conta decide, até ${most} cada Pix: ${kinds}.`,
+    change: 'Mudar a regra',
+    kinds: 'A conta decide sobre',
+    most: 'Até este valor de cada Pix',
+    look: 'Ver a mudança',
+    second:
+      'Isto deixa à conta mais do que uma pessoa pode decidir sozinha. Outra pessoa da administração precisa concordar, em até 24 horas.',
+    confirm: 'Mudar assim',
+    leave: 'Deixar como está',
+    done: 'A regra mudou.',
   },
   holds: {
     title: (name: string) => `Retenções de ${name}`,
@@ -639,6 +658,8 @@ const en: ConsoleWords = {
       seen: 'done by one person alone, seen',
     },
     release: 'End the hold',
+    rule: 'Change who decides about odd money',
+    account: 'See the account',
     aloneLead:
       'A person did this at the command line without a second one. Look at the postings and confirm that you have seen it; nothing changes with that.',
     saw: 'Confirm that I have seen it',
@@ -647,6 +668,23 @@ const en: ConsoleWords = {
       `The mail with the invitation of ${email} could not be sent. Ask again: to reset password and app makes another invitation.`,
     handOver: (email) =>
       `Hand this link over to ${email} in person or over a channel that you trust. It is good for 24 hours and shows just now.`,
+  },
+  oddMoney: {
+    title: 'Odd money',
+    lead: 'Pix that fit no charge as they are. What the rule leaves to the account, its people decide in the panel: credit it, or give it back to the payer.',
+    now: 'Today',
+    next: 'Then',
+    none: 'Operators decide about all of it.',
+    rule: (kinds, most) => `The account decides, up to ${most} each Pix: ${kinds}.`,
+    change: 'Change the rule',
+    kinds: 'The account decides about',
+    most: 'Up to this amount of each Pix',
+    look: 'See the change',
+    second:
+      'This leaves more to the account than one person may decide alone. Another administrator has to agree, within 24 hours.',
+    confirm: 'Change it so',
+    leave: 'Leave it as it is',
+    done: 'The rule was changed.',
   },
   holds: {
     title: (name) => `Holds of ${name}`,

@@ -100,7 +100,7 @@ export function NewCode() {
   return (
     <>
       <PageHead title={words.codes.new} back={{ to: '/qr-fixos', label: words.codes.title }} />
-      <form className="card stack narrow" onSubmit={form.submit}>
+      <form className="card stack narrow" onSubmit={form.submit} onInvalid={form.lacking}>
         <TextInput
           label={words.codes.name}
           description={words.codes.nameAbout}

@@ -1,7 +1,7 @@
 import { Alert, Button, Skeleton } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { ask, type Overview, type RecordView } from '../api/client.ts';
+import { ask, type Overview } from '../api/client.ts';
 import { money, shortDateTime, time } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
@@ -9,8 +9,9 @@ import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { movedCents, PaymentName, partyOf } from '../ui/names.tsx';
-import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import { folded, nameOfLine, type Row } from '../ui/movements.ts';
+import { PaymentName, partyOf } from '../ui/names.tsx';
+import { Empty, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 import { Deadline } from './disputes.tsx';
 
 /** Days that the address asks for. */
@@ -364,12 +365,15 @@ function ByOperation({ operations }: { operations: Operation[] }) {
   );
 }
 
+/** The newest lines of the statement: what is not paid has moved nothing. */
 const recentQuery = ({ api, account, operationId }: View) =>
   queryOptions({
     queryKey: [account.id, 'recent', operationId],
     queryFn: () =>
       ask(() =>
-        api.GET('/records', { params: { query: { limit: 8, ...(operationId && { operationId }) } } }),
+        api.GET('/statement', {
+          params: { query: { limit: 8, sums: 'none', ...(operationId && { operationId }) } },
+        }),
       ),
   });
 
@@ -377,33 +381,25 @@ const useRecent = () => useQuery(recentQuery(useScope()));
 
 function Recent() {
   const words = useWords();
-  const { may } = useScope();
   const { data, error } = useRecent();
   return (
     <section className="card later" aria-labelledby="recent">
       <div className="cardhead">
         <h2 id="recent">{words.home.recent}</h2>
         <span className="end" style={{ display: 'flex', gap: 14 }}>
-          <Link to="/cobrancas">{words.home.allCharges}</Link>
-          <Link to="/transferencias">{words.home.allTransfers}</Link>
+          <Link to="/extrato">{words.home.wholeStatement}</Link>
         </span>
       </div>
       {error ? (
         <Trouble error={error} />
       ) : !data ? (
         <Rows count={4} />
-      ) : data.records.length === 0 ? (
-        <Empty icon="charge" title={words.home.noMoves}>
-          {may('charges') && (
-            <Button component={Link} to="/cobrancas/nova">
-              {words.home.firstCharge}
-            </Button>
-          )}
-        </Empty>
+      ) : data.lines.length === 0 ? (
+        <Empty icon="charge" title={words.home.noMoves} lead={words.home.noMovesLead} />
       ) : (
         <ul className="moves">
-          {data.records.map((record) => (
-            <Move key={record.id} record={record} />
+          {folded(data.lines).map((line) => (
+            <Move key={`${line.operationId}${line.id}`} line={line} />
           ))}
         </ul>
       )}
@@ -411,36 +407,56 @@ function Recent() {
   );
 }
 
-function Move({ record }: { record: RecordView }) {
+function Move({ line }: { line: Row }) {
   const { words, language } = useText();
-  const out = record.kind === 'transfer';
+  const { paymentId } = line;
+  const feeCents = line.feeCents ?? 0;
+  // As in the statement: a fee of the same direction is a part of the amount.
+  const isPart = feeCents * line.amountCents > 0;
+  const amountCents = line.amountCents + (isPart ? feeCents : 0);
+  const out = amountCents < 0;
+  const name = nameOfLine(line, words);
+  const party = line.payment === null ? line.reason : partyOf(line.payment) || line.payment.description;
+  const fee =
+    feeCents === 0 ? null : words.statement[isPart ? 'includesFee' : 'withFee'](money(Math.abs(feeCents)));
+  const content = (
+    <>
+      <span className={`arrow ${out ? 'out' : ''}`}>
+        <Icon name={out ? 'out' : 'in'} size={18} />
+      </span>
+      <span style={{ minWidth: 0 }}>
+        <span className="who" style={{ display: 'block', fontWeight: 550 }}>
+          {party || name}
+        </span>
+        <span className="soft who" style={{ display: 'block', fontSize: 13 }}>
+          <time dateTime={line.at} className="num">
+            {shortDateTime(line.at, language)}
+          </time>
+          {party && ` · ${name}`}
+        </span>
+      </span>
+      <span style={{ textAlign: 'right' }}>
+        <span className={`num ${out ? '' : 'plus'}`} style={{ display: 'block', fontWeight: 600 }}>
+          {out ? '−' : ''}
+          {money(Math.abs(amountCents))}
+        </span>
+        {fee && (
+          <span className="soft num" style={{ fontSize: 13 }}>
+            {fee}
+          </span>
+        )}
+      </span>
+    </>
+  );
   return (
     <li>
-      <Link to="/pagamentos/$id" params={{ id: record.id }} className="move">
-        <span className={`arrow ${out ? 'out' : ''}`}>
-          <Icon name={out ? 'out' : 'in'} size={18} />
-        </span>
-        <span style={{ minWidth: 0 }}>
-          <span className="who" style={{ display: 'block', fontWeight: 550 }}>
-            {partyOf(record) ?? (record.description || words.detail.transfer)}
-          </span>
-          <span className="soft who" style={{ display: 'block', fontSize: 13 }}>
-            <time dateTime={record.createdAt} className="num">
-              {shortDateTime(record.createdAt, language)}
-            </time>
-          </span>
-        </span>
-        <span style={{ textAlign: 'right' }}>
-          <span
-            className={`num ${record.status === 'paid' ? 'plus' : ''}`}
-            style={{ display: 'block', fontWeight: 600 }}
-          >
-            {out && !endedWithoutMoney(record.status) ? '−' : ''}
-            {money(movedCents(record))}
-          </span>
-          <Status status={record.status} kind={record.kind} />
-        </span>
-      </Link>
+      {paymentId === null ? (
+        <span className="move">{content}</span>
+      ) : (
+        <Link to="/pagamentos/$id" params={{ id: paymentId }} className="move">
+          {content}
+        </Link>
+      )}
     </li>
   );
 }

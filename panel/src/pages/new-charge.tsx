@@ -24,7 +24,7 @@ export function NewCharge() {
   return (
     <>
       <PageHead title={words.charges.new} back={{ to: '/cobrancas', label: words.charges.title }} />
-      <form className="card stack narrow" onSubmit={form.submit}>
+      <form className="card stack narrow" onSubmit={form.submit} onInvalid={form.lacking}>
         <MoneyInput
           ref={form.amount}
           label={words.common.amount}

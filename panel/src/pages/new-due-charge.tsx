@@ -52,7 +52,7 @@ export function NewDueCharge() {
   return (
     <>
       <PageHead title={words.due.new} back={{ to: '/cobrancas', label: words.charges.title }} />
-      <form className="card stack narrow" onSubmit={form.submit}>
+      <form className="card stack narrow" onSubmit={form.submit} onInvalid={form.lacking}>
         <p className="soft" style={{ margin: 0 }}>
           {words.due.lead}
         </p>

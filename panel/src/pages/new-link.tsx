@@ -83,7 +83,7 @@ export function NewLink() {
   return (
     <>
       <PageHead title={words.links.new} back={{ to: '/links', label: words.links.title }} />
-      <form className="card stack narrow" onSubmit={form.submit}>
+      <form className="card stack narrow" onSubmit={form.submit} onInvalid={form.lacking}>
         <TextInput
           label={words.links.name}
           placeholder={words.links.nameHint}

@@ -164,6 +164,8 @@ function useTransferForm(like: RecordView | undefined) {
   }
 
   return {
+    /** A field lacks something, so it was not sent: others may lack too. */
+    lacking: () => setSent(true),
     operation,
     chooseOperation: setChosen,
     key,
@@ -216,7 +218,7 @@ function TransferFields({
   const words = useWords();
   const { key, amount, create } = form;
   return (
-    <form className="card stack narrow" onSubmit={form.submit}>
+    <form className="card stack narrow" onSubmit={form.submit} onInvalid={form.lacking}>
       <OperationField
         label={words.transfers.chooseOperation}
         value={form.operation}

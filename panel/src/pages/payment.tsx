@@ -60,7 +60,7 @@ export function PaymentPage() {
         </div>
         <div className="stack">
           {charge && (record.status === 'pending' || record.status === 'unknown') && (
-            <section className="card">
+            <section className="card codefirst">
               <ChargeCode id={id} />
             </section>
           )}
@@ -193,7 +193,13 @@ function PaymentEvents({ id, events }: { id: string; events: Detail['events'] })
           {events.map((event) => (
             <li
               key={event.id}
-              style={{ display: 'flex', justifyContent: 'space-between', gap: 12, padding: '8px 0' }}
+              style={{
+                display: 'flex',
+                flexWrap: 'wrap',
+                justifyContent: 'space-between',
+                gap: '2px 12px',
+                padding: '8px 0',
+              }}
             >
               <span className="mono">{event.type}</span>
               <span className="soft">

@@ -335,9 +335,25 @@ function InviteDialog({ close }: { close: () => void }) {
   return (
     <Dialog title={words.people.invite} close={close}>
       {invite.done ? (
-        <Alert color="mata" role="status">
-          {words.people.invited}
-        </Alert>
+        <div className="stack">
+          <Alert color="mata" role="status">
+            {words.people.invited} {words.people.invitedTo(email.trim())}
+          </Alert>
+          <div style={{ display: 'flex', flexWrap: 'wrap', gap: 10 }}>
+            <Button data-autofocus onClick={close}>
+              {words.people.inviteEnd}
+            </Button>
+            <Button
+              variant="default"
+              onClick={() => {
+                setEmail('');
+                invite.forget();
+              }}
+            >
+              {words.people.inviteAnother}
+            </Button>
+          </div>
+        </div>
       ) : (
         <form className="stack" onSubmit={invite.submit}>
           <TextInput

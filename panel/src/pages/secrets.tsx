@@ -7,7 +7,7 @@ import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { NewPasswordField } from '../ui/secret-fields.tsx';
-import { BackToSignIn } from './sign-in.tsx';
+import { BackToSignIn, useEnter } from './sign-in.tsx';
 
 /** The secret of a link stands behind `#`, which no server sees. */
 const secretOfLink = () => decodeURIComponent(window.location.hash.slice(1));
@@ -137,11 +137,31 @@ function LinkAction(props: {
   );
 }
 
+/**
+ * Whether the person who has accepted is signed in: one who chose a password is, by it, and one who was here before may be. Else they sign in by
+ * hand, with what their account asks for.
+ */
+async function isInside(
+  invited: { email: string; existing: boolean } | undefined,
+  password: string,
+): Promise<boolean> {
+  if (invited === undefined) return false;
+  try {
+    if (!invited.existing)
+      await authCall('POST', '/sign-in/email', { email: invited.email.toLowerCase(), password });
+    const session = await ask(() => person.GET('/session'));
+    return session.email === invited.email.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
 export function Invitation() {
   const words = useWords();
   const [token] = useState(secretOfLink);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
+  const enter = useEnter();
   const { data, error: unknown } = useQuery({
     queryKey: ['invitation', token],
     queryFn: () => ask(() => person.POST('/invitations/look', { body: { token } })),
@@ -149,9 +169,10 @@ export function Invitation() {
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const accept = useAction(() => {
+  const accept = useAction(async () => {
     const fields = data?.existing ? {} : { name, password };
-    return ask(() => person.POST('/invitations/accept', { body: { token, ...fields } }));
+    await ask(() => person.POST('/invitations/accept', { body: { token, ...fields } }));
+    if (await isInside(data, password)) await enter();
   });
   return (
     <Gate title={words.signIn.accept}>
@@ -167,9 +188,9 @@ export function Invitation() {
       ) : (
         <form className="stack" onSubmit={accept.submit}>
           <div>
-            <h1>{words.signIn.inviteTitle(data.accountName)}</h1>
+            <h1>{words.signIn.inviteTitle(data.companyName)}</h1>
             <p className="soft" style={{ margin: 0 }}>
-              {data.email}. {words.signIn.inviteLead(words.roles[data.role])}
+              {data.email}. {words.signIn.inviteLead(data.accountName, words.roles[data.role])}
             </p>
           </div>
           {accept.done ? (

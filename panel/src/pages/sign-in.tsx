@@ -20,7 +20,8 @@ export function SignIn() {
   );
 }
 
-function useEnter() {
+/** Into the panel, with nothing kept of who was there before. */
+export function useEnter() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return async () => {

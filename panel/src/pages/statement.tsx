@@ -11,6 +11,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
+import { folded, isOfFee, nameOfLine, type Row } from '../ui/movements.ts';
 import { type Names, partyOf } from '../ui/names.tsx';
 import { useOperationNames, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney } from '../ui/parts.tsx';
@@ -267,37 +268,6 @@ function Sums({
   );
 }
 
-interface Line {
-  id: string;
-  operationId: string;
-  at: string;
-  kind: string;
-  cause: string | null;
-  reason: string | null;
-  amountCents: number;
-  balanceCents: number;
-  paymentId: string | null;
-  payment: Names | null;
-}
-
-interface Row extends Line {
-  /** Of the movement; null: the line has none, or is one. */
-  feeCents: number | null;
-}
-
-/** A fee stands on the line of its Pix. Debit, credit and balance are those of both, so that each balance follows from the one before. */
-function folded(lines: readonly Line[]): Row[] {
-  const rows: Row[] = [];
-  for (const line of lines) {
-    const fee = rows.at(-1);
-    if (fee && fee.id === `${line.id}-fee` && fee.operationId === line.operationId) {
-      rows.pop();
-      rows.push({ ...line, balanceCents: fee.balanceCents, feeCents: fee.amountCents });
-    } else rows.push({ ...line, feeCents: null });
-  }
-  return rows;
-}
-
 function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, string> | null }) {
   const words = useWords();
   return (
@@ -343,11 +313,8 @@ function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, str
 /** A fee without its movement, on a page of its own, says nothing more than what it is. */
 function LineRow({ line, operation }: { line: Row; operation: string | undefined }) {
   const { words, language } = useText();
-  const isFee = /_fee(_cancelled)?$/.test(line.kind);
-  const name =
-    words.statement.caused[`${line.kind}_${line.cause}`] ??
-    words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ??
-    line.kind;
+  const isFee = isOfFee(line);
+  const name = nameOfLine(line, words);
   const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
   const fee = line.feeCents ?? 0;
   const debit = Math.min(line.amountCents, 0) + Math.min(fee, 0);

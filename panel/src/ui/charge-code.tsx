@@ -30,7 +30,7 @@ export function ChargeCode({
   if (data.status !== 'pending' && data.status !== 'unknown') return <EndedUnpaid charge={data} />;
   return (
     <div className="stack">
-      <AmountDue charge={data} />
+      <AmountDue charge={data} forPayer={forPayer} />
       {data.paymentMethod === 'card' ? (
         <CardPage charge={data} />
       ) : data.status === 'unknown' || !data.copyPaste ? (
@@ -104,11 +104,15 @@ function EndedUnpaid({ charge }: { charge: Payment }) {
 }
 
 /** How much, and until when. */
-function AmountDue({ charge }: { charge: Payment }) {
+function AmountDue({ charge, forPayer }: { charge: Payment; forPayer: boolean }) {
   const words = useWords();
   return (
     <div className="center" role="status">
-      <Status status={charge.status} kind="deposit" />
+      {forPayer && charge.status === 'pending' ? (
+        <span className="status wait">{words.charges.waiting}</span>
+      ) : (
+        <Status status={charge.status} kind="deposit" />
+      )}
       <p className="big" style={{ margin: '4px 0 0' }}>
         <Money cents={charge.amountCents} />
       </p>

@@ -50,6 +50,8 @@ export function useNewForm({
       if (lacks) amount.current?.focus();
       else create.run();
     },
+    /** A field lacks something, so it was not sent: the amount may lack too. */
+    lacking: () => setSent(true),
     /** For another one of its kind. */
     again() {
       setRequestKey(crypto.randomUUID());

@@ -1,4 +1,5 @@
 import type { Log } from '../ground/log.ts';
+import { findAccountById } from '../operate/find.sql.ts';
 import { PanelError } from '../panel/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -11,7 +12,11 @@ import { findIncident } from '../store/rows/incidents.sql.ts';
 
 export interface PlaceDeps {
   sql: Sql;
-  cells: { refresh(): Promise<unknown>; all(): readonly { sql: Sql }[] };
+  cells: {
+    refresh(): Promise<unknown>;
+    all(): readonly { sql: Sql }[];
+    ofAccount(accountId: string): Promise<{ sql: Sql } | undefined>;
+  };
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -42,6 +47,14 @@ export const atHold = (deps: PlaceDeps, id: string, actor: string): Promise<Oper
 export const atOperation = (deps: PlaceDeps, id: string, actor: string): Promise<Operator> =>
   atOne(deps, (sql) => findAccountOf(sql, id), actor);
 
+/** The operator in the cell of the account. @throws PanelError `not_found` */
+export async function atAccount(deps: PlaceDeps, id: string, actor: string): Promise<Operator> {
+  const { sql } = (await deps.cells.ofAccount(id)) ?? deps;
+  if ((await findAccountById(sql, id)) === undefined) throw new PanelError('not_found');
+  const { clock, ids, log } = deps;
+  return { clock, ids, log, sql, actor };
+}
+
 /** The operator where the subject of an act is. */
 export async function placeOf(
   deps: PlaceDeps,
@@ -50,6 +63,7 @@ export async function placeOf(
 ): Promise<Operator> {
   if (act === 'resolveIncident') return atIncident(deps, subject, actor);
   if (act === 'releaseHold') return atHold(deps, subject, actor);
+  if (act === 'changeOddMoneyRule') return atAccount(deps, subject, actor);
   return { sql: deps.sql, clock: deps.clock, ids: deps.ids, log: deps.log, actor };
 }
 

@@ -5,6 +5,7 @@ import { foundKinds } from '../operate/find.sql.ts';
 import { actions } from '../operate/incidents/endings.ts';
 import { emailMost } from '../panel/people/members.ts';
 import { passwordLength } from '../panel/people/password-length.ts';
+import { oddKinds } from '../store/rows/incidents.sql.ts';
 import { askedChanges, changeNames, standings } from './people/changes.ts';
 
 /** Schemas of the console's calls. What is not named here does not leave: names of payers and receivers have a call of their own. */
@@ -145,6 +146,13 @@ const OperationFacts = Type.Object({
   frozen: Type.Boolean({ description: 'An incident freezes its withdrawals' }),
 });
 
+const OddMoneyRule = {
+  oddMoneyKinds: Type.Array(OneOf(oddKinds, 'Kind of odd money'), {
+    description: 'What the people of the account decide about; none: the operator decides',
+  }),
+  oddMoneyMostCents: Cents('The most of one Pix that they decide about'),
+};
+
 export const AccountSchema = Type.Object({
   ownerId: Uuid('Account'),
   name: Type.String(),
@@ -160,6 +168,7 @@ export const AccountSchema = Type.Object({
   maximumDepositCents: Cents('Largest charge'),
   minimumWithdrawalCents: Cents('Smallest withdrawal'),
   maximumWithdrawalCents: Cents('Largest withdrawal'),
+  ...OddMoneyRule,
   openIncidents: Count('Open incidents'),
   operations: Type.Array(OperationFacts),
 });
@@ -349,6 +358,11 @@ const ChangedPerson = Type.Object({
     description: 'State when it was asked for; null: there is no such person',
   }),
 });
+const ChangedRule = Type.Object({
+  ownerId: Uuid('Account'),
+  before: Type.Object(OddMoneyRule),
+  after: Type.Object(OddMoneyRule),
+});
 export const RequestsSchema = Type.Object({
   requests: Type.Array(
     Type.Object({
@@ -359,6 +373,10 @@ export const RequestsSchema = Type.Object({
       person: Type.Unsafe<Static<typeof ChangedPerson> | null>({
         anyOf: [ChangedPerson, { type: 'null' }],
         description: 'The change of an operator that is asked for',
+      }),
+      rule: Type.Unsafe<Static<typeof ChangedRule> | null>({
+        anyOf: [ChangedRule, { type: 'null' }],
+        description: 'The change of the rule of odd money that is asked for',
       }),
       postings: Type.Array(Posting),
       movedCents: Cents('What it moves in all'),
@@ -447,4 +465,23 @@ export const OperatorsSchema = Type.Object({
       suspendedAt: NullableTime('Suspended'),
     }),
   ),
+});
+
+const mostOfOnePix = Type.Integer({
+  minimum: 0,
+  maximum: 100_000_000,
+  description: 'The most of one Pix, in cents; 0 where no kind is named',
+});
+const wantedRule = {
+  kinds: Type.Array(OneOf(oddKinds, 'Kind of odd money'), { maxItems: oddKinds.length, uniqueItems: true }),
+  mostCents: mostOfOnePix,
+};
+export const OddMoneyBody = Body(wantedRule);
+export const OddMoneyChangeBody = Body({ ...wantedRule, reason: Reason, shown: Shown });
+export const ShownOddMoneySchema = Type.Object({
+  before: Type.Object(OddMoneyRule),
+  after: Type.Object(OddMoneyRule),
+  movedCents: Cents('The most of one Pix that it newly leaves to the account'),
+  shown: Shown,
+  alone: Type.Boolean({ description: 'One person may decide it' }),
 });

@@ -288,6 +288,8 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'POST /operations/:id/holds': { kind: 'change', policy: null },
   'POST /holds/:id/acts': { kind: 'change', policy: null },
   'POST /holds/:id/release': { kind: 'change', policy: null },
+  'POST /accounts/:id/odd-money/acts': { kind: 'change', policy: null },
+  'POST /accounts/:id/odd-money': { kind: 'change', policy: null },
   'GET /operators': page,
   'POST /operators/changes': { kind: 'change', policy: null },
   'GET /connections': page,

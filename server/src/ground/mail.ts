@@ -26,6 +26,8 @@ export type Letter = Record<Language, MailText> & {
   to: string | null;
   /** Whose paper it is; absent or null: ours. */
   letterhead?: Letterhead | null;
+  /** In front for an address that the service does not know; absent: the installation's. */
+  first?: Language | undefined;
   /** The address at which its receiver ends such mails, by one press in a program that reads mail (RFC 8058); absent: they concern an account. */
   unsubscribe?: string;
 };
@@ -64,7 +66,8 @@ interface MailSettings {
 }
 
 /**
- * Each person gets their own language. Unknown addresses and the operator get both, the installation's language first.
+ * Each person gets their own language. Unknown addresses and the operator get both, the installation's language first, or that of
+ * the one who invites them.
  * Sent over SMTP as text and HTML, where nodemailer encodes subjects (RFC 2047). Without an SMTP server each mail is a file under
  * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable only by its owner: the text alone, for the eyes of those who try things.
  */
@@ -77,7 +80,7 @@ export function createMail(
   const partsFor = async (letter: Letter): Promise<Parts> => {
     // Without the database the mail goes out all the same.
     const known = letter.to === null ? null : await findLanguage(sql, letter.to).catch(() => null);
-    const languages = known === null ? inBoth(config.defaultLanguage) : ([known] as const);
+    const languages = known === null ? inBoth(letter.first ?? config.defaultLanguage) : ([known] as const);
     return languages.map((language) => ({ language, ...letter[language] }));
   };
   if (config.smtpUrl === null) {

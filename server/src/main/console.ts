@@ -16,6 +16,7 @@ import { decideRoutes } from '../console/views/decide.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
 import { noticeRoutes } from '../console/views/notice.ts';
+import { oddMoneyRoutes } from '../console/views/odd-money.ts';
 import { operatorRoutes } from '../console/views/operators.ts';
 import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
@@ -127,6 +128,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
           reading: databaseReadings(parts),
         });
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
+        oddMoneyRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const url of ['/', '/*'])
           for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
             inside.route({

@@ -145,7 +145,7 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
       personRoutes(api, deps, sessions, deps.attempts, { mailbox: hasMailbox(deps), simulatorUrl });
       sessionRoutes(api, deps, sessions);
       addressRoutes(api, deps, sessions, deps.attempts);
-      invitationRoutes(api, deps, sessions, deps.attempts);
+      invitationRoutes(api, deps, cellOf, sessions, deps.attempts);
       if (hasMailbox(deps)) mailboxRoutes(api, { ...deps, dataDir: config.dataDir });
 
       api.register(

@@ -220,7 +220,15 @@ export const acts = {
     ['administrator'],
     'always',
     ['subject', 'detail'],
-    ['account set', 'account returns', 'account odd-money', 'account rates'],
+    ['account set', 'account returns', 'account rates'],
+  ),
+  // It moves no money: its threshold is the most of one Pix that it newly leaves to the people of the account.
+  changeOddMoneyRule: changing(
+    ['administrator'],
+    'with_money',
+    ['subject', 'reason', 'detail'],
+    ['account odd-money'],
+    ['POST /accounts/:id/odd-money/acts', 'POST /accounts/:id/odd-money'],
   ),
   keysOfMerchants: changing(
     ['administrator'],

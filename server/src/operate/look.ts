@@ -8,6 +8,7 @@ import { conditions } from '../store/rows/conditions.sql.ts';
 import { findDefences } from '../store/rows/defences.sql.ts';
 import { paymentIdFor } from '../store/rows/idempotency.ts';
 import { intents } from '../store/rows/intents.sql.ts';
+import { oddMoneyRules } from '../store/rows/odd-money-rules.sql.ts';
 import { paymentKey, payments } from '../store/rows/payments.sql.ts';
 import {
   countOpenIncidents,
@@ -63,6 +64,7 @@ function timeOf(ms: number | null): string | null {
 export async function accountFacts(sql: Queries, ownerId: string) {
   const account = await findAccountById(sql, ownerId);
   const [held] = account ? await conditions.read(sql, [ownerId]) : [];
+  const [oddMoney] = account ? await oddMoneyRules.read(sql, [ownerId]) : [];
   if (!account || !held) throw new OperatorRefused('no such account');
   const { accountId: _, ...rules } = held;
   const [operations, openIncidents] = await Promise.all([
@@ -70,7 +72,11 @@ export async function accountFacts(sql: Queries, ownerId: string) {
     countOpenIncidents(sql, ownerId, incidentsMost),
   ]);
   const { number: __, ...shown } = account;
-  return { ...shown, ...rules, openIncidents, operations };
+  const ofMerchant = {
+    oddMoneyKinds: [...(oddMoney?.kinds ?? [])],
+    oddMoneyMostCents: oddMoney?.mostCents ?? 0,
+  };
+  return { ...shown, ...rules, ...ofMerchant, openIncidents, operations };
 }
 
 /**

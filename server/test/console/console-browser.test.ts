@@ -191,7 +191,7 @@ test('A hold is placed as it was shown, and its end is asked of a second person'
   await page.getByText(name).focus();
   await page.keyboard.press('Enter');
   await page.getByText('Nenhuma retenção nesta operação.').waitFor();
-  await page.getByLabel('Valor').fill('1000');
+  await page.getByRole('textbox', { name: 'Valor' }).fill('1000');
   await page.getByRole('textbox', { name: 'Motivo' }).fill('pedido do banco');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Reter assim' }).waitFor();
@@ -205,6 +205,56 @@ test('A hold is placed as it was shown, and its end is asked of a second person'
   await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).press('Enter');
   await heading('Pedidos').waitFor();
   await page.getByRole('heading', { name: 'Encerrar a retenção' }).waitFor();
+});
+
+test('An administrator sees the rule of odd money before and after, and another one agrees to what leaves much to the account', async () => {
+  const first = page;
+  const opened: Window[] = [];
+  const openAs = async () => {
+    const desk = await newOperator(service, 'administrator');
+    const tab = await openWindow(browser);
+    const [name = '', value = ''] = desk.cookie.split('=');
+    await tab.context.addCookies([{ name, value, url: service.url }]);
+    opened.push(tab);
+    return tab.page;
+  };
+  page = await openAs();
+  await page.goto(`${service.url}/operator/contas/${shop.ownerId}`);
+  await page.getByText('Os operadores decidem sobre tudo.').waitFor();
+  await page.getByRole('button', { name: 'Mudar a regra' }).press('Enter');
+  await page.getByRole('checkbox', { name: 'Cobrança paga de novo' }).press('Space');
+  await page.getByLabel('Até este valor de cada Pix').fill('20000');
+  await page.keyboard.press('Enter');
+  await page.getByText('A conta decide, até R$ 200,00 cada Pix: Cobrança paga de novo.').waitFor();
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('o lojista confere todo dia');
+  await inspectBoth('odd-money-rule');
+  await page.getByRole('button', { name: 'Mudar assim' }).press('Enter');
+  await page.getByText('A regra mudou.').waitFor();
+
+  await page.getByRole('button', { name: 'Mudar a regra' }).press('Enter');
+  await page.getByLabel('Até este valor de cada Pix').fill('60000');
+  await page.keyboard.press('Enter');
+  await page.getByText('Outra pessoa da administração precisa concordar').waitFor();
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('cobranças maiores');
+  await inspectBoth('odd-money-rule-second');
+  await page.getByRole('button', { name: 'Pedir a outra pessoa' }).press('Enter');
+  await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).waitFor();
+
+  page = await openAs();
+  await page.goto(`${service.url}/operator/pedidos`);
+  const card = page.getByRole('region', { name: 'Mudar quem decide sobre valores a identificar' });
+  await card.getByText('A conta decide, até R$ 600,00 cada Pix: Cobrança paga de novo.').waitFor();
+  await inspectBoth('odd-money-rule-request');
+  await card.getByRole('button', { name: 'Concordar' }).press('Enter');
+  await card.getByRole('button', { name: 'Concordar e executar agora' }).press('Enter');
+  await card.getByText('executado', { exact: true }).waitFor();
+  await card.getByRole('link', { name: 'Ver a conta' }).press('Enter');
+  await page.getByText('A conta decide, até R$ 600,00 cada Pix').waitFor();
+  page = first;
+  for (const { complaints, context } of opened) {
+    expect(complaints).toEqual([]);
+    await context.close();
+  }
 });
 
 test('An act that one person did at the shell is confirmed as seen', async () => {

@@ -212,6 +212,20 @@ describe('the page of a payment', () => {
     await service.simulator.behave({});
     await open(`/pagamentos/${refused}`, 'Transferência');
     await page.getByText('recusada pelo provedor (resposta do provedor)').waitFor();
+    const inspectBoth = async (name: string) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await inspect(page, `${name}-${colorScheme}`);
+      }
+      await page.emulateMedia({ colorScheme: 'light' });
+    };
+    await inspectBoth('transfer-refused');
+    await open('/extrato', 'Extrato');
+    await page.getByText('Pix não enviado: valor de volta').first().waitFor();
+    await inspectBoth('statement-refused');
+    await open('/', 'Início');
+    await page.getByText('Pix não enviado: valor de volta').first().waitFor();
+    await inspectBoth('home-refused');
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { newPerson, passCodes, password, totpOf } from '@vintem/testkit/panel.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
-import type { Browser, Page, Route } from 'playwright-core';
+import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { mailboxLink } from '../../src/panel/site/mailbox.ts';
@@ -77,7 +77,7 @@ describe('signing in', () => {
 
 describe('a charge', () => {
   test('shows its QR code and turns to paid by itself', async () => {
-    await page.getByRole('link', { name: 'Criar a primeira cobrança' }).click();
+    await page.getByRole('link', { name: 'Nova cobrança' }).click();
     await page.getByLabel('Valor').pressSequentially('15000');
     await page.getByLabel('Pagador').fill('=Maria "Silva"');
     await page.getByRole('button', { name: 'Criar cobrança' }).click();
@@ -92,6 +92,49 @@ describe('a charge', () => {
     await page.getByText('aviso do provedor (webhook)').waitFor();
     await page.getByText('charge.paid').waitFor();
     await page.getByText('Crédito').waitFor();
+  });
+
+  test('is a movement of the start page once it is paid, and awaits its payment until then', async () => {
+    const call = callWith(`${service.url}/api/v1/public`, await service.newKey(shop.ownerId));
+    const { body } = await call('POST', '/pix/charges', {
+      ...{ amountCents: 7_700, payerName: 'Bia Não Pagou', description: '', requestKey: crypto.randomUUID() },
+    });
+    const recent = page.getByRole('region', { name: 'Últimos movimentos' });
+    const inspectSchemes = async (name: string) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await inspect(page, `${name}-${colorScheme}`);
+      }
+      await page.emulateMedia({ colorScheme: 'light' });
+    };
+    await page.goto(`${service.url}/`);
+    await recent.getByRole('link', { name: /=Maria "Silva".* · Pix recebido.*R\$ 150,00/ }).waitFor();
+    expect(await recent.getByText('Bia Não Pagou').count()).toBe(0);
+    expect(await recent.getByText('R$ 77,00').count()).toBe(0);
+    await inspectSchemes('home-movements');
+
+    await page.goto(`${service.url}/pagamentos/${body.id}/pagador`);
+    await page.getByText('Aguardando pagamento').waitFor();
+    expect(await page.getByText('Pendente').count()).toBe(0);
+    await inspectSchemes('payer-waiting');
+
+    // On a telephone the code comes before the facts.
+    await page.setViewportSize({ width: 390, height: 740 });
+    await page.goto(`${service.url}/pagamentos/${body.id}`);
+    const top = async (of: Locator) => (await of.boundingBox())?.y ?? 0;
+    const code = page.getByRole('img', { name: 'QR code do Pix copia e cola' });
+    await code.waitFor();
+    const facts = await top(page.getByRole('heading', { name: 'Linha do tempo' }));
+    expect(await top(code)).toBeLessThan(facts);
+    expect(await top(page.getByText('Bia Não Pagou').first())).toBeGreaterThan(await top(code));
+    await inspectSchemes('charge-code-first');
+    await page.setViewportSize({ width: 1280, height: 900 });
+
+    await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+    await page.goto(`${service.url}/`);
+    await recent.getByRole('link', { name: /Bia Não Pagou/ }).waitFor();
+    await page.goto(`${service.url}/cobrancas`);
+    await heading('Cobranças').waitFor();
   });
 
   test('is found by a part of its payer, and exported safely', async () => {

@@ -1,4 +1,4 @@
-import { openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
+import { inspect, openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts';
 import { hasFocus, type Keyboard, keyboardOf } from '@vintem/testkit/keyboard.ts';
 import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
@@ -72,6 +72,14 @@ describe('a charge', () => {
     await keys.key('Enter');
     await page.getByText('Informe o valor.').waitFor();
     await until(() => hasFocus(page.getByLabel('Valor')));
+  });
+
+  test('without amount and payer says both', async () => {
+    await open('/cobrancas/nova', 'Nova cobrança');
+    await keys.press(button('Criar cobrança'));
+    await page.getByText('Informe o valor.').waitFor();
+    await page.getByText('Preencha este campo.').waitFor();
+    await inspect(page, 'charge-lacking-light');
   });
 
   test('is created by Enter, also before the account has arrived', async () => {
@@ -195,7 +203,17 @@ describe('people', () => {
     await keys.key('Enter');
     await keys.write(dialog.getByLabel('E-mail'), 'ze@padaria.example');
     await keys.key('Enter');
-    await dialog.getByText('Convite enviado.').waitFor();
+    await dialog.getByText(/Convite enviado\..* vai só para ze@padaria\.example/).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await inspect(page, `invited-${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await keys.press(dialog.getByRole('button', { name: 'Convidar outra pessoa' }));
+    expect(await dialog.getByLabel('E-mail').inputValue()).toBe('');
+    await keys.write(dialog.getByLabel('E-mail'), 'sem arroba');
+    await keys.key('Enter');
+    await dialog.getByText('Informe um e-mail, como nome@empresa.com.br.').waitFor();
     await keys.key('Escape');
     const row = page.getByRole('listitem').filter({ hasText: 'ze@padaria.example' });
     await keys.press(row.getByRole('button', { name: 'Cancelar convite' }));

@@ -6,8 +6,9 @@ import {
   signInAt,
   type Window,
 } from '@vintem/testkit/browser.ts';
+import { hasFocus } from '@vintem/testkit/keyboard.ts';
 import { newPerson, openTab, password } from '@vintem/testkit/panel.ts';
-import { openService, type Service } from '@vintem/testkit/service.ts';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/connections/directory.ts';
@@ -56,12 +57,32 @@ describe('a shop owner', () => {
   test('An invited owner reaches the first paid link without a command line', async () => {
     const email = 'dona@barro.example';
     const { token } = await invite(service.runtime, { accountId: shop.ownerId, email, role: 'owner' });
+    await service.database.admin(
+      `INSERT INTO merchant_profile (account_id, display_name, updated_at) VALUES ($1, 'Barro & Forno', now())`,
+      [shop.ownerId],
+    );
     await page.goto(`${service.url}/convite#${token}`);
+    await heading('Convite para Barro & Forno').waitFor();
+    await page.getByText('Conta: Ateliê Barro Vivo. Seu papel: Proprietário.').waitFor();
+    // Each lack is said below its field, in the language of the page, and the first field has the focus.
+    const complained = page.evaluate(
+      `new Promise((resolve) => document.addEventListener('invalid', (event) => setTimeout(() => resolve(event.defaultPrevented)), { once: true, capture: true }))`,
+    );
+    await page.getByLabel('Senha', { exact: true }).fill('curta');
+    await page.getByRole('button', { name: 'Aceitar convite' }).click();
+    expect(await complained).toBe(true);
+    await page.getByText('Preencha este campo.').waitFor();
+    await page.getByText('A senha precisa de ao menos 12 caracteres.').waitFor();
+    expect(await page.getByText('Ao menos 12 caracteres.', { exact: true }).count()).toBe(0);
+    await until(() => hasFocus(page.getByLabel('Seu nome')));
+    await inspectBoth('invitation-lacking');
     await page.getByLabel('Seu nome').fill('Rita Barro');
+    await until(async () => (await page.getByText('Preencha este campo.').count()) === 0);
     await page.getByLabel('Senha', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Aceitar convite' }).click();
-    await page.getByText('Convite aceito.').waitFor();
-    await signInAt(page, service.url, email);
+    // The password that was chosen now is that of the sign-in.
+    await heading('Início').waitFor();
+    await service.database.admin('DELETE FROM merchant_profile WHERE account_id = $1', [shop.ownerId]);
 
     await page.getByRole('navigation').getByRole('link', { name: 'Links', exact: true }).click();
     await page.getByText('Nenhum link de pagamento ainda').waitFor();

@@ -71,6 +71,7 @@ describe('the company page', () => {
     await page.getByRole('button', { name: 'Salvar' }).click();
     const preview = page.getByRole('region', { name: 'Como fica' });
     await preview.getByText('CNPJ 12.ABC.345/01DE-35').waitFor();
+    await page.getByText('Dados salvos.').waitFor();
     const logo = new PNG({ width: 900, height: 300 });
     for (let at = 0; at < logo.data.length; at += 4) logo.data.set([20, 70, 124, 255], at);
     const choose = (name: string, mimeType: string, buffer: Buffer) =>
@@ -96,6 +97,17 @@ describe('the company page', () => {
     await page.getByText('CNPJ 12.ABC.345/01DE-35').waitFor();
     await look('comprovante-com-marca');
   });
+});
+
+test('A page without a network says that the service did not answer', async () => {
+  await open('/', 'Início');
+  const complaints = window.complaints.length;
+  await page.context().setOffline(true);
+  await page.getByRole('navigation').getByRole('link', { name: 'Cobranças', exact: true }).click();
+  await page.getByText('O serviço não respondeu. Verifique a conexão e tente de novo.').first().waitFor();
+  await page.context().setOffline(false);
+  // The browser writes on its console what it could not fetch.
+  window.complaints.length = complaints;
 });
 
 describe('the guides', () => {

@@ -137,6 +137,7 @@ describe('the table of acts', () => {
         'changeConnections',
         'createAccounts',
         'changeConditions',
+        'changeOddMoneyRule',
         'keysOfMerchants',
         'peopleOfMerchants',
         'anonymise',

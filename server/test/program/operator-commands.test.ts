@@ -370,6 +370,44 @@ test('verify: 0 while everything holds, 3 when something does not, which it then
   });
 });
 
+test('What leaves more odd money to an account is refused to one at the shell where two administrators could agree, and what takes it away is not', async () => {
+  const rule = (...words: string[]) => vintem('account', 'odd-money', merchant.ownerId, ...words);
+  const widening = ['--kinds', 'second_payment', '--most-cents', '700'];
+  expect((await rule(...widening)).json).toMatchObject({ kinds: ['second_payment'], mostCents: 700 });
+  await onDatabase(
+    `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at, password, app_secret, app_step)
+      SELECT gen_random_uuid(), who || '@vintem.example', who, 'administrator', now(), now(), 'x', 'x', 1 FROM unnest(ARRAY['lia', 'davi']) AS who`,
+  );
+  expect((await rule('--most-cents', '600', '--reason', 'fewer')).json).toMatchObject({ mostCents: 600 });
+  const refused = await rule('--most-cents', '601');
+  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining('two people decide this')]);
+  expect((await rule('--most-cents', '601', '--break-glass')).code).toBe(2);
+  const alone = ['--break-glass', '--reason', 'both are on a flight'];
+  expect((await rule('--most-cents', '601', ...alone)).json).toMatchObject({ mostCents: 601 });
+  expect((await vintem('account', 'show', merchant.ownerId)).json).toMatchObject({
+    ...{ oddMoneyKinds: ['second_payment'], oddMoneyMostCents: 601 },
+  });
+  const recorded = await onDatabase(
+    `SELECT r.act, r.moved_cents::integer AS moved, r.body, a.reason FROM vintem.operator_request r
+      JOIN vintem.audit a ON a.subject = r.subject AND a.action = 'account.odd_money' AND a.reason = r.reason WHERE r.act = 'changeOddMoneyRule'`,
+  );
+  expect(recorded).toEqual([
+    {
+      ...{ act: 'changeOddMoneyRule', moved: 601, reason: 'both are on a flight' },
+      body: {
+        kinds: 'second_payment',
+        mostCents: '601',
+        kindsBefore: 'second_payment',
+        mostCentsBefore: '600',
+      },
+    },
+  ]);
+  await onDatabase(`DELETE FROM vintem.operator_request WHERE act = 'changeOddMoneyRule'`);
+  await onDatabase(
+    `DELETE FROM vintem.operator_person WHERE email IN ('lia@vintem.example', 'davi@vintem.example')`,
+  );
+});
+
 test('Operators are changed at the shell alone until two administrators could agree, and then only with --break-glass', async () => {
   const create = (email: string, ...more: string[]) =>
     vintem('operator', 'create', '--email', email, '--name', 'Nova Pessoa', '--role', 'support', ...more);

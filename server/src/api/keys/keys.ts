@@ -232,8 +232,8 @@ export async function revokeKey(deps: { sql: Sql; clock: Clock }, id: string): P
   });
 }
 
-/** The name of the key that a first start prints. */
-export const firstKeyName = 'First key';
+/** The name of the key that a first start prints, in both languages: it does not know yet who reads it. */
+export const firstKeyName = 'Primeira chave · First key';
 
 /** @returns the ids of the keys that were in force */
 export const revokeFirstKey = (deps: { sql: Sql; clock: Clock }, accountId: string): Promise<string[]> =>

@@ -1,3 +1,4 @@
+import { ruleChangeOf, setOddMoneyRule } from '../../operate/accounts/odd-money.ts';
 import { releaseAsShown } from '../../operate/accounts/shown-holds.ts';
 import { type ActName, acts, mayAct } from '../../operate/acts.ts';
 import { resolveAsShown } from '../../operate/incidents/allowed.ts';
@@ -48,6 +49,11 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
   },
   resumeWithdrawals: async (operator, { body: { pausedAt }, reason }) => {
     await resumeWithdrawals(operator, { pausedAt: Number(pausedAt), reason });
+    return null;
+  },
+  changeOddMoneyRule: async (operator, { subject, body, reason, shown }) => {
+    const agreed = { shown, mostCents: Number.MAX_SAFE_INTEGER };
+    await setOddMoneyRule(operator, subject, ruleChangeOf(body).after, { reason, agreed });
     return null;
   },
   changeOperators: (operator, { body, shown, requestedBy }, agreed) =>

@@ -2,6 +2,7 @@ import type { ApiScope } from '../../edge/edge.ts';
 import type { Mail } from '../../ground/mail.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import { ruleChangeOf } from '../../operate/accounts/odd-money.ts';
 import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import type { SignedIn } from '../auth/sessions.ts';
 import { type ChangeName, letterOfInvitation, type standings } from '../people/changes.ts';
@@ -16,6 +17,7 @@ import { agree, type RequestDeps, refuse, see } from '../requests/requests.ts';
 import { consoleConfig } from '../route.ts';
 import { AgreedSchema, AgreementBody, Done, Nothing, RequestsSchema } from '../schema.ts';
 import { postingView } from './decide.ts';
+import { ruleView } from './odd-money.ts';
 
 const tags = ['Operator'];
 const openMost = 200;
@@ -133,6 +135,11 @@ async function handedOver(
   return { email, mailed, link: null };
 }
 
+function ruleOf({ subject, body }: OperatorRequest) {
+  const { before, after } = ruleChangeOf(body);
+  return { ownerId: subject, before: ruleView(before), after: ruleView(after) };
+}
+
 function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
   const mine = one.requestedBy === operatorId;
   return {
@@ -141,6 +148,7 @@ function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
     action: one.body.action ?? null,
     incidentId: one.act === 'resolveIncident' ? one.subject : null,
     person: one.act === 'changeOperators' ? personOf(one.body) : null,
+    rule: one.act === 'changeOddMoneyRule' ? ruleOf(one) : null,
     postings: one.postings.map(postingView),
     movedCents: one.movedCents,
     shown: one.shown,

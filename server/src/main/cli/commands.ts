@@ -2,17 +2,10 @@ import { userInfo } from 'node:os';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../../api/keys/keys.ts';
 import { findOwner } from '../../api/transfers/draft.sql.ts';
 import { draftOfCommand } from '../../api/transfers/draft-command.ts';
-import { priceOf } from '../../ground/money.ts';
 import { isPermission, permissions } from '../../ground/permissions.ts';
 import { isPrintable } from '../../ground/printable.ts';
 import { parseQuotas } from '../../ground/quotas.ts';
 import { pixKeyTypeNames } from '../../kinds/transfer/pix-key.ts';
-import {
-  type OddMoneyWanted,
-  oddMoneyRuleOf,
-  oddMoneyWanted,
-  setOddMoneyRule,
-} from '../../operate/accounts/odd-money.ts';
 import { ratesOf, setRates, withDefaults } from '../../operate/accounts/rates.ts';
 import {
   type ReturnRule,
@@ -24,7 +17,6 @@ import { showConnection } from '../../operate/connections/connections.ts';
 import { createAccount, listAccounts } from '../../operate/connections/directory.ts';
 import type { PendingMigration } from '../../store/database/migrate.ts';
 import { OperatorRefused } from '../../store/operator.ts';
-import { isOddMoney, oddKinds } from '../../store/rows/incidents.sql.ts';
 import {
   type Edge,
   migrateAlone,
@@ -54,6 +46,7 @@ import { doctorCommand } from './doctor-command.ts';
 import { findCommands } from './find-commands.ts';
 import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
 import { noticeCommands } from './notice-commands.ts';
+import { oddMoneyCommand } from './odd-money-command.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { secretCommands } from './secret-commands.ts';
@@ -178,28 +171,7 @@ export const commands: Command[] = [
       return { json: { ownerId: accountId, ...rule }, text: `${rule.returnOddMoney}${after}` };
     },
   },
-  {
-    name: 'account odd-money',
-    usage: `OWNER_ID [--kinds ${oddKinds.join(',')}|none] [--most-cents N]`,
-    about:
-      'which odd money the people of an account decide about in the panel, and up to which amount of one Pix; at first none',
-    options: { kinds: { type: 'string' }, 'most-cents': { type: 'string' } },
-    operands: ['OWNER_ID'],
-    run: async (edge, { values, operands }) => {
-      const accountId = uuid(operands[0] as string, 'OWNER_ID');
-      const rule = await onAccount(edge, 'account odd-money', accountId, async (context) => {
-        const before = await oddMoneyRuleOf(context, accountId);
-        const wanted = oddMoneyFrom(values, before);
-        return wanted === null
-          ? before
-          : setOddMoneyRule({ ...context, actor: userInfo().username }, accountId, wanted);
-      });
-      const { kinds, mostCents } = rule;
-      const text =
-        kinds.length === 0 ? 'none: the operator decides' : `${kinds.join(', ')} up to ${priceOf(mostCents)}`;
-      return { json: { ownerId: accountId, kinds, mostCents }, text };
-    },
-  },
+  oddMoneyCommand,
   {
     name: 'account rates',
     usage: 'OWNER_ID [--set reads=200/400,transfers=20/40|default]',
@@ -385,16 +357,6 @@ function lasting(
       return undefined;
     },
   };
-}
-
-/** Null: nothing is to be changed. */
-function oddMoneyFrom(values: CommandInput['values'], before: OddMoneyWanted): OddMoneyWanted | null {
-  const { kinds: named, 'most-cents': most } = values;
-  if (named === undefined && most === undefined) return null;
-  const kinds = typeof named !== 'string' ? before.kinds : named === 'none' ? [] : named.split(',');
-  const unknown = kinds.find((kind) => !isOddMoney(kind));
-  if (unknown !== undefined) throw new UsageFault(`--kinds takes ${oddKinds.join(', ')} or none`);
-  return oddMoneyWanted(kinds, typeof most === 'string' ? integer(most, '--most-cents') : before.mostCents);
 }
 
 function returnRuleFrom(values: CommandInput['values']): Partial<ReturnRule> {

@@ -16,10 +16,10 @@ export const onAccount = <T>(
   edge: Edge,
   command: string,
   accountId: string,
-  work: (context: Context) => Promise<T>,
+  work: (context: Context, directory: Context) => Promise<T>,
 ): Promise<T> =>
   onAll(edge, command, accountId, async (context) =>
-    work(within(context, await context.cells.ofAccount(accountId))),
+    work(within(context, await context.cells.ofAccount(accountId)), context),
   );
 
 /**

@@ -128,6 +128,7 @@ export const summedAtMost = 50_000;
  * A page of the statement of one operation or several, the newest line first, in whole journals: no place within one is needed.
  * @param limit journals of a page, with a filter those that have a line which is looked for
  * @param below `nextBelow` of the page before
+ * @param summed whether the figures of the period are wanted
  * @param filter such a page looks through `scannedAtMost` journals of all operations together, and may end with fewer lines
  * @throws ApiError `operation_not_found`
  */
@@ -136,7 +137,7 @@ export async function readNewest(
   accountId: string,
   operationIds: readonly string[],
   period: Period,
-  { below, limit }: { below?: string | undefined; limit: number },
+  { below, limit, summed = true }: { below?: string | undefined; limit: number; summed?: boolean },
   filter: LineFilter = {},
 ): Promise<NewestPage> {
   const wanted = wantedBy(filter);
@@ -151,7 +152,7 @@ export async function readNewest(
     }),
   );
   const journals = sumOf(pieces, ({ opening, closing }) => closing.seq - opening.seq);
-  const isSummed = places === null && journals <= summedAtMost;
+  const isSummed = summed && places === null && journals <= summedAtMost;
   const figures = isSummed
     ? await Promise.all(
         pieces.map(({ operationId, opening, closing }) =>

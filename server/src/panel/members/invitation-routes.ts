@@ -1,5 +1,7 @@
 import { callerAddress, callerNetwork } from '../../edge/caller-address.ts';
-import type { ApiScope } from '../../edge/edge.ts';
+import type { ApiScope, CellOf } from '../../edge/edge.ts';
+import type { Sql } from '../../ports/sql.ts';
+import { findShownMerchant } from '../../store/rows/profile.sql.ts';
 import { type Attempts, withLinkSecret } from '../auth/attempts.ts';
 import type { Sessions } from '../auth/session.ts';
 import { findUser } from '../people/members.sql.ts';
@@ -12,6 +14,7 @@ import { personConfig } from './person-routes.ts';
 export function invitationRoutes(
   api: ApiScope,
   deps: SecurityEventDeps,
+  cellOf: CellOf<{ sql: Sql }>,
   sessions: Sessions,
   attempts: Attempts,
 ): void {
@@ -32,10 +35,16 @@ export function invitationRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      const { email, role, accountName } = await withLinkSecret(attempts, callerNetwork(request), () =>
-        openInvitation(sql, request.body.token, clock.now()),
+      const { accountId, cell, email, role, accountName } = await withLinkSecret(
+        attempts,
+        callerNetwork(request),
+        () => openInvitation(sql, request.body.token, clock.now()),
       );
-      return { email, role, accountName, existing: (await findUser(sql, email)) !== undefined };
+      const [{ name: companyName }, user] = await Promise.all([
+        findShownMerchant(cellOf({ cell }).sql, accountId),
+        findUser(sql, email),
+      ]);
+      return { email, role, accountName, companyName, existing: user !== undefined };
     },
   );
 

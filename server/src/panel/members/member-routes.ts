@@ -121,7 +121,9 @@ function inviteRoutes(api: ApiScope, deps: SecurityEventDeps, mails: PanelMails,
       await attempts.take('invitationMail', emailOf(body.email));
       const { id, token } = await invite(deps, { accountId, ...body, createdBy: person.userId });
       await note(deps, request, 'member.invited', { invitationId: id, role: body.role });
-      await mails.invitation(body.email, { accountName: member.accountName, role: body.role, token });
+      const { accountName } = member;
+      const { role } = body;
+      await mails.invitation(body.email, { accountName, role, token, language: request.language });
       return reply.code(201).send(done);
     },
   );

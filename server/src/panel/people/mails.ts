@@ -31,6 +31,8 @@ interface Invite {
   accountName: string;
   role: Role;
   token: string;
+  /** Of the one who invites, whom the invited person knows; absent: an operator invites. */
+  language?: Language;
 }
 
 interface SeenSignIn {
@@ -79,7 +81,7 @@ export function panelMails({ config, mail }: MailDeps) {
     wrongCodes: (to: string, ip: string): Promise<void> =>
       mail.send({ to, ...wrongCodesText(config.publicUrl, ip) }),
     invitation: (to: string, invite: Invite): Promise<void> =>
-      mail.send({ to, ...invitationText(config.publicUrl, invite) }),
+      mail.send({ to, first: invite.language, ...invitationText(config.publicUrl, invite) }),
     confirmEmail: (to: string, token: string): Promise<void> =>
       mail.send({ to, ...confirmEmailText(config.publicUrl, token) }),
     emailChangeAsked: (to: string, newEmail: string, cancelToken: string): Promise<void> =>

@@ -536,6 +536,8 @@ const invitationColumns = `i.account_id AS "accountId", i.id, i.email, i.role, i
 
 export interface OpenInvitation extends Invitation {
   accountName: string;
+  /** Of the account. */
+  cell: string;
   /** Null: the operator invites. */
   createdBy: string | null;
   /** Null: the one who invites is no member any more. */
@@ -544,7 +546,7 @@ export interface OpenInvitation extends Invitation {
 
 const selectInvitation: Statement = {
   name: 'panel_invitation_by_token',
-  text: `SELECT ${invitationColumns}, a.name AS "accountName", i.created_by AS "createdBy", m.role AS "inviterRole"
+  text: `SELECT ${invitationColumns}, a.name AS "accountName", a.cell, i.created_by AS "createdBy", m.role AS "inviterRole"
     FROM panel_invitation i JOIN account a ON a.id = i.account_id
       LEFT JOIN panel_member m ON m.account_id = i.account_id AND m.user_id = i.created_by
     WHERE i.token_hash = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,

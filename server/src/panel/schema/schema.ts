@@ -85,6 +85,7 @@ export const InvitationSchema = Type.Object({
   email: Type.String(),
   role: Role,
   accountName: Type.String(),
+  companyName: Type.String({ description: 'As the account shows itself to its payers; else its name' }),
   existing: Type.Boolean({ description: 'The person signs in already, and needs no password' }),
 });
 
@@ -507,6 +508,7 @@ export const StatementQuery = Type.Object(
     ),
     below: Type.Optional(Below),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Entries of a page' })),
+    sums: Type.Optional(OneOf(['none'], 'Without the figures of the period')),
   },
   { additionalProperties: false },
 );

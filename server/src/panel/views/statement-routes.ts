@@ -30,7 +30,8 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
       config: asks('read'),
     },
     async ({ member, query }) => {
-      const { operationId, below, limit = 50, figure, search, amountCents } = query;
+      const { operationId, below, limit = 50, figure, search, amountCents, sums } = query;
+      const wanted = { below, limit, summed: sums !== 'none' };
       const deps = cellOf(member);
       const { accountId } = member;
       const ids = [...(await operationsOf(deps, accountId, operationId)).keys()];
@@ -39,7 +40,7 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
         ...(search && { search }),
         ...(amountCents && { amountCents }),
       };
-      const page = await readNewest(deps, accountId, ids, periodOf(query), { below, limit }, filter);
+      const page = await readNewest(deps, accountId, ids, periodOf(query), wanted, filter);
       const receiverOf = receiversFor(deps.secrets, member.role);
       return {
         ...page,
