@@ -86,6 +86,12 @@ export const portuguese = {
   "Pix charges, automatic Pix transfers and business operations. Amounts are integers in cents, times are RFC 3339 in UTC.\n\nEvery call carries `Authorization: Bearer <API_KEY>` and may name a business operation in `X-Service-Operation`; without it the\nmain one is used. Calls that create something carry a `requestKey`, a UUID of the caller's: the same request with the same key\nreturns the same resource and never pays twice. After a timeout or `unknown`, keep the key and look the payment up; never make another.\n\nNew fields of answers, event types, codes and headers may be added at any time; `status`, `kind` and the members of `card` are closed.":
     'Cobranças Pix, transferências Pix automáticas e operações de negócio. Valores são inteiros em centavos, horários seguem a RFC 3339 em UTC.\n\nToda chamada leva `Authorization: Bearer <API_KEY>` e pode indicar uma operação de negócio em `X-Service-Operation`; sem ele, vale a\nprincipal. As chamadas que criam algo levam uma `requestKey`, um UUID de quem chama: a mesma requisição com a mesma chave devolve o\nmesmo recurso e nunca paga duas vezes. Depois de um timeout ou de `unknown`, guarde a chave e consulte o pagamento; nunca crie outro.\n\nNovos campos de respostas, tipos de evento, códigos e cabeçalhos podem surgir a qualquer momento; `status`, `kind` e os membros de `card` não mudam.',
   'Payments received': 'Pagamentos recebidos',
+  'Codes that stay the same: any number of payers pay them, with or without an amount':
+    'Códigos que não mudam: qualquer número de pagadores os paga, com ou sem valor',
+  'Public pages on which payers make charges of their own':
+    'Páginas públicas em que os próprios pagadores geram cobranças',
+  'Pix and card payments that a payer contests, with their deadlines and defences':
+    'Pagamentos por Pix e cartão que o pagador contesta, com prazos e defesas',
   'The business operation; without it the main one': 'A operação de negócio; sem ele, a principal',
   'Amount to charge': 'Valor a cobrar',
   'Name of the payer': 'Nome do pagador',

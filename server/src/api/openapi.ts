@@ -114,7 +114,16 @@ New fields of answers, event types, codes and headers may be added at any time; 
 
 const tags = [
   { name: 'Charges', description: 'Payments received' },
+  {
+    name: 'Static codes',
+    description: 'Codes that stay the same: any number of payers pay them, with or without an amount',
+  },
+  { name: 'Payment links', description: 'Public pages on which payers make charges of their own' },
   { name: 'Refunds', description: 'Received Pix that go back to their payers, in whole or in part' },
+  {
+    name: 'Disputes',
+    description: 'Pix and card payments that a payer contests, with their deadlines and defences',
+  },
   { name: 'Transfers', description: 'Payouts. The API key authorizes them: no code, no confirmation' },
   { name: 'Payments', description: 'Lookup of both; it never confirms anything' },
   { name: 'Account', description: 'Balance and conditions' },

@@ -559,17 +559,17 @@ async function listPayouts(deps: Deps, window: ListWindow): Promise<ListOutcome<
 async function listMoved(deps: Deps, window: ListWindow): Promise<ListOutcome<MovedPage>> {
   const reports: MovedPage[] = [];
   const unread: UnreadItem[] = [];
-  for (const { path, read } of [
-    { path: '/v1/charges?', read: readMovedCharge },
-    { path: '/v1/refunds?expand[]=data.payment_intent&', read: readMovedRefund },
-  ]) {
+  for (const { kind, path, read } of [
+    { kind: 'charge', path: '/v1/charges?', read: readMovedCharge },
+    { kind: 'refund', path: '/v1/refunds?expand[]=data.payment_intent&', read: readMovedRefund },
+  ] as const) {
     const items = await listed(deps, `${path}${createdIn(window)}`, (item) => ({ item, read: read(item) }));
     if (!Array.isArray(items))
       return items.detail === tooLong
         ? { outcome: 'listed', reports, unread, complete: false, parts: 4 }
         : items;
     for (const { item, read: moved } of items)
-      if (moved === null) unread.push(movedItem('charge', recordOf(item) ?? {}, nameIn(item)));
+      if (moved === null) unread.push(movedItem(kind, recordOf(item) ?? {}, nameIn(item)));
       else if (moved !== 'foreign') reports.push(moved);
   }
   return { outcome: 'listed', reports, unread, complete: true };
