@@ -327,7 +327,7 @@ describe('A change of a due-date charge', () => {
     );
     expect(rows).toEqual([done, { id: refused?.[2]?.id, outcome: 'refused' }]);
     const deps = { sql: runtime.sql, cells: runtime.cells, identity: async () => runtime.identity };
-    expect(await find(deps, body.changeId)).toMatchObject([
+    expect((await find(deps, body.changeId)).found).toMatchObject([
       { kind: 'change', id: body.changeId, state: 'carried_out', amountCents: 8_000 },
       { kind: 'payment', id },
     ]);

@@ -205,8 +205,8 @@ test('a payment is found by every name that it has, and shown with its postings'
 test('an account is found by its name and shown with its balances, and nothing is found for what is not there', async () => {
   const { json } = await vintem('find', 'Loja');
   expect(json.found).toContainEqual(expect.objectContaining({ kind: 'account', id: merchant.ownerId }));
-  expect((await vintem('find', 'Loja%')).json).toEqual({ found: [] });
-  expect((await vintem('find', crypto.randomUUID())).json).toEqual({ found: [] });
+  expect((await vintem('find', 'Loja%')).json).toEqual({ found: [], more: false });
+  expect((await vintem('find', crypto.randomUUID())).json).toEqual({ found: [], more: false });
   const shown = await vintem('account', 'show', merchant.ownerId);
   expect(shown.json).toMatchObject({
     ownerId: merchant.ownerId,
