@@ -11,12 +11,23 @@ export const mostOf: Readonly<Record<string, number>> = {
   event_page: 12_000,
   panel_records: 13_000,
   panel_records_floor: 13_000,
+  // Sealed keys that one search opens.
+  panel_sealed_keys: 12_000,
+  // Every account once: accounts by their names or connection, request keys, which give another id in each account.
+  find_account_name: 2_000,
+  find_account_numbers: 2_000,
+  console_connections: 3_000,
+  console_connection_accounts: 2_000,
+  // Open payments are counted to a hundred thousand.
+  cell_load: 120_000,
   // 2,000 events of the account, and as many of each member's own access.
   security_event_list: 60_000,
   // Journals after an operation's last close, for the chart: 5,000 journals.
   panel_open_day_sums: 6_000,
   // The totals of a period that a person looks at: 50,000 journals, and none above.
   statement_sums: 51_000,
+  // Those of transfers, each with its payment.
+  statement_transfer_fees: 101_000,
   // Where the next page begins, behind those 10,000.
   payment_place: 12_000,
   event_place: 12_000,
@@ -27,6 +38,8 @@ export const mostOf: Readonly<Record<string, number>> = {
   payment_owners: 12_000,
   // Lines of one listing.
   statement_unknown: 12_000,
+  // The same with accounts, payments and journals.
+  movement_other_amount: 31_000,
   payment_read: 2_000,
   intent_read: 2_000,
   intent_update: 2_000,

@@ -50,10 +50,10 @@ export const panelPages = (known: Known): string[] => {
     ),
     '/records?minimumCents=9999999', `/records?${ofAmount}`, `/records?${ofAmount}&${ofDay}`, '/records?mark=refunded', '/records?mark=disputed',
     `/records/${paymentId}`,
-    `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, '/statement', `/statement?${ofDay}`,
+    `/statement?operationId=${first}`, '/statement', `/statement?from=${day}&to=${day}`,
     `/statement?search=nothing`, `/statement?amountCents=${amountCents}`, `/statement?search=${endToEnd}`,
     `/journal?operationId=${first}`, '/journal', '/closes', '/operation-disputes', '/odd-money', '/members', '/security-events', '/reconciliation',
-    '/requests', '/keys', '/operations', '/drafts', '/receivers',
+    '/requests', '/keys', '/operations', '/receivers',
   ]; // biome-ignore format: a list of addresses
 };
 

@@ -34,7 +34,14 @@ export interface Stored {
  * Writes the world with COPY, as the service would have written it: ids from request keys, journals in their chains of hashes, one event for
  * each ending, an intent for each open charge. `verify` holds over it.
  */
-export async function seed(url: string, world: World, identity: Buffer, ids: Ids): Promise<Stored> {
+export async function seed(
+  url: string,
+  world: World,
+  identity: Buffer,
+  ids: Ids,
+  /** The account at the provider that all of it was sent to. */
+  sentTo: string,
+): Promise<Stored> {
   const client = new pg.Client({
     connectionString: url,
     options: '-c search_path=vintem -c TimeZone=UTC -c synchronous_commit=off',
@@ -52,7 +59,7 @@ export async function seed(url: string, world: World, identity: Buffer, ids: Ids
     const other = spread[(settled ? rank : n) % spread.length] as Operation;
     const settling = kind === 'transfer' || rank % 2 === 0 ? first : other;
     const own = settled ? settling : n % 4 < 2 ? second : other;
-    await writePayment(rows, world, n, own, identity, ids, logged);
+    await writePayment(rows, world, n, own, identity, ids, logged, sentTo);
   }
   for (const [accountId, last] of logged)
     await rows.add('event_sequence', ['account_id', 'last_seq'], [accountId, last]);
@@ -149,6 +156,7 @@ async function writePayment(
   identity: Buffer,
   ids: Ids,
   logged: Map<string, number>,
+  sentTo: string,
 ): Promise<void> {
   const seeded = world.of(n);
   const { kind, createdAt, settledAt, amountCents, feeCents, endToEnd, settled } = seeded;
@@ -190,7 +198,7 @@ async function writePayment(
     JSON.stringify(history),
     command,
   ]);
-  if (!settled) return writeIntent(rows, world, n, own, id, ids);
+  if (!settled) return writeIntent(rows, world, n, own, id, ids, sentTo);
   if (kind === 'deposit') {
     await post(
       rows,
@@ -248,6 +256,7 @@ async function writeIntent(
   own: Operation,
   id: string,
   ids: Ids,
+  sentTo: string,
 ): Promise<void> {
   const { createdAt } = world.of(n);
   const due = n > world.count * 0.95;
@@ -272,6 +281,7 @@ async function writeIntent(
       'known',
       'refused',
       'created_at',
+      'identity',
     ],
     [
       own.accountId,
@@ -291,6 +301,7 @@ async function writeIntent(
       true,
       false,
       iso(createdAt),
+      sentTo,
     ],
   );
 }

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Desk, newOperator } from '@vintem/testkit/console.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Run, recordedBy, visited } from '@vintem/testkit/rows-visited.ts';
@@ -16,6 +17,7 @@ import { runApi } from '../../server/src/main/api.ts';
 import { openRuntime, type Runtime } from '../../server/src/main/runtime.ts';
 import { runWorker } from '../../server/src/main/worker.ts';
 import { markRestored } from '../../server/src/operate/after-restore.ts';
+import { identityBehind } from '../../server/src/operate/connections/identity.ts';
 import { pauseAfterRestore } from '../../server/src/operate/pause.ts';
 import { reconcile } from '../../server/src/operate/reconcile.ts';
 import { stepRetention } from '../../server/src/operate/retention.ts';
@@ -34,6 +36,7 @@ import { startSimulator } from '../../simulator/src/main.ts';
 import { newFolder } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { mostOf, usualMost } from './limits.ts';
+import { callsOf, consolePages, type Known, panelPages } from './pages.ts';
 import { type Stored, seed } from './seed.ts';
 import { createWorld, type Sizes, withSeeded } from './world.ts';
 
@@ -162,6 +165,8 @@ interface Stage {
   stored: Stored;
   key: string;
   tab: Tab;
+  /** An operator of each role that reads. */
+  desks: Desk[];
   /** Statements since the last look, by name. */
   runs: Map<string, Run[]>;
   close(): Promise<void>;
@@ -192,9 +197,10 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
   const runtime = await openRuntime(ground, draining.signal);
   const began = performance.now();
   const world = createWorld(sizes, clock.now());
-  const stored = await seed(server.url, world, runtime.identity, ids);
-  say(`  stored in ${Math.round((performance.now() - began) / 1000)} s`);
   const providers = runtime.providers as Map<string, Provider>;
+  const sentTo = await identityBehind(providers.get('simulator') as Provider);
+  const stored = await seed(server.url, world, runtime.identity, ids, sentTo);
+  say(`  stored in ${Math.round((performance.now() - began) / 1000)} s`);
   for (const [connection, provider] of providers) providers.set(connection, withSeeded(provider, world));
   const api = await runApi(runtime, config);
   const { key } = await createKey(runtime, { accountId: stored.bigAccountId, name: 'size', permissions });
@@ -202,6 +208,11 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
   await newPerson(person, stored.bigAccountId, 'ana@loja.example');
   const tab = openTab(person);
   await tab.signIn('ana@loja.example');
+  const desks = [
+    await newOperator(person, 'risk'),
+    await newOperator(person, 'administrator'),
+    await newOperator(person, 'auditor'),
+  ];
   runs.clear();
   return {
     sizes,
@@ -212,6 +223,7 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
     stored,
     key,
     tab,
+    desks,
     runs,
     close: async () => {
       draining.abort();
@@ -373,44 +385,57 @@ async function deleted(stage: Stage, empty: number): Promise<string> {
   return answers.join(', ');
 }
 
-async function visitPages(stage: Stage): Promise<string> {
-  const [first, second] = stage.stored.bigOperationIds;
-  const [payment, event] = await Promise.all(
+/** A paid charge of the first list, by every identifier of it; where nothing is stored, identifiers of nothing. */
+async function knownOf(stage: Stage): Promise<Known> {
+  const { bigAccountId: accountId, bigOperationIds: operationIds } = stage.stored;
+  const [payments, events] = await Promise.all(
     ['/payments?limit=1&status=paid', '/events?limit=1'].map((path) =>
-      call(stage, 'GET', path, undefined, first),
+      call(stage, 'GET', path, undefined, operationIds[0]),
     ),
   );
-  const paymentId = payment?.body.payments?.[0]?.id;
-  const eventId = event?.body.events?.[0]?.id;
-  const day = new Date(clock.now() - 3_600_000).toISOString();
-  const lists = [
-    '/payments?limit=100', '/payments?limit=100&status=unknown', '/payments?limit=100&status=pending', '/payments?limit=100&kind=transfer',
-    '/payments?limit=100&status=cancelled', `/payments?limit=100&createdTo=${day}`, '/payments?endToEnd=E0000000000000000000000000000000',
-    '/account', '/operations', '/webhooks', '/events?limit=100', '/events?limit=100&type=transfer.returned',
-    ...(paymentId ? [`/payments/${paymentId}`, `/events?paymentId=${paymentId}`] : []),
-    ...(eventId ? [`/events/${eventId}`] : []),
-  ]; // biome-ignore format: a list of addresses
-  const pages = [
-    '/overview', '/overview?days=90', `/overview?operationId=${second}`, '/records', '/records?status=unknown', '/records?status=cancelled',
-    '/records?kind=transfer', '/records?search=nothing', `/records?operationId=${second}&status=paid`, '/records?minimumCents=999999',
-    `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, `/journal?operationId=${first}`, '/members', '/security-events', '/reconciliation',
-    '/requests', '/keys', '/operations', ...(paymentId ? [`/records/${paymentId}`] : []),
-  ]; // biome-ignore format: a list of addresses
+  const payment = payments?.body.payments?.[0];
+  const at = clock.now() - 3_600_000;
+  return {
+    accountId,
+    operationIds,
+    paymentId: payment?.id ?? crypto.randomUUID(),
+    requestKey: payment?.requestKey ?? crypto.randomUUID(),
+    endToEnd: payment?.endToEnd ?? `E${'1'.repeat(31)}`,
+    amountCents: payment?.amountCents ?? 1,
+    day: new Date(at).toISOString().slice(0, 10),
+    eventId: events?.body.events?.[0]?.id ?? crypto.randomUUID(),
+  };
+}
+
+async function visitPages(stage: Stage): Promise<string> {
+  const known = await knownOf(stage);
   let slowest = { path: '', ms: 0 };
+  let pages = 0;
   const failed: string[] = [];
   const visit = async (path: string, open: () => Promise<{ status: number }>): Promise<void> => {
     const began = performance.now();
     const { status } = await open();
     const ms = Math.round(performance.now() - began);
+    pages++;
     if (ms > slowest.ms) slowest = { path, ms };
     if (status >= 400 && status !== 404) failed.push(`${path} ${status}`);
   };
-  for (const path of lists)
-    for (const one of [first, second]) await visit(path, () => call(stage, 'GET', path, undefined, one));
-  for (const path of pages)
-    await visit(path, () => stage.tab.call('GET', `/accounts/${stage.stored.bigAccountId}${path}`));
+  for (const path of callsOf(known))
+    for (const one of known.operationIds.slice(0, 2))
+      await visit(path, () => call(stage, 'GET', path, undefined, one));
+  for (const path of panelPages(known))
+    await visit(path, () => stage.tab.call('GET', `/accounts/${known.accountId}${path}`));
+  // Each page of the console by the first role that has it.
+  for (const path of consolePages(known))
+    await visit(path, async () => {
+      for (const desk of stage.desks) {
+        const answer = await desk.call('GET', path);
+        if (answer.status !== 403) return answer;
+      }
+      return { status: 403 };
+    });
   if (failed.length > 0) throw new Error(failed.join(', '));
-  return `${lists.length * 2 + pages.length} pages, the slowest ${slowest.path} in ${slowest.ms} ms`;
+  return `${pages} pages, the slowest ${slowest.path} in ${slowest.ms} ms`;
 }
 
 /** Rows that are kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */

@@ -78,7 +78,7 @@ async function fill(url: string, payments: number): Promise<void> {
   );
   const open = Math.floor(payments / 10);
   const world = createWorld({ settled: payments - open, open, operations: 1_000 }, clock.now());
-  await seed(url, world, Buffer.alloc(32, 1), systemIds(clock));
+  await seed(url, world, Buffer.alloc(32, 1), systemIds(clock), 'simulator');
 }
 
 /** Runs `work` beside a reader and a writer of one payment. @returns the longest that each waited, ms */
