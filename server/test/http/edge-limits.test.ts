@@ -4,6 +4,7 @@ import { type Answer, openService, type Service } from '@vintem/testkit/service.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
 import { type CostKind, costs, searchUnits } from '../../src/edge/costs.ts';
+import { defaultQuotas } from '../../src/ground/quotas.ts';
 import { type ConsoleParts, mountConsole } from '../../src/main/console.ts';
 import { mountPanel, type PanelParts } from '../../src/main/panel.ts';
 import { mountPayer, type PayerParts } from '../../src/main/payer.ts';
@@ -354,11 +355,15 @@ describe('Before a caller is known', () => {
 
   test('made-up keys cost twenty look-ups an address, and no further statement for each', async () => {
     runs = [];
+    const began = performance.now();
     const answers = await together(300, () =>
       service.as(makeKey(service.runtime.ids, true).key)('GET', '/account'),
     );
+    const { burst, perSecond } = defaultQuotas.auth;
+    // While a busy machine answers 300 calls, the quota gives further ones.
+    const given = Math.ceil(((performance.now() - began) / 1000) * perSecond);
     expect(count(answers, 401) + count(answers, 429)).toBe(300);
-    expect(lookUps().length).toBeLessThanOrEqual(21);
+    expect(lookUps().length).toBeLessThanOrEqual(burst + given);
   });
 
   test('made-up accounts of the panel cost no look-up without a session, nor do made-up views of support', async () => {
