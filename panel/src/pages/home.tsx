@@ -428,23 +428,17 @@ function Move({ line }: { line: Row }) {
         <span className="who" style={{ display: 'block', fontWeight: 550 }}>
           {party || name}
         </span>
-        <span className="soft who" style={{ display: 'block', fontSize: 13 }}>
+        <span className="soft" style={{ display: 'block', fontSize: 13 }}>
           <time dateTime={line.at} className="num">
             {shortDateTime(line.at, language)}
           </time>
           {party && ` · ${name}`}
+          {fee && ` · ${fee}`}
         </span>
       </span>
-      <span style={{ textAlign: 'right' }}>
-        <span className={`num ${out ? '' : 'plus'}`} style={{ display: 'block', fontWeight: 600 }}>
-          {out ? '−' : ''}
-          {money(Math.abs(amountCents))}
-        </span>
-        {fee && (
-          <span className="soft num" style={{ fontSize: 13 }}>
-            {fee}
-          </span>
-        )}
+      <span className={`num ${out ? '' : 'plus'}`} style={{ fontWeight: 600 }}>
+        {out ? '−' : ''}
+        {money(Math.abs(amountCents))}
       </span>
     </>
   );
