@@ -148,6 +148,8 @@ test('without a key the router opens nothing but what is written here [1.5a]', a
     'POST /hooks/providers/:connection/:token',
     'POST /hooks/providers/:connection/:token/pix',
     'GET /readyz',
+    // The list of the documentation's pages.
+    'GET /llms.txt',
     `GET ${base}/openapi.json`,
     'GET /api/v1/test/openapi.json',
   ]);
