@@ -53,6 +53,8 @@ interface Zxing {
   QRCodeReader: new () => { decode(bitmap: object, hints: Map<unknown, unknown>): { getText(): string } };
   DecodeHintType: { TRY_HARDER: unknown };
   NotFoundException: new () => Error;
+  FormatException: new () => Error;
+  ChecksumException: new () => Error;
 }
 
 const zxingOf =
@@ -64,7 +66,9 @@ const zxingOf =
       const hints = new Map([[zxing.DecodeHintType.TRY_HARDER, true]]);
       return new zxing.QRCodeReader().decode(bitmap, hints).getText();
     } catch (error) {
-      if (error instanceof zxing.NotFoundException) return null;
+      // All three say that no symbol was read: it found none, or took something else for one (`Reader.decode` of its documents).
+      const unread = [zxing.NotFoundException, zxing.FormatException, zxing.ChecksumException];
+      if (unread.some((kind) => error instanceof kind)) return null;
       throw error;
     }
   };
