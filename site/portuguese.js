@@ -376,7 +376,7 @@ export const portuguese = {
     'Parte percentual da tarifa de cartão, em centésimos de por cento',
   'returned: a refund brings back its part of the charge’s fee; kept: the fee stays':
     'returned: um reembolso traz de volta a sua parte da tarifa da cobrança; kept: a tarifa fica',
-  'Unique in the business operation, and the same for ever': 'Único na operação de negócio, e nunca muda',
+  'Unique in the business operation; it never changes': 'Único na operação de negócio; nunca muda',
   'Number of the ledger entry; a movement, its fee and what a hold took of it share it':
     'Número do lançamento; um movimento, a sua tarifa e o que um bloqueio retém dele têm o mesmo',
   'When it was posted': 'Quando foi lançado',

@@ -84,8 +84,8 @@ export const bugs: Bug[] = [
   {
     name: 'a movement with another amount leaves the withdrawals of its operation open',
     file: 'server/src/flow/movement-amounts.ts',
-    line: 'reference, freezes: true, openedAt',
-    with: 'reference, freezes: false, openedAt',
+    line: "kind: 'movement_mismatch' as const, freezes: true",
+    with: "kind: 'movement_mismatch' as const, freezes: false",
     rig: 'suite',
     test: 'server/test/settlement/movement-amounts.test.ts',
   },
@@ -2690,7 +2690,7 @@ export const bugs: Bug[] = [
     test: 'server/test/webhooks/webhooks-at-once.test.ts',
   },
   {
-    name: 'a publisher that is told takes its lock for nothing',
+    name: 'a publisher takes its lock although no event waits',
     file: 'server/src/events/publish.ts',
     line: 'announced && foundLast',
     with: 'announced',

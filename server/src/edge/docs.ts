@@ -75,6 +75,8 @@ export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
       if (name === undefined) throw refuse('route_not_found');
       if (isNamedByContent(request.url)) reply.header('cache-control', 'public, max-age=31536000, immutable');
       reply.type(types[extname(name)] ?? 'text/plain');
+      // Of the page, whatever language its reader asks for.
+      if (/\.(?:html|md)$/.test(name)) reply.header('content-language', isPortuguese(name) ? 'pt-BR' : 'en');
       if (!listed.compressed.has(name)) return reply.send(await readFile(site + name));
       variesByEncoding(reply);
       if (!takesBrotli(request)) return reply.send(await readFile(site + name));
@@ -90,6 +92,9 @@ export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
     });
   });
 }
+
+/** `pt.html`, `merchants/pt/guide.md` */
+const isPortuguese = (name: string): boolean => /(?:^|\/)pt[./]/.test(name);
 
 /** The list of all pages (llmstxt.org), with whole addresses: what reads it may have got it from another place. */
 async function pagesOf(publicUrl: string): Promise<string> {

@@ -1,12 +1,10 @@
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
 import { paymentIdOf } from '../money/payment.ts';
-import { idsOf } from '../ports/ids.ts';
 import type { ChargeReport, NamedReturn, PayoutReport, StatementLine } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
-import { incidentKey, incidents, openIncidents } from '../store/rows/incidents.sql.ts';
-import { type Command, put, read } from '../store/till.ts';
 import { byCell } from './in-cells.ts';
 import { findOtherAmounts, type NamedMovement, type OtherAmount } from './movement-amounts.sql.ts';
+import { buildIncident } from './open-incident.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -42,9 +40,7 @@ export async function compareAmounts(
 export const namedOf = (lines: readonly StatementLine[]): (StatementLine & NamedMovement)[] =>
   lines.flatMap((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
-    return id === null
-      ? []
-      : [{ ...line, amountCents: line.amountCents, paymentId: id, accountNumber: accountNumberOf(id) }];
+    return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
 
 /** Everything that a report of a charge or of a payout says to have moved. */
@@ -70,55 +66,20 @@ export function movementsOf(report: ChargeReport | PayoutReport): NamedMovement[
   return [moved('sent', endToEnd, amountCents), ...settledReturns(report).map(back('returned', endToEnd))];
 }
 
+/** Freezes the operation. */
 async function openIncident(
   deps: TrackingDeps,
   connection: string,
-  movement: NamedMovement,
-  other: OtherAmount,
+  { paymentId, kind, amountCents }: NamedMovement,
+  { accountId, operationId, name, bookedCents }: OtherAmount,
 ): Promise<void> {
-  const { paymentId } = movement;
-  const { accountId } = other;
-  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
-  const command = buildOtherAmount({ connection, movement, other, token: deps.ids.uuid(), deadlineMs });
-  if (!(await deps.till.submit(command))) return;
-  deps.log.error({ accountId, paymentId, connection }, 'a movement is reported with another amount');
-}
-
-interface OtherAmountInput {
-  connection: string;
-  movement: NamedMovement;
-  other: OtherAmount;
-  token: string;
-  deadlineMs: number;
-}
-
-/** Opens the incident and freezes the operation. Answers whether it was opened. Pure. */
-export function buildOtherAmount(input: OtherAmountInput): Command<boolean> {
-  const { connection, movement, other, token, deadlineMs } = input;
-  const { accountId, operationId, name, bookedCents } = other;
-  const { paymentId, kind, amountCents } = movement;
   const reportedCents = amountCents ?? 0;
-  const reference = `amount:${paymentId}:${kind}:${name}:${reportedCents}`;
-  const key = incidentKey(accountId, reference);
-  const operation = { accountId, chainId: operationId };
-  return {
-    token,
-    deadlineMs,
-    chains: [operation],
-    reads: [read(incidents, key)],
-    eventRefs: [],
-    decide: (view, openedAt) => {
-      if (view.get(incidents, key)) return { answer: false };
-      const incident = {
-        ...{ accountId, id: idsOf(token).uuid(), kind: 'movement_mismatch' as const, paymentId, operationId },
-        ...{ amountCents: reportedCents, reference, freezes: true, openedAt },
-        detail: { connection, movement: kind, pix: name || null, reportedCents, bookedCents },
-      };
-      return {
-        answer: true,
-        writes: [put(openIncidents, { accountId, paymentId }), put(incidents, incident)],
-        freeze: view.balance(operation)?.deletedAt === null ? [operation] : [],
-      };
-    },
+  const wanted = {
+    ...{ accountId, operationId, paymentId, kind: 'movement_mismatch' as const, freezes: true },
+    ...{ reference: `amount:${paymentId}:${kind}:${name}:${reportedCents}`, amountCents: reportedCents },
+    detail: { connection, movement: kind, pix: name || null, reportedCents, bookedCents },
   };
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  if (!(await deps.till.submit(buildIncident(wanted, deps.ids.uuid(), deadlineMs)))) return;
+  deps.log.error({ accountId, paymentId, connection }, 'a movement is reported with another amount');
 }

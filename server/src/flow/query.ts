@@ -72,8 +72,23 @@ async function confirmOne(
   if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
   if (outcome.outcome === 'notFound' && !more.removed)
     throw new Error('the provider does not know the payment');
-  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome, ...more } as const;
-  const observed = located.observed(connection, observation);
+  await applyAnswer(deps, { connection, located, startedAt, outcome, ...more });
+}
+
+interface Answered<Report> {
+  connection: string;
+  located: Located<Report>;
+  startedAt: number;
+  outcome: QueryOutcome<Report>;
+  removed?: true;
+}
+
+/** Applies the provider's answer to a query of what was located. */
+export async function applyAnswer<Report>(
+  deps: TrackingDeps,
+  { connection, located, ...answer }: Answered<Report>,
+): Promise<void> {
+  const observed = located.observed(connection, { from: 'query', id: deps.ids.uuid(), ...answer });
   await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
 }
 

@@ -12,6 +12,7 @@ import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { compareAmounts, movementsOf, namedOf } from '../flow/movement-amounts.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
+import { applyAnswer } from '../flow/query.ts';
 import { applyWithinMs } from '../flow/send.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import {
@@ -443,12 +444,7 @@ async function askForPage(
     located.query(provider),
   );
   if (outcome.outcome === 'unclear' && isOutage(outcome)) throw notAnswered(outcome);
-  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
-  await applyOutcome(
-    cell,
-    located.observed(connection, observation),
-    deps.clock.monotonicMs() + applyWithinMs,
-  );
+  await applyAnswer(cell, { connection, located, startedAt, outcome });
   return outcome.outcome === 'found' ? 'asked' : 'unreadable';
 }
 

@@ -98,6 +98,20 @@ test('the Markdown of a page and the list of all pages are served as such, kept 
   }
 });
 
+test.each([
+  ['/docs', 'en'],
+  ['/docs/merchants/guide', 'en'],
+  ['/docs/pt', 'pt-BR'],
+  ['/docs/merchants/pt/guide', 'pt-BR'],
+  ['/docs/merchants/pt/guide.md', 'pt-BR'],
+  ['/docs/pt/reference/charges', 'pt-BR'],
+])('%s says that it is in %s, whatever language its reader asks for', async (url, language) => {
+  for (const asked of ['pt-BR', 'en']) {
+    const { headers } = await edge.app.inject({ url, headers: { 'accept-language': asked } });
+    expect(headers['content-language']).toBe(language);
+  }
+});
+
 test('a new project installs the SDK from beside the pages, as the quick start says', async () => {
   const page = await readFile(new URL('docs/merchants/quickstart.md', root), 'utf8');
   const [, path] = /^npm install "\$VINTEM_URL(\/docs\/\S+)"$/m.exec(page) ?? [];

@@ -121,7 +121,10 @@ describe('Without an operation a page shows all of them', () => {
   );
 
   test('A search that finds nothing gives no line and ends', async () => {
-    expect(await account('/statement?limit=1&search=nobody')).toMatchObject({ lines: [], nextBelow: null });
+    expect(await account('/statement?limit=1&search=inexistente')).toMatchObject({
+      lines: [],
+      nextBelow: null,
+    });
   });
 
   test('The journal and the file of a statement have every operation too', async () => {

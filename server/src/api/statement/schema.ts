@@ -24,7 +24,7 @@ const example = {
 
 export const StatementLineSchema = Type.Object(
   {
-    id: Type.String({ description: 'Unique in the business operation, and the same for ever' }),
+    id: Type.String({ description: 'Unique in the business operation; it never changes' }),
     seq: Type.Integer({
       minimum: 1,
       description: 'Number of the ledger entry; a movement, its fee and what a hold took of it share it',

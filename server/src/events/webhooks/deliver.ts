@@ -254,10 +254,10 @@ async function read(
     queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
     queue.failedInARow ??= endpoint.failedAttempts;
   }
+  const [first, due] = [countOf(firsts), countOf(repeats)];
   for (const queue of hungry) {
-    const isFull = (deliveries: readonly DueDelivery[], most: number): boolean =>
-      deliveries.filter(({ endpointId }) => endpointId === queue.endpointId).length >= most;
-    queue.mayHaveMore = isFull(firsts, waitingMost) || isFull(repeats, waitingMost);
+    const most = Math.max(first.get(queue.endpointId) ?? 0, due.get(queue.endpointId) ?? 0);
+    queue.mayHaveMore = most >= waitingMost;
   }
   let found = false;
   const putAll = (as: 'firsts' | 'repeats', deliveries: readonly DueDelivery[]) => {
@@ -269,6 +269,13 @@ async function read(
   putAll('firsts', firsts);
   putAll('repeats', repeats);
   return found;
+}
+
+/** How many of them each endpoint has. */
+function countOf(deliveries: readonly DueDelivery[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { endpointId } of deliveries) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1);
+  return counts;
 }
 
 // ----------------------------------------------------------------------------------------------------------------- places

@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { DueAsked, DueTermsOffer } from '../../provider/due-terms.ts';
 import type { Finding, Provider } from '../../provider/provider.ts';
+import { dayOf } from '../statement/period.ts';
 
 /**
  * Whether a connection makes charges with a due date, as far as that shows without making one. A charge of an id that no charge has is queried: an application
@@ -48,8 +49,6 @@ export async function examineDueOffer(
   };
 }
 
-/** Brasília, without summer time since 2019. */
-const today = (now: number): string => new Date(now - 3 * 3_600_000).toISOString().slice(0, 10);
 const dayMs = 86_400_000;
 
 /** Where the provider takes less than this service: asked of the rules of its adapter. */
@@ -59,8 +58,8 @@ function limitsOf(offer: DueTermsOffer | undefined, now: number): string[] {
     terms: { dueDate, validAfterDue: 0, fine: null, interest: null, discounts: [], rebate: null },
     payer: { name: 'A B', document: '11144477735' },
   });
-  const takesToday = offer.refusal(asked(today(now)), now) !== 'terms';
-  const wantsAddress = offer.refusal(asked(today(now + dayMs)), now) === 'address';
+  const takesToday = offer.refusal(asked(dayOf(now)), now) !== 'terms';
+  const wantsAddress = offer.refusal(asked(dayOf(now + dayMs)), now) === 'address';
   return [
     `due dates from ${takesToday ? 'today' : 'tomorrow'} on`,
     ...(wantsAddress ? ["with the payer's address"] : []),
