@@ -9,7 +9,7 @@ import pg from 'pg';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { startEmbedded } from '../server/src/store/database/embedded.ts';
-import { driveLoad } from './drive.ts';
+import { databaseCounts, driveLoad } from './drive.ts';
 import {
   allOf,
   type CpuEach,
@@ -210,7 +210,7 @@ async function measureIdle(): Promise<Cost[]> {
     ),
     one('its transactions', aSecond('transactions'), idle.transactions, '/s'),
     one('its waits, of all threads', aSecond('waits'), idle.waits, '/s'),
-    one('its log', aSecond('logBytes'), idle.logBytes, 'B/s'),
+    one('its log', aSecond('walBytes'), idle.logBytes, 'B/s'),
   ];
 }
 
@@ -222,14 +222,10 @@ function urlOfStart(folder: string): string {
 }
 
 /** Our own look counts as one transaction. */
-async function countsOf(admin: pg.Client, family: readonly number[]) {
-  const { rows } = await admin.query<{ transactions: string; logBytes: string }>(
-    `SELECT xact_commit + xact_rollback AS transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS "logBytes"
-      FROM pg_stat_database WHERE datname = 'vintem'`,
-  );
-  const { transactions = '', logBytes = '' } = rows[0] ?? {};
-  return { transactions: Number(transactions), logBytes: Number(logBytes), waits: waitsOf(family) };
-}
+const countsOf = async (admin: pg.Client, family: readonly number[]) => ({
+  ...(await databaseCounts(admin, 'vintem')),
+  waits: waitsOf(family),
+});
 
 function tableOf(costs: readonly Cost[]): string {
   const lines = costs.map((cost) => {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type pg from 'pg';
 import type { LoadMessage, LoadResult, Plan, Target } from './load.ts';
 import { cpuSecondsOf } from './processes.ts';
 import type { Cost, DatabaseEach } from './report.ts';
@@ -130,4 +131,24 @@ export function textOf({ perSecond, p50, p99, cost }: Measured): string {
       : `, each: ${transactions.toFixed(2)} transactions, ${walBytes?.toFixed(0)} B of log, ${fullPages?.toFixed(2)} full pages`;
   const costs = (each.length > 0 ? `, CPU µs each: ${each.join(', ')}` : '') + database;
   return `${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${costs}`;
+}
+
+/**
+ * Transactions of one database, and the log of the server. A backend reports its transactions and pages once a second while it works: at both ends of a
+ * row some of the last second's are missing.
+ */
+export async function databaseCounts(admin: pg.Client, database: string): Promise<DatabaseCounts> {
+  const { rows } = await admin.query<Record<keyof DatabaseCounts, string>>(
+    `SELECT xact_commit + xact_rollback AS transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS "walBytes",
+        (SELECT wal_fpi FROM pg_stat_wal) AS "fullPages"
+      FROM pg_stat_database WHERE datname = $1`,
+    [database],
+  );
+  const [row] = rows;
+  if (!row) throw new Error(`there is no database ${database}`);
+  return {
+    transactions: Number(row.transactions),
+    walBytes: Number(row.walBytes),
+    fullPages: Number(row.fullPages),
+  };
 }

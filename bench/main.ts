@@ -19,7 +19,7 @@ import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { startEmbedded } from '../server/src/store/database/embedded.ts';
 import { type Check, checkAnswered } from './checks.ts';
-import { type DatabaseCounts, driveLoad, type Measured, textOf } from './drive.ts';
+import { databaseCounts, driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Latencies, Plan } from './load.ts';
 import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
@@ -446,26 +446,6 @@ async function measureLives(
   }
   await service.stop();
   return [living, waiting, inWoovi].filter((one) => one !== null);
-}
-
-/**
- * Transactions of one database, and the log of the server. A backend reports its transactions and pages once a second while it works: at both ends of a
- * row some of the last second's are missing.
- */
-async function databaseCounts(admin: pg.Client, database: string): Promise<DatabaseCounts> {
-  const { rows } = await admin.query<Record<keyof DatabaseCounts, string>>(
-    `SELECT xact_commit + xact_rollback AS transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS "walBytes",
-        (SELECT wal_fpi FROM pg_stat_wal) AS "fullPages"
-      FROM pg_stat_database WHERE datname = $1`,
-    [database],
-  );
-  const [row] = rows;
-  if (!row) throw new Error(`there is no database ${database}`);
-  return {
-    transactions: Number(row.transactions),
-    walBytes: Number(row.walBytes),
-    fullPages: Number(row.fullPages),
-  };
 }
 
 // ------------------------------------------------------------------------------------------------------------- report

@@ -72,12 +72,11 @@ export async function beginCards(parts: LostCardsParts): Promise<LostCards> {
       const order = { amountCents, payerName: 'Maria', description: 'Pedido' };
       const request = { ...order, requestKey: crypto.randomUUID() };
       const { status, body } = await ask(request);
-      if (status === 201 && body.status === 'pending') return { id: body.id, request };
-      if (body.code !== 'card_not_enabled' && status !== 201)
-        throw new Error(`a checkout was answered ${status} ${body.code}`);
-      if (status === 201)
-        await until(async () => (await look({ id: body.id, request })).status === 'pending');
-      if (status === 201) return { id: body.id, request };
+      if (body.code === 'card_not_enabled') continue;
+      if (status !== 201) throw new Error(`a checkout was answered ${status} ${body.code}`);
+      const page = { id: body.id, request };
+      await until(async () => (await look(page)).status === 'pending');
+      return page;
     }
   };
   const look = async (page: Page) => (await merchant.call('GET', `/payments/${page.id}`)).body;
@@ -223,7 +222,7 @@ export async function beginCards(parts: LostCardsParts): Promise<LostCards> {
     let found: [number, number] = [0, 0];
     await until(async () => {
       await sql(`UPDATE job SET due_at = 'epoch' WHERE what IN ('costs', 'statement')`);
-      found = [await sumOf(connection), (await transit())[0] ?? 0];
+      found = [await sumOf(connection), await transit()];
       return found[0] === atAcquirer - amountCents && found[1] === 0;
     }, 60_000).catch(() =>
       must(
@@ -234,8 +233,8 @@ export async function beginCards(parts: LostCardsParts): Promise<LostCards> {
   }
 
   /** Payouts that have not arrived, or are not known: 0 or 1. */
-  async function transit(): Promise<[number]> {
+  async function transit(): Promise<number> {
     const rows = await sql<{ arrival: string | null }>('SELECT arrival FROM cash_transfer');
-    return [rows.length === 1 && rows[0]?.arrival !== null ? 0 : 1];
+    return rows.length === 1 && rows[0]?.arrival !== null ? 0 : 1;
   }
 }

@@ -181,16 +181,13 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
   );
 }
 
-const nameOf = ({ act, action, person }: Asked, words: ReturnType<typeof useConsoleWords>): string =>
-  act === 'resolveIncident'
-    ? ((words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title)
-    : act === 'releaseHold'
-      ? words.requests.release
-      : act === 'changeOddMoneyRule'
-        ? words.requests.rule
-        : person !== null
-          ? words.operators.change.kinds[person.change]
-          : words.requests.resume;
+function nameOf({ act, action, person }: Asked, words: ReturnType<typeof useConsoleWords>): string {
+  if (act === 'resolveIncident')
+    return (words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title;
+  if (act === 'releaseHold') return words.requests.release;
+  if (act === 'changeOddMoneyRule') return words.requests.rule;
+  return person === null ? words.requests.resume : words.operators.change.kinds[person.change];
+}
 
 /** The act is done: a person says that they have seen it. */
 function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {

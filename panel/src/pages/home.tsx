@@ -9,7 +9,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { folded, nameOfLine, type Row } from '../ui/movements.ts';
+import { feeOf, folded, nameOfLine, type Row, sumsOf } from '../ui/movements.ts';
 import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 import { Deadline } from './disputes.tsx';
@@ -410,15 +410,11 @@ function Recent() {
 function Move({ line }: { line: Row }) {
   const { words, language } = useText();
   const { paymentId } = line;
-  const feeCents = line.feeCents ?? 0;
-  // As in the statement: a fee of the same direction is a part of the amount.
-  const isPart = feeCents * line.amountCents > 0;
-  const amountCents = line.amountCents + (isPart ? feeCents : 0);
-  const out = amountCents < 0;
+  const { debitCents, creditCents } = sumsOf(line);
+  const out = line.amountCents < 0;
+  const fee = feeOf(line, words);
   const name = nameOfLine(line, words);
   const party = line.payment === null ? line.reason : partyOf(line.payment) || line.payment.description;
-  const fee =
-    feeCents === 0 ? null : words.statement[isPart ? 'includesFee' : 'withFee'](money(Math.abs(feeCents)));
   const content = (
     <>
       <span className={`arrow ${out ? 'out' : ''}`}>
@@ -438,7 +434,7 @@ function Move({ line }: { line: Row }) {
       </span>
       <span className={`num ${out ? '' : 'plus'}`} style={{ fontWeight: 600 }}>
         {out ? '−' : ''}
-        {money(Math.abs(amountCents))}
+        {money(out ? -debitCents : creditCents)}
       </span>
     </>
   );

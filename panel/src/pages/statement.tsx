@@ -11,7 +11,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
-import { folded, isOfFee, nameOfLine, type Row } from '../ui/movements.ts';
+import { feeOf, folded, isOfFee, nameOfLine, type Row, sumsOf } from '../ui/movements.ts';
 import { type Names, partyOf } from '../ui/names.tsx';
 import { useOperationNames, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney } from '../ui/parts.tsx';
@@ -316,9 +316,8 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
   const isFee = isOfFee(line);
   const name = nameOfLine(line, words);
   const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
-  const fee = line.feeCents ?? 0;
-  const debit = Math.min(line.amountCents, 0) + Math.min(fee, 0);
-  const credit = Math.max(line.amountCents, 0) + Math.max(fee, 0);
+  const fee = feeOf(line, words);
+  const { debitCents, creditCents } = sumsOf(line);
   return (
     <tr {...(line.paymentId && { className: 'link' })}>
       <td className="soft date">
@@ -334,12 +333,7 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
             {name}
           </Link>
         )}
-        {fee !== 0 && (
-          <span className="soft">
-            {' · '}
-            {words.statement[fee * line.amountCents > 0 ? 'includesFee' : 'withFee'](money(Math.abs(fee)))}
-          </span>
-        )}
+        {fee && <span className="soft"> · {fee}</span>}
       </td>
       <td className="cut party" title={party ?? undefined}>
         {party}
@@ -349,8 +343,8 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
           {operation}
         </td>
       )}
-      <td className="right debit">{debit < 0 && <Money cents={debit} />}</td>
-      <td className="right credit">{credit > 0 && <SignedMoney cents={credit} />}</td>
+      <td className="right debit">{debitCents < 0 && <Money cents={debitCents} />}</td>
+      <td className="right credit">{creditCents > 0 && <SignedMoney cents={creditCents} />}</td>
       <td className="right after">
         <strong className="num">{money(line.balanceCents)}</strong>
       </td>

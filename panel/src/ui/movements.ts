@@ -1,3 +1,4 @@
+import { money } from '../format.ts';
 import type { Words } from '../text/pt.ts';
 import type { Names } from './names.tsx';
 
@@ -38,3 +39,19 @@ export const isOfFee = ({ kind }: Line): boolean => /_fee(_cancelled)?$/.test(ki
 /** A line's name, with its cause where that has a name of its own. */
 export const nameOfLine = ({ kind, cause }: Line, { statement }: Words): string =>
   statement.caused[`${kind}_${cause}`] ?? statement.kinds[kind as keyof typeof statement.kinds] ?? kind;
+
+/** The part of a row that left, at most 0, and the part that came, at least 0, both with the fee. */
+export function sumsOf({ amountCents, feeCents }: Row): { debitCents: number; creditCents: number } {
+  const fee = feeCents ?? 0;
+  return {
+    debitCents: Math.min(amountCents, 0) + Math.min(fee, 0),
+    creditCents: Math.max(amountCents, 0) + Math.max(fee, 0),
+  };
+}
+
+/** A fee of the same direction is a part of the debit or the credit of its row; null: there is none. */
+export function feeOf({ amountCents, feeCents }: Row, { statement }: Words): string | null {
+  if (feeCents === null || feeCents === 0) return null;
+  const text = money(Math.abs(feeCents));
+  return feeCents * amountCents > 0 ? statement.includesFee(text) : statement.withFee(text);
+}
