@@ -32,8 +32,8 @@ const every = [
   'sdk/test/**/*.test.ts',
   'cli/**/*.test.ts',
 ];
-/** The long ones of the rigs, which `npm run proof` runs. */
-const long = ['proof/{cards,dialects,foreign,fuzz,pages,properties,sdk,search,simulation,site}/**'];
+/** The long ones of the rigs, which `npm run proof` runs after `npm run test:all`. The settings of the search are a rig of their own. */
+const long = ['proof/{cards,dialects,foreign,fuzz,pages,properties,sdk,search,simulation,site}/**/*.test.ts'];
 // The Chromium that npm brings has builds for Linux alone.
 const exclude = [
   ...configDefaults.exclude,
@@ -42,6 +42,15 @@ const exclude = [
 // Ends a test that hangs, and nothing else: fixed work takes as long as the machine needs. What waits for something polls with its own limit.
 const limits = { testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 120_000 } } };
 
+/** By `--mode`; every other mode runs all. CI has run the files of `npm test` before it says `AFTER_NPM_TEST=1 npm run test:all`. */
+function filesOf(mode: string): { pure: string[]; service: string[]; leftOut: string[] } {
+  if (mode === 'first') return { pure, service: first, leftOut: [] };
+  if (mode === 'long') return { pure: [], service: long, leftOut: ['proof/search/search.test.ts'] };
+  if (mode !== 'all') return { pure, service: every, leftOut: [] };
+  if (process.env.AFTER_NPM_TEST === '1') return { pure: [], service: every, leftOut: [...long, ...first] };
+  return { pure, service: every, leftOut: long };
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
     // Most of the time goes in waiting for disks and other processes: two at once took 383 s, one 610 (two cores).
@@ -49,12 +58,21 @@ export default defineConfig(({ mode }) => ({
     reporters: mode === 'first' ? ['default', closingLines] : ['default'],
     projects: [
       // Modules are read once for all files: 8 instead of 12 s of CPU for eighteen of them.
-      { test: { name: 'pure', include: pure, exclude, pool: 'threads', isolate: false, ...limits } },
+      {
+        test: {
+          name: 'pure',
+          include: filesOf(mode).pure,
+          exclude,
+          pool: 'threads',
+          isolate: false,
+          ...limits,
+        },
+      },
       {
         test: {
           name: 'service',
-          include: mode === 'first' ? first : every,
-          exclude: [...exclude, ...pure, ...(mode === 'all' ? long : [])],
+          include: filesOf(mode).service,
+          exclude: [...exclude, ...pure, ...filesOf(mode).leftOut],
           // One PostgreSQL for the run; `testkit/src/database.ts` clones a database from it for each file.
           globalSetup: ['testkit/src/global-setup.ts'],
           // A process for each file cost a quarter more processor time than a thread: 30 s against 22 s for four files of the edge.

@@ -348,7 +348,9 @@ for (const name of await readdir(join(root, 'docs/images')))
 await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
 packInto(fresh);
 await compress(fresh);
-if ((await contentsOf(fresh)) === (await contentsOf(values.out))) {
+// Two builds at once: the other one may take the old pages away while this one reads them.
+const old = await contentsOf(values.out).catch(() => null);
+if ((await contentsOf(fresh)) === old) {
   // Readers find the old pages until then.
   await rm(fresh, { recursive: true });
 } else {

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { AxeBuilder } from '@axe-core/playwright';
-import { openBrowser } from '@vintem/testkit/browser.ts';
+import { axeFaultsOf, openBrowser } from '@vintem/testkit/browser.ts';
 import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -36,13 +35,6 @@ const opened = async (): Promise<{ page: Page; complaints: string[] }> => {
   return { page, complaints };
 };
 
-/** @param rules those of axe that are tried; none named: all */
-async function faultsOf(page: Page, rules: string[] = []): Promise<string[]> {
-  const axe = new AxeBuilder({ page }).setLegacyMode(true);
-  const { violations } = await (rules.length > 0 ? axe.withRules(rules) : axe).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
-
 test('no page has a fault that axe knows, in both schemes, and none is wider than a telephone', async () => {
   const names = await readdir(`${root}site/dist`, { recursive: true });
   const pages = names.filter((name) => name.endsWith('.html'));
@@ -53,9 +45,9 @@ test('no page has a fault that axe knows, in both schemes, and none is wider tha
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(`${address}/docs/${name.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, '')}`);
-    const light = await faultsOf(page);
+    const light = await axeFaultsOf(page);
     await page.emulateMedia({ colorScheme: 'dark' });
-    const dark = await faultsOf(page, ['color-contrast', 'link-in-text-block']);
+    const dark = await axeFaultsOf(page, ['color-contrast', 'link-in-text-block']);
     await page.setViewportSize({ width: 390, height: 844 });
     const beyond = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     const wide = beyond > 0 ? [`${beyond} px too wide`] : [];
