@@ -1,4 +1,4 @@
-import { type Check, checkInstallation, checkLive } from '../check.ts';
+import type { Check } from '../check.ts';
 import { type Answer, type Command, table } from './command.ts';
 
 export const checkCommand: Command = {
@@ -8,8 +8,10 @@ export const checkCommand: Command = {
     'whether everything is ready for traffic: settings, database, migrations, rights, secret, connections, mail; --live asks only whether the local process answers',
   options: { live: { type: 'boolean' } },
   onSettingFault: ({ lines }) => answerOf(lines.map((message) => ({ name: 'settings', ok: false, message }))),
-  run: async (edge, { values }) =>
-    answerOf(await (values.live === true ? checkLive(edge) : checkInstallation(edge))),
+  run: async (edge, { values }) => {
+    const { checkInstallation, checkLive } = await import('../check.ts');
+    return answerOf(await (values.live === true ? checkLive(edge) : checkInstallation(edge)));
+  },
 };
 
 function answerOf(checks: Check[]): Answer {

@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../../api/keys/keys.ts';
 import { findOwner } from '../../api/transfers/draft.sql.ts';
-import { draftOfCommand } from '../../api/transfers/draft-command.ts';
 import { isPermission, permissions } from '../../ground/permissions.ts';
 import { isPrintable } from '../../ground/printable.ts';
 import { parseQuotas } from '../../ground/quotas.ts';
@@ -319,7 +318,10 @@ export const commands: Command[] = [
         edge,
         'transfer draft',
         (sql) => findOwner(sql, operationId),
-        (context) => draftOfCommand(context, operationId, wanted),
+        async (context) => {
+          const { draftOfCommand } = await import('../../api/transfers/draft-command.ts');
+          return draftOfCommand(context, operationId, wanted);
+        },
       );
       return { json: made, text: `draft ${made.id}\nthe code is on its way to ${wanted.email}` };
     },
