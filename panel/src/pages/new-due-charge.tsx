@@ -78,7 +78,7 @@ export function NewDueCharge() {
         />
         <TextInput
           label={`${words.common.description} (${words.common.optional})`}
-          maxLength={200}
+          maxLength={140}
           autoComplete="off"
           value={fields.description}
           onChange={(event) => set({ description: event.currentTarget.value })}

@@ -262,6 +262,7 @@ describe('A due-date charge', () => {
       'validation_failed',
     ],
     ['a part of no type', { fine: { type: 'daily', value: 1 } }, 'validation_failed'],
+    ['a description that the provider would cut', { description: 'x'.repeat(141) }, 'validation_failed'],
   ])('with %s is refused and nothing is recorded', async (_name, fields, code) => {
     const merchant = await service.newMerchant();
     const { status, body } = await ask(merchant, fields);

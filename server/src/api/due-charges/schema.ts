@@ -89,7 +89,8 @@ export const DueChargeBody = Body(
           'The payer is reminded by mail three days before the due date, on it and three days after it, as long as the charge is open; needs `payer.email`',
       }),
     ),
-    description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
+    // `solicitacaoPagador` of API Pix 2.9.0 takes no more.
+    description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 140 })),
     requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
     metadata: Type.Optional(MetadataBody),
     fiscalDocuments: Type.Optional(FiscalDocumentsBody),

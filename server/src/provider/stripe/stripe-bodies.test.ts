@@ -29,4 +29,17 @@ describe('A page of Stripe', () => {
     for (const none of [null, 'txn_1', { ...settled, fee: null }])
       expect(readSession(pageWith(none), providerId)).toBeNull();
   });
+
+  it.each([
+    ['visa', 'visa'],
+    ['elo', 'elo'],
+    ['hipercard', 'hipercard'],
+    ['other', 'other'],
+    ['diners', 'other'],
+    ['constructor', 'other'],
+  ])('that names the brand %s is paid with %s', (named, brand) => {
+    const page = pageWith({ fee: 438, currency: 'brl', status: 'pending', available_on: 9_000 });
+    page.payment_intent.latest_charge.payment_method_details.card.brand = named;
+    expect(readSession(page, providerId)?.approval?.brand).toBe(brand);
+  });
 });

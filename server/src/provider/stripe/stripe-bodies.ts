@@ -1,12 +1,13 @@
-import type {
-  CardApproval,
-  CardAttempt,
-  CardBrand,
-  CardChargeback,
-  CardPayout,
-  CardRefund,
-  CardRefusal,
-  CheckoutReport,
+import {
+  type CardApproval,
+  type CardAttempt,
+  type CardBrand,
+  type CardChargeback,
+  type CardPayout,
+  type CardRefund,
+  type CardRefusal,
+  type CheckoutReport,
+  cardBrands,
 } from '../cards.ts';
 import type { DisputeStatus } from '../dispute-report.ts';
 import type { Reply } from '../exchange.ts';
@@ -309,11 +310,8 @@ function readAttempt(intent: Body): CardAttempt | null {
   };
 }
 
-/** Elo and Hipercard are not in Stripe's list of brands. */
-const brands: ReadonlySet<string> = new Set<CardBrand>(['visa', 'mastercard', 'amex']);
-
-const brandOf = (value: unknown): CardBrand =>
-  typeof value === 'string' && brands.has(value) ? (value as CardBrand) : 'other';
+/** Elo and Hipercard are not in Stripe's published list of brands; one that it names all the same is shown. */
+const brandOf = (value: unknown): CardBrand => cardBrands.find((brand) => brand === value) ?? 'other';
 
 const last4Of = (value: unknown): string | null =>
   typeof value === 'string' && /^[0-9]{4}$/.test(value) ? value : null;
