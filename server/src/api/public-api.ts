@@ -2,13 +2,14 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bytesOfAscii } from '../edge/ascii-body.ts';
 import { bearerOf } from '../edge/bearer.ts';
-import { callerAddress } from '../edge/caller-address.ts';
+import { callerAddress, callerNetwork } from '../edge/caller-address.ts';
 import { keptText } from '../edge/compress.ts';
 import { type Cost, costOf, unitsOf } from '../edge/costs.ts';
 import type { ApiScope, CellOf, RouteFacts } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
 import { namedOperationOf } from '../edge/operation-header.ts';
 import type { RateLimiter } from '../edge/rate-limit.ts';
+import type { RequestTurns } from '../edge/request-turns.ts';
 import { type Caller, requirePermission } from '../ground/caller.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
@@ -23,6 +24,7 @@ export interface PublicDeps {
   clock: Clock;
   keys: Keyring;
   limiter: RateLimiter;
+  turns: Pick<RequestTurns, 'ofAccount' | 'ofStranger'>;
   /** Sheds calls under overload: those with a key that was not seen valid yet by the load of the directory. */
   loadOf(cell: string | undefined): Load | undefined;
   cellOf: CellOf<{ directory: OperationDirectory }>;
@@ -76,7 +78,7 @@ export function mountPublic(
  * A call is checked in a fixed order, so that its answer is deterministic and a caller without a key learns nothing about an account: key
  * (401), limits (429), permission (403), header (400), operation (404), then the body (400).
  */
-function createAdmit({ config, clock, keys, limiter, loadOf, cellOf }: PublicDeps) {
+function createAdmit({ config, clock, keys, limiter, turns, loadOf, cellOf }: PublicDeps) {
   const behindProxy = config.trustedProxies.length > 0;
   const lookUpNewKey = createKeyLookup(keys, limiter);
   return (facts: RouteFacts, cost: Cost) =>
@@ -91,6 +93,7 @@ function createAdmit({ config, clock, keys, limiter, loadOf, cellOf }: PublicDep
       const seen = keys.cellOf(presented);
       // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
       loadOf(seen)?.admit(facts);
+      if (seen === undefined) await before(clock, deadlineMs, turns.ofStranger(callerNetwork(request)));
       const known = seen === undefined ? lookUpNewKey(request, presented) : keys.get(presented);
       const key = known instanceof Promise ? await before(clock, deadlineMs, known) : known;
       if (key === undefined) throw refuse('api_key_invalid');
@@ -99,6 +102,8 @@ function createAdmit({ config, clock, keys, limiter, loadOf, cellOf }: PublicDep
       const address = callerAddress(request);
       if (!key.allows(address)) throw refuse('ip_not_allowed');
       keys.noteUse(key, address, request.headers['user-agent']);
+      const turn = turns.ofAccount(key.accountId);
+      if (turn) await before(clock, deadlineMs, turn);
       limiter.take(key, facts.policy, reply, cost.searches && unitsOf(cost, request.query, key.permissions));
       requirePermission(key.permissions, facts.permissions);
       const named = namedOperationOf(request.headers['x-service-operation']);

@@ -10,6 +10,7 @@ import type { Caller } from '../ground/caller.ts';
 import type { ApiError, Language } from '../ground/errors.ts';
 import type { Permission } from '../ground/permissions.ts';
 import type { Policy } from './rate-limit.ts';
+import type { RequestTurns } from './request-turns.ts';
 import type { ClientTrace } from './trace.ts';
 
 /** The declaration of a route of the public API beside its schema. */
@@ -32,6 +33,10 @@ export interface RouteFacts {
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** In which order the requests of this process begin. */
+    turns: RequestTurns;
+  }
   interface FastifyRequest {
     /** Set on every route of the public API before its handler runs. */
     caller: Caller;

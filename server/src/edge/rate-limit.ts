@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { callerNetwork } from './caller-address.ts';
 import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
+import type { RequestTurns } from './request-turns.ts';
 
 /** Which limit a call counts against, beside the account's own. */
 export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' | 'webhooks' | 'resets';
@@ -78,8 +79,10 @@ export function rateLimiter(options: {
   /** Addresses come from forwarded headers of proxies that are trusted. */
   behindProxy: boolean;
   draining: AbortSignal;
+  /** Learns of the calls under way of each account. */
+  turns?: Pick<RequestTurns, 'begins' | 'ends'>;
 }): RateLimiter {
-  const { clock, sql, log, enabled, mayShare, behindProxy, draining } = options;
+  const { clock, sql, log, enabled, mayShare, behindProxy, draining, turns } = options;
   const quotas = { ...defaultQuotas, 'in-flight': { atOnce: defaultInFlight }, ...options.quotas };
   if (!enabled) return unlimited;
   /** The instant up to which a bucket is spent. */
@@ -142,15 +145,17 @@ export function rateLimiter(options: {
     note(one, -one.ms);
   }
 
-  function enter(keyId: string, atOnce: number, response: ServerResponse): void {
+  function enter({ id: keyId, accountId }: LimitedKey, atOnce: number, response: ServerResponse): void {
     const before = inFlight.get(keyId) ?? 0;
     if (before >= atOnce) throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 1 });
     inFlight.set(keyId, before + 1);
+    turns?.begins(accountId);
     // Also when the caller goes away: `finish` would not come then.
     response.once('close', () => {
       const left = (inFlight.get(keyId) ?? 1) - 1;
       if (left === 0) inFlight.delete(keyId);
       else inFlight.set(keyId, left);
+      turns?.ends(accountId);
     });
   }
 
@@ -171,7 +176,7 @@ export function rateLimiter(options: {
       reply.header('ratelimit-policy', `${policyText(own)}, ${policyText(account)}`);
       reply.header('ratelimit', `${leftOf(own, allowed)}, ${leftOf(account, allowed)}`);
       if (!allowed) throw limited([own, account, ...ofFiles]);
-      enter(key.id, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
+      enter(key, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
     },
 
     takeVisit(request, quota = 'visits') {

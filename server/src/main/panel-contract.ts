@@ -1,4 +1,5 @@
 import fastify from 'fastify';
+import { createRequestTurns } from '../edge/request-turns.ts';
 import { validatorCompiler } from '../edge/validation.ts';
 import { createLog } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -11,6 +12,7 @@ import { mountPanel, type PanelParts, panelPath } from './panel.ts';
 export async function panelDocument(): Promise<string> {
   const app = fastify();
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
+  app.decorate('turns', createRequestTurns());
   const config = {
     publicUrl: 'http://127.0.0.1:3000',
     rateLimits: false,

@@ -121,12 +121,13 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
   app.register(
     async (scope) => {
       answerRefusals(scope, deps);
-      const limiter = limiterOf(deps);
+      const limiter = limiterOf(deps, app.turns);
       // Before a cookie is looked at: who it belongs to is a look-up.
       scope.addHook('onRequest', (request, _reply, done) => {
         limiter.takeVisit(request);
         done();
       });
+      scope.addHook('onRequest', (request) => app.turns.ofStranger(callerNetwork(request)));
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       scope.decorateRequest('view', null);

@@ -40,6 +40,7 @@ import { parseJsonBody } from '../edge/json-body.ts';
 import type { Load } from '../edge/load.ts';
 import { type RateLimiter, rateLimiter } from '../edge/rate-limit.ts';
 import type { RequestLog } from '../edge/request-log/request-log.ts';
+import { createRequestTurns, type RequestTurns } from '../edge/request-turns.ts';
 import { validatorCompiler } from '../edge/validation.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
 import type { Defences } from '../flow/defend.ts';
@@ -133,7 +134,6 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     if ((request.raw.url as string).length > maxUrlLength) return done(refuse('uri_too_long'));
     done();
   });
-  const limiter = limiterOf(parts);
   takeTurns(app);
   observe(app, parts);
   app.setErrorHandler(answers.failed);
@@ -146,7 +146,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
   hookRoutes(app, parts.inbound, parts.questions, certificateRulesOf(parts.config));
   docsRoutes(app as unknown as FastifyInstance, parts.config.publicUrl);
-  mountCalls(app as unknown as FastifyInstance, parts, limiter);
+  mountCalls(app as unknown as FastifyInstance, parts);
   return app as unknown as FastifyInstance;
 }
 
@@ -185,6 +185,7 @@ function openApp({ config, clock, ids, log, draining }: EdgeParts, answers: Answ
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody);
   takeFiles(app as unknown as FastifyInstance);
+  app.decorate('turns', createRequestTurns());
   // Both are set by hooks before anything reads them; declared here, every request object has one shape.
   app.decorateRequest('caller', null as never);
   app.decorateRequest('cell', '');
@@ -267,18 +268,29 @@ export const limiterOf = (
   parts: Pick<EdgeParts, 'clock' | 'sql' | 'log' | 'mayShare' | 'draining'> & {
     config: Pick<EdgeParts['config'], 'rateLimits' | 'rateQuotas' | 'trustedProxies'>;
   },
+  turns?: RequestTurns,
 ): RateLimiter =>
   rateLimiter({
     ...parts,
+    ...(turns && { turns }),
     enabled: parts.config.rateLimits,
     quotas: parts.config.rateQuotas ?? {},
     behindProxy: parts.config.trustedProxies.length > 0,
   });
 
-function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter): void {
+function mountCalls(app: FastifyInstance, parts: EdgeParts): void {
   const { config, clock, cellOf } = parts;
   const loadOf = parts.loadOf ?? (() => undefined);
-  const edge = { config, clock, keys: keyring(parts), limiter, loadOf, cellOf };
+  const { turns } = app;
+  const edge = {
+    config,
+    clock,
+    keys: keyring(parts),
+    limiter: limiterOf(parts, turns),
+    turns,
+    loadOf,
+    cellOf,
+  };
   mountPublic(
     app,
     edge,

@@ -180,6 +180,13 @@ export function payerRoutes(
     return { subject, holder };
   }
 
+  /** That of the seller: a crowd at one link delays the payers of no other. Addresses that lead nowhere are in that of their caller. */
+  function takeTurn(request: FastifyRequest): Promise<void> {
+    const { token = '' } = request.params as { token?: string };
+    const subject = deps.pages.read(token);
+    return subject ? app.turns.ofPayer(subject.accountNumber) : app.turns.ofStranger(callerNetwork(request));
+  }
+
   const pathOf = (kind: PageSubject['kind'], accountNumber: number, id: string): string =>
     deps.pages.of(kind, accountNumber, id).slice(deps.pages.base.length);
 
@@ -246,6 +253,7 @@ export function payerRoutes(
         deps.shed(request.method === 'POST');
         done();
       });
+      pay.addHook('onRequest', takeTurn);
       pay.setErrorHandler((error, request, reply) => {
         // A page is read by a person; its state, stream and files are not.
         if (!readByPeople.has(request.routeOptions.url ?? '')) throw error;

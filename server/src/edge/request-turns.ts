@@ -1,0 +1,71 @@
+import { createLines } from '../ground/lines.ts';
+import { inNextTurn } from '../ports/event-loop.ts';
+
+/**
+ * The order in which requests begin while more come than the process has time for. What has begun continues first: in each turn of the event loop
+ * one of those that wait begins, one account after the other; where more than four accounts have some, one for each four. So an account with a thousand requests delays each step of another one's by one
+ * request and not by all that its sockets brought at once, and a request of an account with few under way begins at once.
+ *
+ * A request waits for the event loop alone: on an idle one a turn takes microseconds. With one account alone all begin at once, since its requests
+ * share the commits of the till. Rejected: places that a request keeps to its end (a slow provider holds hundreds of them at no cost), and a
+ * bound of requests under way, which refuses more on a slow machine.
+ */
+export interface RequestTurns {
+  /** Counts a request of an account as under way. */
+  begins(accountId: string): void;
+  ends(accountId: string): void;
+  /** @returns null: it begins at once */
+  ofAccount(accountId: string): Promise<void> | null;
+  /** Of the payers of one account. */
+  ofPayer(accountNumber: number): Promise<void>;
+  /** Of a caller without a known key. All of them together have one turn beside each account, and share it by network. */
+  ofStranger(network: string): Promise<void>;
+}
+
+/** Under way of one account beside others that have some: its further ones wait for their turn. */
+export const atOnce = 4;
+/** With many accounts a turn of the loop serves more: each alone would make it turn for every request. */
+const ownersPerTurn = 4;
+
+export function createRequestTurns(nextTurn = inNextTurn): RequestTurns {
+  const underWay = new Map<string, number>();
+  let total = 0;
+  const lines = createLines<() => void>();
+  const strangers = createLines<() => void>();
+  let waiting = 0;
+
+  function serve(): void {
+    for (let n = Math.ceil(lines.owners() / ownersPerTurn); n > 0; n--, waiting--) lines.take()?.();
+    if (waiting > 0) nextTurn(serve);
+  }
+
+  function wait(owner: string, begin: () => void): void {
+    lines.add(owner, begin);
+    if (waiting++ === 0) nextTurn(serve);
+  }
+
+  return {
+    begins(accountId) {
+      underWay.set(accountId, (underWay.get(accountId) ?? 0) + 1);
+      total++;
+    },
+    ends(accountId) {
+      const left = (underWay.get(accountId) ?? 1) - 1;
+      if (left === 0) underWay.delete(accountId);
+      else underWay.set(accountId, left);
+      total--;
+    },
+    ofAccount(accountId) {
+      const own = underWay.get(accountId) ?? 0;
+      const isAlone = own === total && waiting === 0;
+      if (isAlone || (own < atOnce && !lines.has(accountId))) return null;
+      return new Promise((begin) => wait(accountId, begin));
+    },
+    ofPayer: (accountNumber) => new Promise((begin) => wait(`payers of ${accountNumber}`, begin)),
+    ofStranger: (network) =>
+      new Promise((begin) => {
+        strangers.add(network, begin);
+        wait('strangers', () => strangers.take()?.());
+      }),
+  };
+}
