@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce, createRequestTurns } from './request-turns.ts';
+import { aloneAfter, atOnce, createRequestTurns } from './request-turns.ts';
 
 /** Turns of the event loop that the test makes. */
 function openTurns() {
@@ -31,11 +31,48 @@ function openTurns() {
   };
 }
 
-test('Alone an account begins all its requests at once and asks for no turn', () => {
-  const { ask, begun, loop } = openTurns();
+/** One after the other. */
+function askInARow(
+  { ask, turns, begun }: ReturnType<typeof openTurns>,
+  account: string,
+  times: number,
+): void {
+  for (let n = 0; n < times; n++) {
+    ask(account, '');
+    turns.ends(account);
+  }
+  begun.length = 0;
+}
+
+test('An account that has been alone begins all its requests at once and asks for no turn', () => {
+  const opened = openTurns();
+  const { ask, begun, loop } = opened;
+  askInARow(opened, 'a', aloneAfter);
   for (let n = 0; n < 64; n++) ask('a', `a${n}`);
   expect(begun).toHaveLength(64);
   expect(loop).toHaveLength(0);
+});
+
+test.each([
+  [
+    'of another account',
+    ({ ask, turns }: ReturnType<typeof openTurns>) => {
+      ask('b', 'b');
+      turns.ends('b');
+    },
+  ],
+  ['of a payer', ({ payer }: ReturnType<typeof openTurns>) => payer(7, 'p')],
+  ['of a stranger', ({ stranger }: ReturnType<typeof openTurns>) => stranger('192.0.2.1', 's')],
+])('It is not alone for a while after a request %s has ended', async (_whose, other) => {
+  const opened = openTurns();
+  const { ask, begun, loop, next } = opened;
+  askInARow(opened, 'a', aloneAfter);
+  other(opened);
+  while (loop.length > 0) await next();
+  begun.length = 0;
+  for (let n = 0; n < 64; n++) ask('a', `a${n}`);
+  expect(begun).toHaveLength(atOnce);
+  expect(loop).toHaveLength(1);
 });
 
 test('Many accounts with a few requests each begin them all at once', () => {

@@ -6,7 +6,7 @@ import { inNextTurn } from '../ports/event-loop.ts';
  * one of those that wait begins, one account after the other; where more than four accounts have some, one for each four. So an account with a thousand requests delays each step of another one's by one
  * request and not by all that its sockets brought at once, and a request of an account with few under way begins at once.
  *
- * A request waits for the event loop alone: on an idle one a turn takes microseconds. With one account alone all begin at once, since its requests
+ * A request waits for the event loop alone: on an idle one a turn takes microseconds. An account that has been alone for a while begins all at once, since its requests
  * share the commits of the till. Rejected: places that a request keeps to its end (a slow provider holds hundreds of them at no cost), and a
  * bound of requests under way, which refuses more on a slow machine.
  */
@@ -24,12 +24,17 @@ export interface RequestTurns {
 
 /** Under way of one account beside others that have some: its further ones wait for their turn. */
 export const atOnce = 4;
+/** So many requests of one account in a row, and it is alone. Counted and not timed: between two requests of a small merchant a flood is no lone account. */
+export const aloneAfter = 256;
 /** With many accounts a turn of the loop serves more: each alone would make it turn for every request. */
 const ownersPerTurn = 4;
 
 export function createRequestTurns(nextTurn = inNextTurn): RequestTurns {
   const underWay = new Map<string, number>();
   let total = 0;
+  /** The account of the last request, and how many it has had in a row. */
+  let last = '';
+  let inARow = 0;
   const lines = createLines<() => void>();
   const strangers = createLines<() => void>();
   let waiting = 0;
@@ -44,8 +49,15 @@ export function createRequestTurns(nextTurn = inNextTurn): RequestTurns {
     if (waiting++ === 0) nextTurn(serve);
   }
 
+  function waitAsOther(owner: string, begin: () => void): void {
+    inARow = 0;
+    wait(owner, begin);
+  }
+
   return {
     begins(accountId) {
+      inARow = accountId === last ? inARow + 1 : 1;
+      last = accountId;
       underWay.set(accountId, (underWay.get(accountId) ?? 0) + 1);
       total++;
     },
@@ -57,15 +69,15 @@ export function createRequestTurns(nextTurn = inNextTurn): RequestTurns {
     },
     ofAccount(accountId) {
       const own = underWay.get(accountId) ?? 0;
-      const isAlone = own === total && waiting === 0;
+      const isAlone = inARow >= aloneAfter && accountId === last && own === total && waiting === 0;
       if (isAlone || (own < atOnce && !lines.has(accountId))) return null;
       return new Promise((begin) => wait(accountId, begin));
     },
-    ofPayer: (accountNumber) => new Promise((begin) => wait(`payers of ${accountNumber}`, begin)),
+    ofPayer: (accountNumber) => new Promise((begin) => waitAsOther(`payers of ${accountNumber}`, begin)),
     ofStranger: (network) =>
       new Promise((begin) => {
         strangers.add(network, begin);
-        wait('strangers', () => strangers.take()?.());
+        waitAsOther('strangers', () => strangers.take()?.());
       }),
   };
 }
