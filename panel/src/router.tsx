@@ -89,7 +89,7 @@ const textsOf = (search: Record<string, unknown>, names: readonly string[]): Rec
   );
 const filters = (search: Record<string, unknown>): Filters => {
   const found: Filters = {};
-  for (const name of ['q', 'status', 'periodo', 'de', 'ate'] as const) {
+  for (const name of ['q', 'status', 'periodo', 'de', 'ate', 'ordem'] as const) {
     const value = text(search[name]) ?? (typeof search[name] === 'number' ? String(search[name]) : undefined);
     if (value !== undefined) found[name] = value;
   }

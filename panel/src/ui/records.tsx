@@ -21,6 +21,8 @@ import { Marks } from './story.tsx';
 export interface Filters extends PeriodSearch {
   q?: string;
   status?: string;
+  /** `antigas`: the oldest first. */
+  ordem?: string;
 }
 
 /** The last query of a list, so that the way back from a payment leads to it. */
@@ -37,6 +39,8 @@ const marksOfKind: Record<'deposit' | 'transfer', readonly FilterMark[]> = {
   deposit: ['refunded', 'disputed', 'odd'],
   transfer: ['returned'],
 };
+const oldest = 'antigas';
+
 const isMark = (value: string): value is FilterMark => filterMarks.some((one) => one === value);
 
 /** The query of the list and of its file. */
@@ -51,6 +55,7 @@ function filterOf({ operationId }: View, kind: Kind | null, filters: Filters) {
       (isMark(filters.status) ? { mark: filters.status } : { status: [filters.status as State] })),
     ...(days.de && { from: startOfDay(days.de) }),
     ...(days.ate && { to: endOfDay(days.ate) }),
+    ...(filters.ordem === oldest && { order: 'oldest' as const }),
   };
 }
 
@@ -142,9 +147,21 @@ export function RecordList({
             onFilters({
               ...(filters.q && { q: filters.q }),
               ...(filters.status && { status: filters.status }),
+              ...(filters.ordem && { ordem: filters.ordem }),
               ...period,
             })
           }
+        />
+        <Choice
+          label={words.common.order}
+          data={[
+            { value: '', label: words.common.newestFirst },
+            { value: oldest, label: words.common.oldestFirst },
+          ]}
+          value={filters.ordem === oldest ? oldest : ''}
+          onChoice={(value) => onFilters({ ...filters, ...without(value, 'ordem') })}
+          className="wide"
+          miw={150}
         />
         {filtered && (
           <Button className="wide" variant="subtle" onClick={() => onFilters({})}>
@@ -163,15 +180,26 @@ export function RecordList({
             records={records}
             kind={kind}
             names={operationId === null && names.size > 1 ? names : null}
+            order={query.order ? 'ascending' : 'descending'}
           />
         ) : (
-          searchedTo && <p className="soft">{words.common.searchedTo(dateTime(searchedTo, language))}</p>
+          searchedTo && (
+            <p className="soft">
+              {(query.order ? words.common.searchedFrom : words.common.searchedTo)(
+                dateTime(searchedTo, language),
+              )}
+            </p>
+          )
         )}
         <ListFoot
           file="records.csv"
           filters={query}
           pages={pages}
-          {...(searchedTo && { more: words.common.searchOn(dateTime(searchedTo, language)) })}
+          {...(searchedTo && {
+            more: (query.order ? words.common.searchAfter : words.common.searchOn)(
+              dateTime(searchedTo, language),
+            ),
+          })}
         >
           {records.length > 0 && (
             <span className="soft num">
@@ -229,11 +257,14 @@ export function RecordTable({
   records,
   kind,
   names,
+  order,
 }: {
   records: ListedRecord[];
   /** Null: both. */
   kind: Kind | null;
   names: Map<string, string> | null;
+  /** By creation, where the person chooses it. */
+  order?: 'ascending' | 'descending';
 }) {
   const { words, language } = useText();
   return (
@@ -265,7 +296,7 @@ export function RecordTable({
               {words.common.operation}
             </th>
           )}
-          <th scope="col" className="right date">
+          <th scope="col" className="right date" aria-sort={order}>
             {words.common.created}
           </th>
           <th scope="col" className="right date">

@@ -307,7 +307,8 @@ test('a list of payments reads its page, and what is rare is found page by page,
     statuses: ['paid', 'pending'],
     fromMs: null,
     toMs: null,
-    below: null,
+    order: 'newest',
+    behind: null,
     text: null,
     mark: null,
     minimumCents: null,
@@ -332,22 +333,25 @@ test('a list of payments reads its page, and what is rare is found page by page,
     return row?.id ?? '';
   };
   const ids = [await rare('DESC'), await rare('ASC')];
-  const found: string[] = [];
-  let below: RecordSearch['below'] = null;
-  let pages = 0;
-  do {
-    const { records, next } = await findPage(db.sql, { ...wanted, text: 'zuleica', below }, 10, [20, 900]);
-    found.push(...records.map((one) => one.id));
-    below = next;
-    pages++;
-  } while (below !== null);
-  expect(found).toEqual(ids);
   const [{ all = 0 } = {}] = await db.admin<{ all: number }>(
     'SELECT count(*)::int AS all FROM payment WHERE account_id = $1 AND operation_id = $2',
     [accountId, full],
   );
-  // 900 for each page, whatever the tests before have left.
-  expect(pages).toBe(Math.floor(all / 900) + 1);
+  for (const order of ['newest', 'oldest'] as const) {
+    const found: string[] = [];
+    let behind: RecordSearch['behind'] = null;
+    let pages = 0;
+    do {
+      const rest: RecordSearch = { ...wanted, order, text: 'zuleica', behind };
+      const { records, next } = await findPage(db.sql, rest, 10, [20, 900]);
+      found.push(...records.map((one) => one.id));
+      behind = next;
+      pages++;
+    } while (behind !== null);
+    expect(found).toEqual(order === 'newest' ? ids : ids.toReversed());
+    // 900 for each page, whatever the tests before have left.
+    expect(pages).toBe(Math.floor(all / 900) + 1);
+  }
 });
 
 test('a page of payments looks at no entry of the index outside of it, however far back it is', async () => {
@@ -367,7 +371,8 @@ test('a page of payments looks at no entry of the index outside of it, however f
     ...{
       fromMs: null,
       toMs: null,
-      below: null,
+      order: 'newest',
+      behind: null,
       text: null,
       mark: null,
       minimumCents: null,
@@ -384,18 +389,30 @@ test('a page of payments looks at no entry of the index outside of it, however f
   for (const below of [null, deep]) {
     const within = { from: null, to: null, below };
     const [first] = await findListed(db.sql, { accountId, operationId: full }, within, 10);
-    const { records } = await findPage(db.sql, { ...wanted, below }, 10, [11]);
+    const { records } = await findPage(db.sql, { ...wanted, behind: below }, 10, [11]);
     expect(first?.id).toBe(records[0]?.id);
-    expect(await pagesOf((sql) => findPage(sql, { ...wanted, below }, 10, [11]))).toBeLessThan(100);
+    expect(await pagesOf((sql) => findPage(sql, { ...wanted, behind: below }, 10, [11]))).toBeLessThan(100);
     expect(
       await pagesOf((sql) => findListed(sql, { accountId, operationId: full }, within, 10)),
     ).toBeLessThan(20);
     // A period that ends before the place of the page, or begins behind it, bounds it as well.
-    const ofPeriod = { ...wanted, below, toMs: deep.createdAt - 600_000, fromMs: deep.createdAt - 1_200_000 };
+    const ofPeriod: RecordSearch = {
+      ...wanted,
+      behind: below,
+      toMs: deep.createdAt - 600_000,
+      fromMs: deep.createdAt - 1_200_000,
+    };
     const found = (await findPage(db.sql, ofPeriod, 100, [101])).records.map(({ createdAt }) => createdAt);
     expect(found.length).toBeGreaterThan(0);
-    expect(Math.max(...found)).toBeLessThan(ofPeriod.toMs);
-    expect(Math.min(...found)).toBeGreaterThanOrEqual(ofPeriod.fromMs);
+    expect(Math.max(...found)).toBeLessThan(ofPeriod.toMs ?? 0);
+    expect(Math.min(...found)).toBeGreaterThanOrEqual(ofPeriod.fromMs ?? 0);
+    // From the other end the same period holds the same, and the page costs no more.
+    const oldest: RecordSearch = { ...ofPeriod, order: 'oldest', behind: null };
+    expect((await findPage(db.sql, oldest, 100, [101])).records.map(({ createdAt }) => createdAt)).toEqual(
+      found.toReversed(),
+    );
+    const on: RecordSearch = { ...wanted, order: 'oldest', behind: below };
+    expect(await pagesOf((sql) => findPage(sql, on, 10, [11]))).toBeLessThan(100);
   }
 });
 

@@ -137,6 +137,22 @@ describe('a charge', () => {
     await heading('Cobranças').waitFor();
   });
 
+  test('stands first or last as the person orders the list, by keyboard, and its file says the same', async () => {
+    await page.goto(`${service.url}/cobrancas`);
+    const first = page.locator('tbody tr').first();
+    await first.getByText('Bia Não Pagou').waitFor();
+    await page.getByRole('combobox', { name: 'Ordem' }).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.waitForURL(/ordem=antigas/);
+    await first.getByRole('link', { name: '=Maria "Silva"' }).waitFor();
+    expect(await page.locator('th[aria-sort]').getAttribute('aria-sort')).toBe('ascending');
+    const file = await page.getByRole('link', { name: 'Exportar CSV' }).getAttribute('href');
+    expect(file).toContain('order=oldest');
+    await inspect(page, 'cobrancas-antigas');
+    await page.reload();
+    await first.getByRole('link', { name: '=Maria "Silva"' }).waitFor();
+  });
+
   test('is found by a part of its payer, and exported safely', async () => {
     await page.getByRole('navigation').getByRole('link', { name: 'Cobranças' }).click();
     await page.getByLabel('Buscar').fill('maria');

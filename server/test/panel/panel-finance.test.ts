@@ -433,3 +433,40 @@ describe('a refund in the panel', () => {
     expect((await refunds(finance, id)).refunds).toEqual([]);
   });
 });
+
+test('a list and its file begin with the oldest when asked, page by page, and a cursor holds for its order', async () => {
+  type Page = { records: { id: string; createdAt: string }[]; nextCursor: string | null };
+  const all = async (query: string): Promise<string[]> => {
+    const found: string[] = [];
+    let cursor = '';
+    do {
+      const page: Page = (await account(viewer, `/records?limit=2&${query}${cursor}`)).body;
+      found.push(...page.records.map(({ id }) => id));
+      cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`;
+    } while (cursor !== '');
+    return found;
+  };
+  for (const filter of ['', 'kind=transfer&', 'status=paid,completed&']) {
+    const newest = await all(filter);
+    expect(newest.length).toBeGreaterThan(2);
+    expect(await all(`${filter}order=oldest`)).toEqual(newest.toReversed());
+  }
+  const byKey = (order: string) =>
+    account(finance, `/records?search=${cpf}&order=${order}`).then(({ body }) =>
+      body.records.map((one: { id: string }) => one.id),
+    );
+  await completed({ pixKey: cpf, pixKeyType: 'CPF' });
+  expect((await byKey('oldest')).length).toBeGreaterThan(1);
+  expect(await byKey('oldest')).toEqual((await byKey('newest')).toReversed());
+
+  const { nextCursor } = (await account(viewer, '/records?limit=2')).body;
+  const other = await account(viewer, `/records?limit=2&order=oldest&cursor=${nextCursor}`);
+  expect(other.status).toBe(400);
+  const idsOf = async (order: string) =>
+    (await account(viewer, `/records.csv?language=en&order=${order}`)).body
+      .trim()
+      .split(/\r?\n/)
+      .slice(1)
+      .map((line: string) => line.slice(0, 36));
+  expect(await idsOf('oldest')).toEqual((await idsOf('newest')).toReversed());
+});

@@ -5,3 +5,7 @@ export type Mark = (typeof marks)[number];
 /** The marks that a list is filtered by: `refunded` in whole or in part, `disputed` decided or not. */
 export const filterMarks = ['refunded', 'disputed', 'odd', 'returned'] as const;
 export type FilterMark = (typeof filterMarks)[number];
+
+/** Which end of a list of payments stands first, by their creation. */
+export const recordOrders = ['newest', 'oldest'] as const;
+export type RecordOrder = (typeof recordOrders)[number];

@@ -17,7 +17,7 @@ import { emailForm, emailMost } from '../people/members.ts';
 import { passwordLength } from '../people/password-length.ts';
 import { roles } from '../people/roles.ts';
 import { activityGroups, securityEventKinds } from '../people/security-events.ts';
-import { filterMarks, marks } from './marks.ts';
+import { filterMarks, marks, recordOrders } from './marks.ts';
 
 /** Schemas that only the panel uses; all others are in the public API. */
 
@@ -317,6 +317,7 @@ const recordFilters = {
   ),
   minimumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
   maximumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
+  order: Type.Optional(OneOf(recordOrders, 'By creation; default: newest first')),
 };
 
 export const RecordQuery = Type.Object(

@@ -3,7 +3,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { paymentColumns } from '../../store/rows/payments.sql.ts';
 import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
-import type { FilterMark } from '../schema/marks.ts';
+import type { FilterMark, RecordOrder } from '../schema/marks.ts';
 import { hasMark } from './marks.sql.ts';
 
 /** A payment's place in a list. */
@@ -12,7 +12,7 @@ export interface Place {
   id: string;
 }
 
-/** A stretch of the payments of several operations, newest first. */
+/** A stretch of the payments of several operations, in the order of their creation. */
 export interface RecordSearch {
   accountId: string;
   operationIds: readonly string[];
@@ -20,7 +20,9 @@ export interface RecordSearch {
   statuses: readonly string[];
   fromMs: number | null;
   toMs: number | null;
-  below: Place | null;
+  order: RecordOrder;
+  /** Where the page before ended: this one begins behind it, in its order. */
+  behind: Place | null;
   /** In description, the name of payer or receiver, a value of the metadata or the key of a fiscal document, in any case; null: everything. */
   text: string | null;
   minimumCents: number | null;
@@ -32,51 +34,74 @@ const earliest = '1970-01-01T00:00:00.000Z';
 const latest = '9999-12-31T23:59:59.999Z';
 const lowestId = '00000000-0000-0000-0000-000000000000';
 
+/** How a walk in an order compares places, and the same statement for each order: an index is read from either end. */
+const directions = {
+  newest: { name: '', sort: 'DESC', from: '<=', behind: '<', within: '>=', to: '>=' },
+  oldest: { name: '_oldest', sort: 'ASC', from: '>=', behind: '>', within: '<', to: '<=' },
+} as const;
+type Direction = (typeof directions)[RecordOrder];
+const inEachOrder = (of: (direction: Direction) => Statement): Record<RecordOrder, Statement> => ({
+  newest: of(directions.newest),
+  oldest: of(directions.oldest),
+});
+
 /**
- * The newest place that is so many payments deep in its operation and kind: down to it each holds no more of the window. Each is one walk
+ * The first place in the order that is so many payments deep in its operation and kind: down to it each holds no more of the window. Each is one walk
  * along `payment_of_kind`, so that a page of what is few reads nothing of what is many.
  */
-const selectFloor: Statement = {
-  name: 'panel_records_floor',
+const selectFloor = inEachOrder(({ name, sort, from, behind, within }) => ({
+  name: `panel_records_floor${name}`,
   text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
       SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind
-        AND p.created_at >= $5 AND p.created_at <= $3 AND (p.created_at, p.id) < ($3, $4)
-      ORDER BY p.created_at DESC, p.id DESC OFFSET $6::int - 1 LIMIT 1) p
-    ORDER BY p.created_at DESC, p.id DESC LIMIT 1`,
-};
+        AND p.created_at ${within} $5 AND p.created_at ${from} $3 AND (p.created_at, p.id) ${behind} ($3, $4)
+      ORDER BY p.created_at ${sort}, p.id ${sort} OFFSET $6::int - 1 LIMIT 1) p
+    ORDER BY p.created_at ${sort}, p.id ${sort} LIMIT 1`,
+}));
 
 /** @returns null when none holds as many */
 export const findFloor = async (sql: Queries, wanted: RecordSearch, depth: number): Promise<Place | null> =>
-  (await sql.run<Place>(selectFloor, [...endOf(wanted), beginOf(wanted), depth, wanted.kinds]))[0] ?? null;
+  (
+    await sql.run<Place>(selectFloor[wanted.order], [...startOf(wanted), endOf(wanted), depth, wanted.kinds])
+  )[0] ?? null;
 
 /**
  * Each stretch is one walk along `payment_of_kind`, down to the floor; the filters apply to what was read. Bounds of one end are the same
  * instant: of two PostgreSQL may begin at the wider one, and look through everything between them in the index.
  */
-const selectRecords: Statement = {
-  name: 'panel_records',
+const selectRecords = inEachOrder(({ name, sort, from, behind, to }) => ({
+  name: `panel_records${name}`,
   text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
       SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind
-        AND p.created_at >= $5 AND p.created_at <= $3 AND (p.created_at, p.id) < ($3, $4) AND (p.created_at, p.id) >= ($5, $6)
-      ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
+        AND p.created_at ${to} $5 AND p.created_at ${from} $3 AND (p.created_at, p.id) ${behind} ($3, $4) AND (p.created_at, p.id) ${to} ($5, $6)
+      ORDER BY p.created_at ${sort}, p.id ${sort} OFFSET 0) p
     WHERE p.status = ANY ($8::text[])
       AND ($9::text IS NULL OR position($9 IN lower(p.description)) > 0 OR position($9 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
         OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($9 IN lower(m.value)) > 0)
         OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($9 IN lower(f->>'key')) > 0))
       AND p.amount_cents >= $10 AND p.amount_cents <= $11 AND ${hasMark('$13')}
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $12`,
+    ORDER BY p.created_at ${sort}, p.id ${sort} LIMIT $12`,
+}));
+
+/** Whose payments, and the place that they are behind: the end of the page before, or that end of the period. */
+const startOf = ({ accountId, operationIds, order, fromMs, toMs, behind }: RecordSearch) => {
+  const [edge, open] = order === 'newest' ? [toMs, latest] : [fromMs, earliest];
+  const within =
+    behind !== null &&
+    (edge === null || (order === 'newest' ? behind.createdAt < edge : behind.createdAt >= edge));
+  return [
+    accountId,
+    operationIds,
+    ...(within
+      ? [timestamp(behind.createdAt), behind.id]
+      : [edge === null ? open : timestamp(edge), lowestId]),
+  ];
 };
 
-/** Whose payments, and the place that they are below: behind the page before, or the end of the period. */
-const endOf = ({ accountId, operationIds, toMs, below }: RecordSearch) => [
-  accountId,
-  operationIds,
-  ...(below !== null && (toMs === null || below.createdAt < toMs)
-    ? [timestamp(below.createdAt), below.id]
-    : [toMs === null ? latest : timestamp(toMs), lowestId]),
-];
-
-const beginOf = ({ fromMs }: RecordSearch): string => (fromMs === null ? earliest : timestamp(fromMs));
+/** The other end of the period. */
+const endOf = ({ order, fromMs, toMs }: RecordSearch): string => {
+  const [edge, open] = order === 'newest' ? [fromMs, earliest] : [toMs, latest];
+  return edge === null ? open : timestamp(edge);
+};
 
 /** @param floor the place down to which is read; null: all of the window, of which the caller knows that it is bounded */
 export const findRecords = (
@@ -85,9 +110,9 @@ export const findRecords = (
   floor: Place | null,
   limit: number,
 ): Promise<Payment[]> =>
-  sql.run<Payment>(selectRecords, [
-    ...endOf(wanted),
-    ...(floor === null ? [beginOf(wanted), lowestId] : [timestamp(floor.createdAt), floor.id]),
+  sql.run<Payment>(selectRecords[wanted.order], [
+    ...startOf(wanted),
+    ...(floor === null ? [endOf(wanted), lowestId] : [timestamp(floor.createdAt), floor.id]),
     wanted.kinds,
     wanted.statuses,
     wanted.text,
@@ -98,21 +123,21 @@ export const findRecords = (
   ]);
 
 /**
- * The newest payments of the window, at most `$6` over all operations: of those that pass the filters their sealed key and whether the
+ * The first payments of the window, at most `$6` over all operations: of those that pass the filters their sealed key and whether the
  * text is in the description. The others count as looked at.
  */
-const selectSealedKeys: Statement = {
-  name: 'panel_sealed_keys',
+const selectSealedKeys = inEachOrder(({ name, sort, from, behind, within }) => ({
+  name: `panel_sealed_keys${name}`,
   text: `SELECT p.id, p.created_at AS "createdAt", CASE WHEN p.passes THEN p.pix_key END AS "pixKey",
       p.passes AND position($9 IN lower(p.description)) > 0 AS described
     FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
       SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($7::text[]) AND p.amount_cents >= $8 AND p.amount_cents <= $10
         AND ${hasMark('$11')} AS passes
-      FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $5 AND p.created_at <= $3
-        AND (p.created_at, p.id) < ($3, $4)
-      ORDER BY p.created_at DESC, p.id DESC LIMIT $6) p
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $6`,
-};
+      FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at ${within} $5 AND p.created_at ${from} $3
+        AND (p.created_at, p.id) ${behind} ($3, $4)
+      ORDER BY p.created_at ${sort}, p.id ${sort} LIMIT $6) p
+    ORDER BY p.created_at ${sort}, p.id ${sort} LIMIT $6`,
+}));
 
 export interface SealedKeyRow {
   id: string;
@@ -127,9 +152,9 @@ export const findSealedKeys = (
   wanted: RecordSearch,
   scanned: number,
 ): Promise<SealedKeyRow[]> =>
-  sql.run<SealedKeyRow>(selectSealedKeys, [
-    ...endOf(wanted),
-    beginOf(wanted),
+  sql.run<SealedKeyRow>(selectSealedKeys[wanted.order], [
+    ...startOf(wanted),
+    endOf(wanted),
     scanned,
     wanted.statuses,
     wanted.minimumCents ?? 0,

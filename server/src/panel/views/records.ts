@@ -17,7 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import type { Membership } from '../people/members.sql.ts';
-import type { FilterMark, Mark } from '../schema/marks.ts';
+import type { FilterMark, Mark, RecordOrder } from '../schema/marks.ts';
 import { findMarks } from './marks.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { keysTyped, openedKey, type ReceiverOf, receiversFor, seesWholeKeys } from './receivers.ts';
@@ -44,6 +44,8 @@ export interface RecordFilters {
   minimumCents?: number;
   maximumCents?: number;
   mark?: FilterMark;
+  /** By creation; default: newest first. */
+  order?: RecordOrder;
 }
 
 export interface RecordDeps {
@@ -90,7 +92,7 @@ export async function operationsOf(
   return new Map([[operationId, name]]);
 }
 
-/** A page of the account's payments, newest first, over one operation or all. @throws ApiError */
+/** A page of the account's payments, by their creation, over one operation or all. @throws ApiError */
 export async function listRecords(
   deps: RecordDeps,
   account: Viewer,
@@ -105,7 +107,8 @@ export async function listRecords(
     statuses: filters.status ?? paymentStatuses,
     fromMs: filters.from === undefined ? null : Date.parse(filters.from),
     toMs: filters.to === undefined ? null : Date.parse(filters.to),
-    below: null,
+    order: filters.order ?? 'newest',
+    behind: null,
     text: null,
     minimumCents: filters.minimumCents ?? null,
     maximumCents: filters.maximumCents ?? null,
@@ -128,7 +131,7 @@ export async function listRecords(
   const key = deps.cursorKey;
   const list = JSON.stringify([account.accountId, operations, filters]);
   const now = deps.clock.now();
-  if (page.cursor !== undefined) wanted.below = placeOf(key, list, page.cursor, now);
+  if (page.cursor !== undefined) wanted.behind = placeOf(key, list, page.cursor, now);
   const limit = page.limit ?? 50;
   const keys = filters.kind !== 'deposit' && seesWholeKeys(account.role) ? keysTyped(search) : [];
   if (keys.length > 0) {
@@ -186,7 +189,7 @@ export async function findPage(
 const openedAtOnce = 250;
 
 /**
- * Transfers to one of these keys, or with them in the description, newest first. Keys are sealed, each with its own nonce, so they are
+ * Transfers to one of these keys, or with them in the description. Keys are sealed, each with its own nonce, so they are
  * opened one by one: `openedAtMost` for each page, 80 ms of work for 10,000.
  *
  * Rejected: an index over an HMAC of the key. It costs each transfer a hash and one more index entry on a random place, and has to be made
@@ -210,7 +213,8 @@ async function findByKey(
     if (row.described || (key !== null && keys.includes(key))) ids.push(row.id);
   }
   const records = await findRecordsById(deps.sql, wanted.accountId, ids, wanted.operationIds);
-  records.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+  const place = new Map(ids.map((id, index) => [id, index]));
+  records.sort((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
   const wholePeriod = looked === rows.length && rows.length < openedAtMost;
   return { records, next: wholePeriod ? null : (rows[looked - 1] ?? null) };
 }
