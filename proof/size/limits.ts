@@ -11,8 +11,11 @@ export const mostOf: Readonly<Record<string, number>> = {
   event_page: 12_000,
   panel_records: 13_000,
   panel_records_floor: 13_000,
+  panel_records_oldest: 13_000,
+  panel_records_floor_oldest: 13_000,
   // Sealed keys that one search opens.
   panel_sealed_keys: 12_000,
+  panel_sealed_keys_oldest: 12_000,
   // Every account once: accounts by their names or connection, request keys, which give another id in each account.
   find_account_name: 2_000,
   find_account_numbers: 2_000,
