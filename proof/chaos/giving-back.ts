@@ -84,6 +84,8 @@ export interface Surroundings {
   /** Counts an answer. */
   note(label: string): void;
   untold: Untold;
+  /** Whether a payment is none of a charge's: its disputes are another record's. */
+  isCard(paymentId: string): boolean;
 }
 
 /** States that a protocol cannot report, so that nothing can be known of them. */
@@ -243,7 +245,7 @@ export function createGivingBack(around: Surroundings) {
       const path = `/disputes?limit=100${cursor && `&cursor=${cursor}`}`;
       const { status, body } = await call(merchant, 'GET', path);
       if (status !== 200) return shown;
-      shown.push(...body.disputes);
+      shown.push(...body.disputes.filter(({ paymentId }: ShownDispute) => !around.isCard(paymentId)));
       if (!body.hasMore) return shown;
       cursor = encodeURIComponent(body.nextCursor);
     }

@@ -5,13 +5,16 @@ import { freePort } from '@vintem/testkit/free-port.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { verifyTogether } from '@vintem/testkit/verified.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { eventKinds } from '../../server/src/money/journal.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { simulatorDeskOf } from '../../server/src/provider/adapter.ts';
 import { adapterNames, adapters, isAdapter } from '../../server/src/provider/registry/adapters.ts';
 import { findEmbedded } from '../../server/src/store/database/embedded.ts';
 import { openPool } from '../../server/src/store/database/pool.ts';
+import { installationId } from '../../server/src/store/rows/audit.sql.ts';
 import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import { faultsOn } from '../processes/faults.ts';
+import { type CardBooks, cardWeather, createCardPayers, paidOutCents } from './card-payers.ts';
 import {
   counted,
   createGivingBack,
@@ -24,14 +27,14 @@ import {
 import { type Answer, command, http, newFolder, type Part, part, percentile, sleep } from './processes.ts';
 
 /**
- * A bad day, in full: parallel merchants pay, are paid and give back while the provider, the database and every process fail in turn,
+ * A bad day, in full: parallel merchants pay, are paid, by Pix and by card, and give back while the provider, the database and every process fail in turn,
  * with a kill -9 every ten seconds. Afterwards the fate of each payment, refund and dispute must agree with what the provider itself holds
  * true, each merchant's money with it to the cent, and `verify` with everything.
  *
  *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--cells 1] [--dialect efi] [--seed 1] [--fees] [--keep]
  *
  * With more than one cell the merchants stand in each of them in turn, all behind the same processes. With another dialect they stand on a
- * connection of that adapter, and the provider is the simulator in its protocol.
+ * connection of that adapter, and the provider is the simulator in its protocol, without cards.
  * Prints its figures as JSON; exit code 1 when something does not agree.
  */
 const { values } = parseArgs({
@@ -64,6 +67,10 @@ const untold: Untold = {
   disputes: isInter,
 };
 
+/** The acquirer pays out to the account for Pix at the root. */
+const withCards = dialect === 'efi';
+const cardConnection = 'cartoes';
+
 /** Mulberry32: the faults of a seed come in the same order. */
 function dice(seed: number): () => number {
   let state = seed >>> 0;
@@ -86,6 +93,7 @@ const [port, port2, port3, simulatorPort] = [
   await freePort(),
 ];
 const simulatorUrl = `http://127.0.0.1:${simulatorPort}${simulatorDeskOf(adapters[dialect])}`;
+const acquirerUrl = `http://127.0.0.1:${simulatorPort}/stripe`;
 const shared = {
   DATA_DIR: dataDir,
   SIMULATOR_PORT: String(simulatorPort),
@@ -134,8 +142,15 @@ while (cells.length < Number(values.cells))
 const connection = dialect === 'efi' ? ['--test'] : ['--connection', dialect];
 if (dialect !== 'efi')
   await command(['connection', 'create', '--name', dialect, '--adapter', dialect, '--simulator'], commandEnv);
-const merchants: Merchant[] = [];
-for (let n = 0; n < Number(values.merchants); n++) {
+if (withCards) {
+  const acquirer = ['--adapter', 'stripe-checkout', '--simulator'];
+  await command(['connection', 'create', '--name', cardConnection, ...acquirer], commandEnv);
+  await command(['connection', 'pays-out-to', cardConnection, '--to', 'simulator'], commandEnv);
+}
+const cardTerms = [
+  ...['--card-connection', cardConnection, '--card-fee-cents', '39', '--minimum-card-cents', '500'],
+];
+async function newMerchant(n: number): Promise<Merchant> {
   const account = await command<{ ownerId: string; operationId: string }>(
     [
       'account',
@@ -161,11 +176,15 @@ for (let n = 0; n < Number(values.merchants); n++) {
     ],
     commandEnv,
   );
-  merchants.push({ accountId: account.json.ownerId, operationId: account.json.operationId, key: json.key });
+  if (withCards) await command(['account', 'set', account.json.ownerId, ...cardTerms], commandEnv);
   // Of every third merchant all odd money goes back to its payer at once.
   if (n % 3 === 0)
     await command(['account', 'returns', account.json.ownerId, ...everythingAtOnce], commandEnv);
+  return { accountId: account.json.ownerId, operationId: account.json.operationId, key: json.key };
 }
+const merchants = await Promise.all(
+  Array.from({ length: Number(values.merchants) }, (_, n) => newMerchant(n)),
+);
 
 interface Books {
   clearing: number;
@@ -278,6 +297,19 @@ const control = (method: string, path: string, body: unknown = {}): Promise<Answ
   http(method, simulatorUrl + path, body, {}, 5_000);
 const providerId = (id: string): string => id.replaceAll('-', '');
 
+const cards = createCardPayers({
+  merchants: withCards ? merchants : [],
+  call,
+  control: (method, path, body) =>
+    http(method, acquirerUrl + path, method === 'GET' ? undefined : (body ?? {}), {}, 20_000),
+  arrives: (amountCents) =>
+    http('POST', `${simulatorUrl}/control/static`, { identifier: 'CAIXA00000001', amountCents }),
+  client: `vintem-${cardConnection}`,
+  // The faults of a seed stay those that they were without cards.
+  chance: dice(Number(values.seed) + 1_000),
+  isRunning: () => running,
+  note,
+});
 const givingBack = createGivingBack({
   merchants,
   call,
@@ -290,6 +322,7 @@ const givingBack = createGivingBack({
   isRunning: () => running,
   note,
   untold,
+  isCard: cards.isCard,
 });
 
 /** Charges that a payer paid with another amount. */
@@ -388,11 +421,17 @@ const refundBehaviours = [
   { returnForm: 'rtrId' },
 ];
 
+async function behaveAtAcquirer(behaviour: object): Promise<void> {
+  await http('DELETE', `${acquirerUrl}/control/behaviour`, {}, {}, 5_000);
+  await http('PUT', `${acquirerUrl}/control/behaviour`, behaviour, {}, 5_000);
+}
+
 async function weather(): Promise<void> {
   for (let n = 0; running; n++) {
     await control('DELETE', '/control/behaviour');
     const next = { ...behaviours[n % behaviours.length], ...refundBehaviours[n % refundBehaviours.length] };
     await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, fees, ...next });
+    await behaveAtAcquirer({ settleAfterMs: 50, delayMs: 500, ...cardWeather(n) });
     await sleep(n % 2 === 0 ? 3_000 : 6_000);
   }
 }
@@ -458,6 +497,7 @@ async function serves(): Promise<void> {
 console.error(`bad days in ${dataDir} for ${minutes} min`);
 const began = performance.now();
 const shops = merchants.flatMap((merchant) => [shop(merchant), shop(merchant)]);
+const cardShops = cards.begin();
 const sky = weather();
 const disasters = disaster();
 disasters.catch((error: unknown) => console.error(String(error)));
@@ -468,10 +508,11 @@ while (performance.now() - began < minutes * 60_000) {
   );
 }
 running = false;
-await Promise.all([...shops, sky, givingBack.ended()]);
+await Promise.all([...shops, ...cardShops, sky, givingBack.ended(), cards.ended()]);
 await disasters;
 await control('DELETE', '/control/behaviour');
 await control('PUT', '/control/behaviour', { fees });
+await behaveAtAcquirer({});
 await serves();
 console.error('calm again: what was not answered is asked for again, what is undecided is decided');
 
@@ -484,7 +525,7 @@ for (
   await Promise.all(unanswered.filter((one) => one.id === null && one.refused === null).map(ask));
   await sleep(3_000);
 }
-await givingBack.repeat();
+await Promise.all([givingBack.repeat(), cards.repeat(), cards.arrive()]);
 // Every one is asked for once more: the same id must come back.
 for (let at = 0; at < asked.length; at += 50)
   await Promise.all(
@@ -493,6 +534,23 @@ for (let at = 0; at < asked.length; at += 50)
       .filter((one) => one.id !== null)
       .map(ask),
   );
+
+const url = (await findEmbedded(dataDir)) as string;
+const log = createLog('silent');
+const pools = cells.map((cell) => ({ cell, sql: openPool({ url, log, name: 'bad days', size: 3, cell }) }));
+const sql = (pools[0] as (typeof pools)[number]).sql;
+/** Rows of every cell. */
+const ofCells = async <Row>(name: string, text: string, given: unknown[] = []): Promise<Row[]> =>
+  (await Promise.all(pools.map((cell) => cell.sql.run<Row>({ name, text }, given)))).flat();
+
+const cardsSettled = cards.settle((paymentIds) =>
+  ofCells(
+    'queries due',
+    `UPDATE intent SET due_at = now() WHERE state = 'awaiting' AND due_at > now() AND payment_id IN (
+      SELECT unnest($1::uuid[]) UNION SELECT id FROM refund WHERE payment_id = ANY ($1))`,
+    [paymentIds],
+  ),
+);
 
 const truthNow = async (): Promise<Truth> =>
   sayable((await http('GET', `${simulatorUrl}/control/state`)).body, untold);
@@ -599,13 +657,10 @@ for (;;) {
   if (performance.now() - recoveryBegan > 10 * 60_000) break;
   await sleep(3_000);
 }
+await cardsSettled;
 const recoveryMs = performance.now() - recoveryBegan;
 // The follow-up does not query payments that have ended, so a change in a dropped webhook is found only by the comparison.
 let compared = await command<Record<string, unknown>>(['reconcile'], commandEnv);
-const url = (await findEmbedded(dataDir)) as string;
-const log = createLog('silent');
-const pools = cells.map((cell) => ({ cell, sql: openPool({ url, log, name: 'bad days', size: 3, cell }) }));
-const sql = (pools[0] as (typeof pools)[number]).sql;
 truth = await truthNow();
 /** Returns that the provider lists without their Pix, and the books lack: by these lines alone an operator knows of them. */
 const unnamed = await sql.run<{ rtrId: string }>({
@@ -634,6 +689,48 @@ truth = await truthNow();
 reconciled = true;
 await Promise.all([look(made), givingBack.look()]);
 wrong = disagreements();
+
+// ------------------------------------------------------------------------------------------------------------- cards
+
+async function cardBooks(): Promise<CardBooks> {
+  const approvals = await ofCells<{ id: string; count: number }>(
+    'approvals',
+    `SELECT subject AS id, count(*)::int AS count FROM journal WHERE event = ${eventKinds.cardApprove} GROUP BY 1`,
+  );
+  const persons = await ofCells<{ id: string }>(
+    'payments by card before a person',
+    `SELECT payment_id AS id FROM incident WHERE kind = 'report_mismatch'`,
+  );
+  const sums = await ofCells<{ balance: number; transit: number }>(
+    'acquirer',
+    `SELECT coalesce(-sum(clearing) FILTER (WHERE connection = '${cardConnection}'), 0)::bigint AS balance,
+      coalesce(sum(suspense) FILTER (WHERE event IN (${eventKinds.cashTransfer}, ${eventKinds.cashArrive})), 0)::bigint AS transit
+      FROM journal`,
+  );
+  return {
+    approvals: new Map(approvals.map(({ id, count }) => [providerId(id), count])),
+    inFrontOfPerson: new Set(persons.map(({ id }) => providerId(id))),
+    balanceCents: sums.reduce((cents, { balance }) => cents + balance, 0),
+    transitCents: sums.reduce((cents, { transit }) => cents + transit, 0),
+    payouts: await sql.run<{ reference: string; arrived: boolean }>({
+      name: 'payouts of the acquirer',
+      text: 'SELECT reference, arrival IS NOT NULL AS arrived FROM cash_transfer',
+    }),
+  };
+}
+/** Chargebacks, payouts and what a person gave back are in lists, which are read every ten minutes: now. */
+let [cardTruth, booksOfCards] = [await cards.truth(), await cardBooks()];
+for (const by = performance.now() + 90_000; withCards && performance.now() < by; await sleep(2_000)) {
+  await cards.look();
+  [cardTruth, booksOfCards] = [await cards.truth(), await cardBooks()];
+  if (cards.faults(cardTruth, booksOfCards).length === 0) break;
+  await sql.run({
+    name: 'lists due',
+    text: `UPDATE job SET due_at = 'epoch' WHERE what IN ('costs', 'statement', 'disputes') AND due_at > now()`,
+  });
+}
+const cardFaults = withCards ? cards.faults(cardTruth, booksOfCards) : [];
+truth = await truthNow();
 
 // ------------------------------------------------------------------------------------------------------------- costs
 
@@ -675,13 +772,10 @@ const verified = await verifyTogether(pools, systemClock, {
     paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
   provider: {
     ...held,
-    balanceCents: held.balanceCents + untoldCents,
+    balanceCents: held.balanceCents + untoldCents + booksOfCards.balanceCents,
     charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
   },
 });
-/** Rows of every cell. */
-const ofCells = async <Row>(name: string, text: string): Promise<Row[]> =>
-  (await Promise.all(pools.map((cell) => cell.sql.run<Row>({ name, text })))).flat();
 const incidents = await ofCells<{ kind: string; state: string; count: number }>(
   'incidents',
   'SELECT kind, state, count(*)::int AS count FROM incident GROUP BY 1, 2 ORDER BY 1',
@@ -701,13 +795,16 @@ const returnIds = await ofCells<{ id: string }>(
 );
 const clearings = await ofCells<{ accountId: string; cents: number }>(
   'clearing by account',
-  `SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal WHERE template <> 'providerCost' GROUP BY 1`,
+  `SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal
+    WHERE template <> 'providerCost' AND connection IS DISTINCT FROM '${cardConnection}' GROUP BY 1`,
 );
 await Promise.all(pools.map((cell) => cell.sql.close()));
 const refundFaults = givingBack.faults(truth, new Set(returnIds.map(({ id }) => providerId(id))));
 /** By the provider's records of each payment. */
 const owners = new Map(made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId]));
 const heldByProvider = heldByOwner(truth, (id) => owners.get(id) ?? '');
+/** Payouts of the acquirer to the account for Pix are the company's own money. */
+if (paidOutCents(cardTruth) > 0) heldByProvider.set(installationId, paidOutCents(cardTruth));
 const merchantsApart = [
   ...new Set([...heldByProvider.keys(), ...clearings.map(({ accountId }) => accountId)]),
 ]
@@ -718,11 +815,12 @@ const merchantsApart = [
   .filter(({ ours, provider }) => ours !== provider);
 const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
 // The ledger's balance at the provider equals the provider's own.
-const clearingAgrees = -books.clearing === truth.balanceCents + untoldCents;
+const clearingAgrees = -books.clearing === truth.balanceCents + untoldCents + booksOfCards.balanceCents;
 
 const agrees =
   wrong.length === 0 &&
   refundFaults.length === 0 &&
+  cardFaults.length === 0 &&
   merchantsApart.length === 0 &&
   verified.ok &&
   clearingAgrees &&
@@ -774,7 +872,9 @@ console.log(
       incidents,
       reconcile: compared.json ?? compared.text,
       verify: { ok: verified.ok, wrong: verified.checks.filter((check) => !check.ok), cli: cli.code },
+      ...(withCards && { cards: cards.figures(cardTruth, booksOfCards) }),
       refundFaults: refundFaults.slice(0, 20),
+      cardFaults: cardFaults.slice(0, 20),
       wrong: wrong.slice(0, 20).map(([one, why]) => `${one.kind} ${one.id} ${one.body.pixKey ?? ''}: ${why}`),
     },
     null,

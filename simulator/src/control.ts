@@ -493,6 +493,8 @@ function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Pa
   yield* joined(bank.disputes.values(), (one) => JSON.stringify(one));
   yield '],"cards":[';
   yield* joined(bank.cards.values(), (one) => JSON.stringify(cardState(one)));
+  yield '],"cardCash":[';
+  yield* joined(bank.cardCash.values(), (one) => JSON.stringify(one));
   const { queries, webhooksSent } = bank.counts;
   yield `],"balanceCents":${bank.balanceCents},"queries":${queries},"webhooksSent":${webhooksSent}}`;
 }
