@@ -411,6 +411,7 @@ test('What leaves more odd money to an account is refused to one at the shell wh
 test('Operators are changed at the shell alone until two administrators could agree, and then only with --break-glass', async () => {
   const create = (email: string, ...more: string[]) =>
     vintem('operator', 'create', '--email', email, '--name', 'Nova Pessoa', '--role', 'support', ...more);
+  expect(await create('sozinha')).toMatchObject({ code: 2, errors: expect.stringContaining('--email') });
   expect((await create('sozinha@vintem.example')).json.link).toContain('/operator/convite#');
   await onDatabase(
     `INSERT INTO vintem.operator_person (id, email, name, role, created_at, enrolled_at, password, app_secret, app_step)

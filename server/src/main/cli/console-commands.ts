@@ -8,6 +8,7 @@ import {
 import { findOperator, listOperators, type OperatorPerson } from '../../console/people/operators.sql.ts';
 import { type Invited, operatorInvitationLink } from '../../console/people/operators.ts';
 import { isOperatorRole, type OperatorRole, operatorRoles } from '../../operate/acts.ts';
+import { emailOf, isEmail } from '../../panel/people/members.ts';
 import { type Edge, onDatabase } from '../start.ts';
 import {
   type Answer,
@@ -33,6 +34,7 @@ export const consoleCommands: Command[] = [
     options: { email: { type: 'string' }, name: { type: 'string' }, role: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
       const [email, name, role] = [required(values, 'email'), required(values, 'name'), roleOf(values)];
+      if (!isEmail(emailOf(email))) throw new UsageFault('--email takes an address');
       const wanted = changeOf({ change: 'create', email, name, role });
       return invitationAnswer(edge, await changeAtShell(edge, 'operator create', values, wanted));
     },
