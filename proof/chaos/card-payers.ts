@@ -301,6 +301,7 @@ export function createCardPayers(around: Surroundings) {
     },
     look,
     truth,
+    expectedCents: expectedIn,
 
     /** Where payments by card are not what the acquirer holds true. */
     faults(held: AcquirerTruth, books: CardBooks): string[] {
@@ -309,7 +310,7 @@ export function createCardPayers(around: Surroundings) {
       const pages = new Map<string, number>();
       for (const { id } of cards) pages.set(id, (pages.get(id) ?? 0) + 1);
       const known = new Set(made().map(({ id }) => plain(id as string)));
-      const expectedCents = bookedCents(cards, books.approvals) - paidOutCents(held);
+      const expectedCents = expectedIn(held, books);
       return [
         ...behind(held).map(({ why }) => why),
         ...checkouts.flatMap((one) => faultsOfAnswers(one)),
@@ -370,6 +371,9 @@ const payoutsIn = ({ cardCash }: AcquirerTruth) => cardCash.filter(({ kind }) =>
 
 export const paidOutCents = (held: AcquirerTruth): number =>
   payoutsIn(held).reduce((cents, { amountCents }) => cents + amountCents, 0);
+
+const expectedIn = (held: AcquirerTruth, { approvals }: CardBooks): number =>
+  bookedCents(held.cards, approvals) - paidOutCents(held);
 
 /** The acquirer's money of the pages that are booked. */
 const bookedCents = (cards: readonly CardTruth[], approvals: CardBooks['approvals']): number =>
