@@ -33,7 +33,11 @@ export const en: Words = {
     main: 'Main navigation',
   },
   common: {
-    shownOf: (count, more, sum) => `${count}${more ? '+' : ''} shown · ${sum}`,
+    shownOf: (count, more) => `${count}${more ? '+' : ''} shown`,
+    sums: {
+      deposit: ({ amount, fees, net }) => `received ${amount}, fees ${fees}, net ${net}`,
+      transfer: ({ amount, fees, net }) => `sent ${amount}, fees ${fees}, net ${net}`,
+    },
     any: 'Any',
     save: 'Save',
     cancel: 'Cancel',

@@ -1,3 +1,10 @@
+/** What the rows of a list add up to, in reais. */
+export interface Sums {
+  amount: string;
+  fees: string;
+  net: string;
+}
+
 /** The texts of the panel in Portuguese: the one list, which every other language has to fill. */
 export const pt = {
   product: 'vintem',
@@ -32,8 +39,12 @@ export const pt = {
     main: 'Navegação principal',
   },
   common: {
-    shownOf: (count: number, more: boolean, sum: string) =>
-      `${count}${more ? '+' : ''} ${count === 1 && !more ? 'mostrado' : 'mostrados'} · ${sum}`,
+    shownOf: (count: number, more: boolean) =>
+      `${count}${more ? '+' : ''} ${count === 1 && !more ? 'mostrado' : 'mostrados'}`,
+    sums: {
+      deposit: ({ amount, fees, net }: Sums) => `recebido ${amount}, tarifas ${fees}, líquido ${net}`,
+      transfer: ({ amount, fees, net }: Sums) => `enviado ${amount}, tarifas ${fees}, líquido ${net}`,
+    },
     any: 'Qualquer',
     save: 'Salvar',
     cancel: 'Cancelar',

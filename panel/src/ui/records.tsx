@@ -2,11 +2,12 @@ import { Button, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { Fragment, type ReactNode, useEffect, useState } from 'react';
 import { ask, type ListedRecord, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, shortDateTime, startOfDay } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
+import type { Sums } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { CardMark } from './card.tsx';
 import { Choice } from './choice.tsx';
@@ -203,17 +204,33 @@ export function RecordList({
         >
           {records.length > 0 && (
             <span className="soft num">
-              {words.common.shownOf(
-                records.length,
-                pages.hasNextPage,
-                money(records.reduce((sum, one) => sum + movedCents(one), 0)),
-              )}
+              {words.common.shownOf(records.length, pages.hasNextPage)}
+              {kinds.map((one) => {
+                const sums = sumsOf(records.filter((record) => record.kind === one && hasMoved(record)));
+                return sums && <Fragment key={one}> · {words.common.sums[one](sums)}</Fragment>;
+              })}
             </span>
           )}
         </ListFoot>
       </Listed>
     </section>
   );
+}
+
+const kinds = ['deposit', 'transfer'] as const;
+
+const hasMoved = ({ status }: ListedRecord): boolean => status === 'paid' || status === 'completed';
+const feeCentsOf = ({ providerFeeCents, feeCents }: ListedRecord): number =>
+  providerFeeCents ?? feeCents ?? 0;
+const netCentsOf = ({ netAmountCents, expectedNetAmountCents }: ListedRecord): number =>
+  netAmountCents ?? expectedNetAmountCents ?? 0;
+
+/** The columns of the table, each added up. Null: there is no row. */
+function sumsOf(records: readonly ListedRecord[]): Sums | null {
+  if (records.length === 0) return null;
+  const sum = (cents: (record: ListedRecord) => number) =>
+    money(records.reduce((total, record) => total + cents(record), 0));
+  return { amount: sum(movedCents), fees: sum(feeCentsOf), net: sum(netCentsOf) };
 }
 
 /** An empty value leaves the address. */
@@ -307,7 +324,7 @@ export function RecordTable({
       <tbody>
         {records.map((record) => {
           const charge = record.kind === 'deposit';
-          const moved = record.status === 'paid' || record.status === 'completed';
+          const moved = hasMoved(record);
           const party =
             (partyOf(record) ?? record.description) || (charge ? words.detail.charge : words.detail.transfer);
           return (
@@ -328,13 +345,9 @@ export function RecordTable({
                   <CardMark record={record} />
                 </span>
               </td>
+              <td className="right off num">{moved ? money(feeCentsOf(record)) : '–'}</td>
               <td className="right off num">
-                {moved ? money(record.providerFeeCents ?? record.feeCents ?? 0) : '–'}
-              </td>
-              <td className="right off num">
-                {endedWithoutMoney(record.status) || (charge && !moved)
-                  ? '–'
-                  : money(record.netAmountCents ?? record.expectedNetAmountCents ?? 0)}
+                {endedWithoutMoney(record.status) || (charge && !moved) ? '–' : money(netCentsOf(record))}
               </td>
               <td className="off soft cut" title={record.description}>
                 {record.description}
