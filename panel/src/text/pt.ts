@@ -1,4 +1,4 @@
-/** What the rows of a list add up to, in reais. */
+/** The sums of the rows of a list, in reais. */
 export interface Sums {
   amount: string;
   fees: string;

@@ -203,7 +203,7 @@ export function RecordList({
           })}
         >
           {records.length > 0 && (
-            <span className="soft num">
+            <span className="soft">
               {words.common.shownOf(records.length, pages.hasNextPage)}
               {kinds.map((one) => {
                 const sums = sumsOf(records.filter((record) => record.kind === one && hasMoved(record)));

@@ -7,6 +7,7 @@ import { callerNetwork } from '../edge/caller-address.ts';
 import { compressed } from '../edge/compress.ts';
 import { connectionsMost } from '../edge/connection-shares.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
+import { eventStreamHeaders } from '../edge/event-stream.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
 import { ApiError, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
@@ -480,7 +481,7 @@ export function payerRoutes(
         raw.writeHead(200, {
           ...(reply.getHeaders() as Record<string, string>),
           'content-type': 'text/event-stream',
-          'x-accel-buffering': 'no',
+          ...eventStreamHeaders,
         });
         begun = true;
         raw.write(lines.join(''));

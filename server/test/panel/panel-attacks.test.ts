@@ -590,6 +590,8 @@ describe('open streams', () => {
   async function openStream(tab: Tab, path: string) {
     const answer = await fetch(`${service.url}/panel/api${path}`, { headers: { cookie: tab.cookie() } });
     expect(answer.status).toBe(200);
+    // It may end at any moment, and its connection with it: no client may send its next request there.
+    expect(answer.headers.get('connection')).toBe('close');
     let over = false;
     void (async () => {
       try {

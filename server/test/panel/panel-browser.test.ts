@@ -141,7 +141,7 @@ describe('a charge', () => {
     await page.goto(`${service.url}/cobrancas`);
     const first = page.locator('tbody tr').first();
     await first.getByText('Bia Não Pagou').waitFor();
-    // What Bia has not paid is in no sum.
+    // The charge that Bia has not paid is in no sum.
     await page.getByText(/^2 mostrados · recebido R\$\s150,00, tarifas R\$\s/).waitFor();
     await page.getByRole('combobox', { name: 'Ordem' }).focus();
     await page.keyboard.press('ArrowDown');

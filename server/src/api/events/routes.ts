@@ -1,4 +1,5 @@
 import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
+import { eventStreamHeaders } from '../../edge/event-stream.ts';
 import { type EventLogDeps, getEvent, listEvents } from '../../events/log.ts';
 import { createStreams, type StreamDeps } from '../../events/stream.ts';
 import { IdParams } from '../../ground/schema.ts';
@@ -53,13 +54,11 @@ export function eventRoutes(api: ApiScope, cellOf: CellOf<EventLogDeps & StreamD
         types: request.query.types ?? null,
       });
       reply.hijack();
-      const headers = {
-        ...reply.getHeaders(),
+      reply.raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
         'content-type': 'text/event-stream; charset=utf-8',
-        // Proxies that collect answers would keep events back.
-        'x-accel-buffering': 'no',
-      };
-      reply.raw.writeHead(200, headers as Record<string, string>);
+        ...eventStreamHeaders,
+      });
       opened.attach(reply.raw);
     },
   );

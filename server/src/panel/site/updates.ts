@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { eventStreamHeaders } from '../../edge/event-stream.ts';
 import type { StreamDeps } from '../../events/stream.ts';
 import { findEventsBetween, type ToldEvent } from '../views/records.sql.ts';
 
@@ -82,8 +83,8 @@ export function createUpdates({ sql, clock, log, draining }: StreamDeps): Update
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
         'content-type': 'text/event-stream',
+        ...eventStreamHeaders,
         'cache-control': 'no-store',
-        'x-accel-buffering': 'no',
       });
       raw.write('retry: 2000\n\n');
       const left = new AbortController();
