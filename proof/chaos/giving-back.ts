@@ -191,7 +191,7 @@ export function createGivingBack(around: Surroundings) {
     if (opened.status === 200) count('disputed');
     for (let tries = 0; tries < 20 && isRunning(); tries++) {
       await sleep(1_000 + chance() * 4_000);
-      const [known] = (await shownOf(merchant)).filter(
+      const [known] = ((await shownOf(merchant)) ?? []).filter(
         (one) => one.paymentId === paymentId && openDispute.has(one.status),
       );
       if (known) return void (await decide(merchant, known));
@@ -239,12 +239,13 @@ export function createGivingBack(around: Surroundings) {
     if (isRunning() && fate < 0.3) await refund(merchant, paymentId);
   }
 
-  async function shownOf(merchant: Merchant): Promise<ShownDispute[]> {
+  /** Null: a page of it had no answer. A part of the list would say that the others are not known. */
+  async function shownOf(merchant: Merchant): Promise<ShownDispute[] | null> {
     const shown: ShownDispute[] = [];
     for (let cursor = ''; ; ) {
       const path = `/disputes?limit=100${cursor && `&cursor=${cursor}`}`;
       const { status, body } = await call(merchant, 'GET', path);
-      if (status !== 200) return shown;
+      if (status !== 200) return null;
       shown.push(...body.disputes.filter(({ paymentId }: ShownDispute) => !around.isCard(paymentId)));
       if (!body.hasMore) return shown;
       cursor = encodeURIComponent(body.nextCursor);
@@ -255,7 +256,12 @@ export function createGivingBack(around: Surroundings) {
     for (let at = 0; at < of.length; at += 40) await Promise.all(of.slice(at, at + 40).map(work));
   };
   const made = (): Asked[] => asked.filter(({ id }) => id !== null);
-  let shown: ShownDispute[] = [];
+  /** As each merchant last read them. */
+  const shown = new Map<Merchant, ShownDispute[]>();
+  const allShown = (): ShownDispute[] => [...shown.values()].flat();
+
+  const openIn = (truth: Truth): number =>
+    [...disputesIn(truth), ...allShown()].filter(({ status }) => openDispute.has(status)).length;
 
   return {
     asked,
@@ -283,7 +289,7 @@ export function createGivingBack(around: Surroundings) {
         if (status === 'pending')
           await control('POST', `/control/refunds/${id}/${pick(['complete', 'refuse'])}`);
       for (const merchant of merchants)
-        await inTurns(await shownOf(merchant), async (one) => {
+        await inTurns((await shownOf(merchant)) ?? [], async (one) => {
           if (openDispute.has(one.status)) await decide(merchant, one);
         });
     },
@@ -294,7 +300,14 @@ export function createGivingBack(around: Surroundings) {
         const { status, body } = await call(one.merchant, 'GET', `/refunds/${one.id}`);
         if (status === 200) Object.assign(one, { status: body.status, amountCents: body.amountCents });
       });
-      shown = (await Promise.all(merchants.map(shownOf))).flat();
+      for (const merchant of merchants) {
+        let read = await shownOf(merchant);
+        for (let tries = 0; read === null && tries < 10; tries++) {
+          await sleep(1_000);
+          read = await shownOf(merchant);
+        }
+        if (read !== null) shown.set(merchant, read);
+      }
     },
 
     /** Refunds that the provider has decided or may still accept, and that the service does not show so. */
@@ -309,17 +322,15 @@ export function createGivingBack(around: Surroundings) {
         const charge = truth.charges.find(({ txid }) => txid === providerId(one.paymentId));
         return !neverAccepted.test(one.body.description) && one.amountCents <= leftOf(charge, row?.endToEnd);
       }).length;
-      const told = disputesIn(truth).filter(({ status }) => openDispute.has(status)).length;
-      return refundsLeft + told + shown.filter(({ status }) => openDispute.has(status)).length;
+      const known = new Set(linesOf(allShown()));
+      return refundsLeft + linesOf(disputesIn(truth)).filter((one) => !known.has(one)).length + openIn(truth);
     },
 
     /** Where refunds and disputes are not what the provider holds true. `returnIds`: what went back without a merchant's word. */
     faults(truth: Truth, returnIds: ReadonlySet<string>): string[] {
       const held = refundsIn(truth);
       const known = new Map(made().map((one) => [providerId(one.id as string), one]));
-      const told = (all: readonly { endToEnd: string; amountCents: number; status: string }[]): string[] =>
-        all.map(({ endToEnd, amountCents, status }) => `${endToEnd} ${amountCents} ${status}`).sort();
-      const [ours, theirs] = [told(shown), told(disputesIn(truth))];
+      const [ours, theirs] = [linesOf(allShown()), linesOf(disputesIn(truth))];
       return [
         ...made().flatMap((one) => faultOf(one, held.get(providerId(one.id as string))) ?? []),
         ...[...held.keys()]
@@ -333,7 +344,7 @@ export function createGivingBack(around: Surroundings) {
         ...(ours.length === theirs.length
           ? []
           : [`${ours.length} disputes, the provider has ${theirs.length}`]),
-        ...shown
+        ...allShown()
           .filter(({ status, heldCents }) => ['rejected', 'cancelled'].includes(status) && heldCents > 0)
           .map(({ id, status, heldCents }) => `the dispute ${id} is ${status} and holds ${heldCents}`),
       ];
@@ -353,7 +364,7 @@ export function createGivingBack(around: Surroundings) {
         carriedOutTwice:
           held.filter(({ timesAccepted }) => timesAccepted > 1).length +
           asked.filter(({ otherId }) => otherId !== null).length,
-        disputes: counted(shown, ({ status }) => status),
+        disputes: counted(allShown(), ({ status }) => status),
         acts: Object.fromEntries(acts),
       };
     },
@@ -382,6 +393,10 @@ function faultOf(one: Asked, row: RefundTruth | undefined): string | null {
 /** The refunds that the provider was asked for, by their ids. */
 const refundsIn = ({ charges }: Truth): Map<string, RefundTruth> =>
   new Map(charges.flatMap(({ refunds = [] }) => refunds.map((one) => [one.id, one] as const)));
+
+/** Disputes as the service and the provider can be compared. */
+const linesOf = (all: readonly { endToEnd: string; amountCents: number; status: string }[]): string[] =>
+  all.map(({ endToEnd, amountCents, status }) => `${endToEnd} ${amountCents} ${status}`).sort();
 
 const disputesIn = ({ charges }: Truth) =>
   charges.flatMap(({ disputes = [] }) =>
