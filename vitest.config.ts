@@ -54,35 +54,38 @@ function filesOf(mode: string): { pure: string[]; service: string[]; leftOut: st
   return { pure, service: every, leftOut: long };
 }
 
-export default defineConfig(({ mode }) => ({
-  test: {
-    // Much of the time goes in waiting for disks and other processes: three at once left a third of two cores idle.
-    maxWorkers: 4,
-    reporters: mode === 'first' ? ['default', closingLines] : ['default'],
-    projects: [
-      // Modules are read once for all files: 8 instead of 12 s of CPU for eighteen of them.
-      {
-        test: {
-          name: 'pure',
-          include: filesOf(mode).pure,
-          exclude,
-          pool: 'threads',
-          isolate: false,
-          ...limits,
+export default defineConfig(({ mode }) => {
+  const { pure: included, service, leftOut } = filesOf(mode);
+  return {
+    test: {
+      // Much of the time goes in waiting for disks and other processes: three at once left a third of two cores idle.
+      maxWorkers: 4,
+      reporters: mode === 'first' ? ['default', closingLines] : ['default'],
+      projects: [
+        // Modules are read once for all files: 8 instead of 12 s of CPU for eighteen of them.
+        {
+          test: {
+            name: 'pure',
+            include: included,
+            exclude,
+            pool: 'threads',
+            isolate: false,
+            ...limits,
+          },
         },
-      },
-      {
-        test: {
-          name: 'service',
-          include: filesOf(mode).service,
-          exclude: [...exclude, ...pure, ...filesOf(mode).leftOut],
-          // One PostgreSQL for the run; `testkit/src/database.ts` clones a database from it for each file.
-          globalSetup: ['testkit/src/global-setup.ts'],
-          // A process for each file cost a quarter more processor time than a thread: 30 s against 22 s for four files of the edge.
-          pool: 'threads',
-          ...limits,
+        {
+          test: {
+            name: 'service',
+            include: service,
+            exclude: [...exclude, ...pure, ...leftOut],
+            // One PostgreSQL for the run; `testkit/src/database.ts` clones a database from it for each file.
+            globalSetup: ['testkit/src/global-setup.ts'],
+            // A process for each file cost a quarter more processor time than a thread: 30 s against 22 s for four files of the edge.
+            pool: 'threads',
+            ...limits,
+          },
         },
-      },
-    ],
-  },
-}));
+      ],
+    },
+  };
+});
