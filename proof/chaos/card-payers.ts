@@ -1,5 +1,5 @@
 import { counted, type Merchant } from './giving-back.ts';
-import { type Answer, sleep } from './processes.ts';
+import { type Answer, inTurns, sleep } from './processes.ts';
 
 /**
  * Payments by card on bad days: merchants open pages at an acquirer and repeat what had no answer; payers pay, are refused first, or leave; the acquirer
@@ -217,10 +217,6 @@ export function createCardPayers(around: Surroundings) {
       await control('POST', `/control/card-cash/${around.client}/payout`, { amountCents });
     }
   }
-
-  const inTurns = async <T>(of: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
-    for (let at = 0; at < of.length; at += 20) await Promise.all(of.slice(at, at + 20).map(work));
-  };
 
   const truth = async (): Promise<AcquirerTruth> => {
     const { status, body } = await control('GET', '/control/state');

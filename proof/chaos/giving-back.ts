@@ -1,4 +1,4 @@
-import { type Answer, sleep } from './processes.ts';
+import { type Answer, inTurns, sleep } from './processes.ts';
 
 /**
  * Money that goes back on bad days: merchants refund what was paid to them, in whole and in parts, and repeat what had no answer; payers contest
@@ -252,9 +252,6 @@ export function createGivingBack(around: Surroundings) {
     }
   }
 
-  const inTurns = async <T>(of: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
-    for (let at = 0; at < of.length; at += 40) await Promise.all(of.slice(at, at + 40).map(work));
-  };
   const made = (): Asked[] => asked.filter(({ id }) => id !== null);
   /** As each merchant last read them. */
   const shown = new Map<Merchant, ShownDispute[]>();

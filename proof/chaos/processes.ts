@@ -167,5 +167,10 @@ export async function http(
   }
 }
 
+/** Does the work for all of them, forty at once. */
+export async function inTurns<T>(of: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < of.length; at += 40) await Promise.all(of.slice(at, at + 40).map(work));
+}
+
 export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((one, other) => one - other)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;

@@ -24,7 +24,17 @@ import {
   type Truth,
   type Untold,
 } from './giving-back.ts';
-import { type Answer, command, http, newFolder, type Part, part, percentile, sleep } from './processes.ts';
+import {
+  type Answer,
+  command,
+  http,
+  inTurns,
+  newFolder,
+  type Part,
+  part,
+  percentile,
+  sleep,
+} from './processes.ts';
 
 /**
  * A bad day, in full: parallel merchants pay, are paid, by Pix and by card, and give back while the provider, the database and every process fail in turn,
@@ -527,13 +537,10 @@ for (
 }
 await Promise.all([givingBack.repeat(), cards.repeat(), cards.arrive()]);
 // Every one is asked for once more: the same id must come back.
-for (let at = 0; at < asked.length; at += 50)
-  await Promise.all(
-    asked
-      .slice(at, at + 50)
-      .filter((one) => one.id !== null)
-      .map(ask),
-  );
+await inTurns(
+  asked.filter((one) => one.id !== null),
+  ask,
+);
 
 const url = (await findEmbedded(dataDir)) as string;
 const log = createLog('silent');
@@ -567,14 +574,10 @@ const truthNow = async (): Promise<Truth> =>
 const settled = new Set(['completed', 'cancelled', 'paid', 'failed', 'expired']);
 const states = new Map<string, { status: string; amountCents: number; feeCents: number; notice?: string }>();
 async function look(ones: Asked[]): Promise<void> {
-  for (let at = 0; at < ones.length; at += 40) {
-    await Promise.all(
-      ones.slice(at, at + 40).map(async (one) => {
-        const { status, body } = await call(one.merchant, 'GET', `/payments/${one.id}`);
-        if (status === 200) states.set(one.id as string, body);
-      }),
-    );
-  }
+  await inTurns(ones, async (one) => {
+    const { status, body } = await call(one.merchant, 'GET', `/payments/${one.id}`);
+    if (status === 200) states.set(one.id as string, body);
+  });
 }
 /** Also what a call beside the one that made it was refused. */
 const made = asked.filter((one) => one.id !== null);
