@@ -70,7 +70,7 @@ export function createRequestTurns(nextTurn = inNextTurn): RequestTurns {
     ofAccount(accountId) {
       const own = underWay.get(accountId) ?? 0;
       const isAlone = inARow >= aloneAfter && accountId === last && own === total && waiting === 0;
-      if (isAlone || (own < atOnce && !lines.has(accountId))) return null;
+      if (isAlone || (own < atOnce && lines.waiting(accountId) === 0)) return null;
       return new Promise((begin) => wait(accountId, begin));
     },
     ofPayer: (accountNumber) => new Promise((begin) => waitAsOther(`payers of ${accountNumber}`, begin)),

@@ -1,3 +1,5 @@
+import { createLines } from '../../ground/lines.ts';
+
 /**
  * The calls that wait for a connection, in a line for each caller. The lines are served in turn, so a caller with a hundred calls under way delays
  * another one by a call and not by a hundred; alone it may use everything. Every second turn belongs to what is done for everybody: the till
@@ -20,52 +22,35 @@ export interface Turns<Call> {
 /** Twice as many as a key may have under way. Beyond it there is no time to answer them. */
 export const waitingMost = 512;
 
+/** The one line of what is for everybody. */
+const shared = '';
+
 export function createTurns<Call>(): Turns<Call> {
-  const everybody: Call[] = [];
-  /** The one whose turn is next comes first. None is empty. */
-  const lines = new Map<string, Call[]>();
+  const everybody = createLines<Call>();
+  const callers = createLines<Call>();
   let everybodyNext = true;
   let count = 0;
 
-  const isForEverybody = (): boolean => everybody.length > 0 && (everybodyNext || lines.size === 0);
-  const ofCallers = (): [string, Call[]] | undefined => lines.entries().next().value;
-
-  function takeOfCallers(): Call | undefined {
-    const next = ofCallers();
-    if (!next) return undefined;
-    const [who, line] = next;
-    lines.delete(who);
-    if (line.length > 1) lines.set(who, line);
-    return line.shift();
-  }
+  const isForEverybody = (): boolean => everybody.owners() > 0 && (everybodyNext || callers.owners() === 0);
 
   return {
     add(who, call) {
-      const line = who === null ? everybody : (lines.get(who) ?? []);
-      if (who !== null && line.length >= waitingMost) return false;
-      line.push(call);
-      if (who !== null && line.length === 1) lines.set(who, line);
+      if (who !== null && callers.waiting(who) >= waitingMost) return false;
+      if (who === null) everybody.add(shared, call);
+      else callers.add(who, call);
       count++;
       return true;
     },
-    first: () => (isForEverybody() ? everybody[0] : ofCallers()?.[1][0]),
+    first: () => (isForEverybody() ? everybody : callers).first(),
     take() {
-      const shared = isForEverybody();
-      const call = shared ? everybody.shift() : takeOfCallers();
-      everybodyNext = !shared;
+      const isShared = isForEverybody();
+      const call = (isShared ? everybody : callers).take();
+      everybodyNext = !isShared;
       if (call !== undefined) count--;
       return call;
     },
     takeLate(isLate) {
-      const late: Call[] = [];
-      const from = (line: Call[]): void => {
-        while (line[0] !== undefined && isLate(line[0])) late.push(line.shift() as Call);
-      };
-      from(everybody);
-      for (const [who, line] of lines) {
-        from(line);
-        if (line.length === 0) lines.delete(who);
-      }
+      const late = [...everybody.takeWhile(isLate), ...callers.takeWhile(isLate)];
       count -= late.length;
       return late;
     },
