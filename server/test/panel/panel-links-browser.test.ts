@@ -288,7 +288,10 @@ describe('a charge with a due date', () => {
     await service.simulator.behave({});
     await confirm.click();
     await dialog.waitFor({ state: 'detached' });
-    await page.locator('.big', { hasText: 'R$ 90,50' }).waitFor();
+    // The amount stands twice, and each part of the page asks for itself.
+    const amounts = page.locator('.big');
+    await amounts.nth(1).filter({ hasText: 'R$ 90,50' }).waitFor();
+    await amounts.nth(0).filter({ hasText: 'R$ 90,50' }).waitFor();
     await page
       .getByText(`vence em ${shown(fromDue(7))}`)
       .first()
