@@ -33,6 +33,7 @@ import {
   cancelCharge,
   createCharge,
   decideWithdrawal,
+  isDecided,
   type Payment,
   type Payout,
   registerWebhook,
@@ -345,7 +346,10 @@ function postTransfer(desk: ClientDesk, body: string): Outcome {
   const read = readTransfer(client, parsed(body));
   const request = 'request' in read ? read.request : undefined;
   const given = request?.idEnvio || unnamed + world.letters(32);
-  const id = freeName(given, (name) => (bank.payouts.get(name)?.status ?? 'seen') !== 'seen');
+  const id = freeName(given, (name) => {
+    const payout = bank.payouts.get(name);
+    return payout !== undefined && isDecided(payout);
+  });
   if (request !== undefined && bank.behaviour.sameTransfer === 'refuse' && isRepeat(desk, request)) {
     return failure(
       'Já existe uma transferência idêntica nos últimos 15 minutos.',

@@ -168,6 +168,23 @@ test('what is written is what is: the journal and the snapshot both give the sam
   );
 });
 
+test('a payout that was refused in unlisted words is never decided anew, neither by a repeat nor by a delayed request', () => {
+  const bank = emptyBank();
+  const world = countingWorld();
+  const request = { idEnvio: 'a', amountCents: 1, payerKey: 'k', pixKey: 'p' };
+  setBehaviour(bank, { ...defaultBehaviour, payout: 'delay-request', delayMs: 100 });
+  requestPayout(bank, world, 'a', request);
+  setBehaviour(bank, { ...defaultBehaviour, payout: 'refuse-unknown' });
+  expect(requestPayout(bank, world, 'a', request)).toMatchObject({ answer: 'unlisted' });
+  setBehaviour(bank, { ...defaultBehaviour, payout: 'complete' });
+  world.at += 1_000;
+  passTime(bank, world);
+  expect(requestPayout(bank, world, 'a', request)).toMatchObject({ answer: 'duplicate' });
+  expect(settlePayout(bank, world, 'a', 'completed').answer).toBe('not-pending');
+  expect(bank.payouts.get('a')).toMatchObject({ accepted: false, timesReceived: 3 });
+  expect(replay(snapshot(bank)).payoutList).toEqual([]);
+});
+
 test('a payout is decided at most once, and the balance is what the rows say', () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 80, size: 'max' }), (commands) => {

@@ -200,6 +200,8 @@ export type Payout = PayoutRequest & {
   swept?: true;
   /** A person has removed it before it was sent: no call finds it any more. */
   removed?: true;
+  /** It was refused in words of no table: its id is used, and no call finds it. */
+  unlisted?: true;
   /** It leaves when the account's own address says so, and then ends like this. */
   asks?: { settleAs?: 'completed' | 'refused' };
 };
@@ -629,7 +631,7 @@ export function requestPayout(
     bank.payouts.set(idEnvio, payout);
   }
   payout.timesReceived++;
-  if (payout.status !== 'seen') {
+  if (isDecided(payout)) {
     return { fate: 'answer', answer: 'duplicate', writes: [['payout', payout]] };
   }
   if (request !== undefined) Object.assign(payout, request);
@@ -650,8 +652,8 @@ export function requestPayout(
       payout.refusal = refusal;
       return { fate: 'answer', answer: { refused: refusal }, writes: [['payout', payout]] };
     }
-    // Nothing is decided: a query does not find it, and a repeat is answered the same.
     case 'refuse-unknown':
+      payout.unlisted = true;
       return { fate: 'answer', answer: 'unlisted', writes: [['payout', payout]] };
     case 'delay-request':
       return { fate: 'drop', writes: [['payout', payout], delay(bank, world, { request })] };
@@ -694,6 +696,9 @@ export function requestPayout(
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
   return { fate: 'answer', answer: { accepted: payout }, writes };
 }
+
+/** Its id stands for what it became, and is never decided anew. */
+export const isDecided = ({ status, unlisted }: Payout): boolean => status !== 'seen' || unlisted === true;
 
 const dayMs = 24 * 3_600_000;
 
@@ -903,7 +908,7 @@ export function settlePayout(
   as: 'completed' | Partial<Refusal>,
 ): { answer: 'done' | 'not-found' | 'not-pending'; writes: Entry[] } {
   const payout = bank.payouts.get(idEnvio);
-  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout === undefined || !isDecided(payout)) return { answer: 'not-found', writes: [] };
   if (payout.status !== 'pending') return { answer: 'not-pending', writes: [] };
   const outcome = as === 'completed' ? as : { ...refusedLater, ...as };
   return { answer: 'done', writes: settle(bank, world, payout, outcome) };
@@ -919,7 +924,7 @@ export function removePayout(
   idEnvio: string,
 ): { answer: 'done' | 'not-found' | 'not-waiting'; writes: Entry[] } {
   const payout = bank.payouts.get(idEnvio);
-  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout === undefined || !isDecided(payout)) return { answer: 'not-found', writes: [] };
   if (payout.status !== 'pending' || payout.held === undefined) return { answer: 'not-waiting', writes: [] };
   delete payout.held;
   payout.status = 'refused';
@@ -940,7 +945,7 @@ export function returnPayout(
   writes: Entry[];
 } {
   const payout = bank.payouts.get(idEnvio);
-  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout === undefined || !isDecided(payout)) return { answer: 'not-found', writes: [] };
   if (payout.status !== 'completed') return { answer: 'not-completed', writes: [] };
   const leftCents = payout.amountCents - returnedCents(payout);
   const returned = returnOf(bank, world, payout, amountCents ?? leftCents, id);
@@ -1314,7 +1319,7 @@ function arrive(bank: Bank, world: World, arrival: Arrival): Entry[] {
     return [...writes, ['payment', payment]];
   }
   const payout = bank.payouts.get(arrival.request.idEnvio);
-  if (payout === undefined || payout.status !== 'seen') return writes;
+  if (payout === undefined || isDecided(payout)) return writes;
   Object.assign(payout, arrival.request);
   const asked = accept(bank, world, payout, 'complete');
   return [...writes, ['payout', payout], ...asked];

@@ -595,11 +595,13 @@ function paymentState(payment: Payment) {
 
 /** A payout that was only seen (lost, failed, still on its way) was not decided: it has no status. */
 function payoutState(payout: Payout) {
+  const status = payout.unlisted ? 'refused' : payout.status;
   return {
     idEnvio: payout.idEnvio,
     amountCents: payout.amountCents,
     pixKey: payout.pixKey,
-    ...(payout.status === 'seen' ? {} : { status: payout.status }),
+    ...(status === 'seen' ? {} : { status }),
+    ...(payout.unlisted && { unlisted: true }),
     timesReceived: payout.timesReceived,
     timesAccepted: payout.accepted ? 1 : 0,
     ...(payout.feeCents === undefined ? {} : { feeCents: payout.feeCents }),

@@ -74,13 +74,17 @@ function postPayout(desk: ClientDesk, key: string | string[] | undefined, body: 
     // The first answer again, whatever is asked for now.
     if (answer === 'duplicate') return firstAnswer(bank.payouts.get(idEnvio));
     if (answer === 'malformed') return 'refusal' in read ? read.refusal : notFound();
-    if (answer === 'unlisted') return json(422, { title: 'Recusa que nenhuma tabela contém', detail: '' });
+    if (answer === 'unlisted') return unlisted();
     return 'refused' in answer ? refusalOf(answer.refused.code) : answerOfPayout(answer.accepted);
   });
 }
 
-const firstAnswer = (payout: Payout | undefined): Reply =>
-  payout?.accepted ? answerOfPayout(payout) : refusalOf(payout?.refusal?.code ?? '');
+const unlisted = (): Reply => json(422, { title: 'Recusa que nenhuma tabela contém', detail: '' });
+
+function firstAnswer(payout: Payout | undefined): Reply {
+  if (payout?.unlisted) return unlisted();
+  return payout?.accepted ? answerOfPayout(payout) : refusalOf(payout?.refusal?.code ?? '');
+}
 
 const refusalOf = (code: string): Reply =>
   code === 'chave_favorecido_nao_encontrada'

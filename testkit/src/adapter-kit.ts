@@ -594,6 +594,15 @@ function aboutPayouts(bench: Bench, { ownId, looksFirst, lacks = [] }: Subject):
     expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: seen });
   });
 
+  test('a payout that was refused in unlisted words leaves its row, and its id makes no payout any more', async () => {
+    const id = newId();
+    await payout(bench.provider, id, steered('refuse-unknown'));
+    const refused = { status: 'refused', timesAccepted: 0 };
+    expect(await bench.payoutState(id)).toMatchObject(refused);
+    if (!looksFirst) expect((await payout(bench.provider, id)).outcome).toMatch(/^(duplicate|unclear)$/);
+    expect(await bench.payoutState(id)).toMatchObject(refused);
+  });
+
   test('a payout that waits for a person stays open, and then ends as that person decides', async () => {
     const [approved, declined] = [newId(), newId()];
     const status = bench.provider.capabilities.confirmsPayouts ? 'prepared' : 'pending';

@@ -8,6 +8,7 @@ export interface SimulatorState {
   payouts: (Omit<PayoutTruth, 'providerId' | 'returns' | 'status'> & {
     idEnvio: string;
     status?: string;
+    unlisted?: true;
     returns?: Returns;
   })[];
   charges: (Omit<ChargeTruth, 'paid' | 'received'> & {
@@ -32,13 +33,14 @@ export async function truthOf(simulator: Simulator): Promise<Truth> {
 
 export const truthIn = ({ payouts, charges, balanceCents }: SimulatorState): Truth => ({
   // Rows without a status are requests that it saw and neither accepted nor refused. A further transfer under a reference (Asaas) that did not leave is none.
-  payouts: payouts.flatMap(({ status, returns = [], ...one }) =>
+  // Of one that was refused in unlisted words a person decides: nothing that the service can ask says that it was.
+  payouts: payouts.flatMap(({ status, unlisted, returns = [], ...one }) =>
     status === undefined || (status === 'refused' && one.idEnvio.includes('~'))
       ? []
       : [
           {
             ...one,
-            status: status as PayoutTruth['status'],
+            status: unlisted ? 'removed' : (status as PayoutTruth['status']),
             providerId: one.idEnvio,
             returns: returns.map(centsOf),
           },
