@@ -44,6 +44,7 @@ import { sealAgain } from '../../server/src/store/database/sealed-columns.ts';
 import { lockBalances } from '../../server/src/store/ledger.sql.ts';
 import { claimReminder } from '../../server/src/store/rows/charge-reminders.sql.ts';
 import { pruneFiles } from '../../server/src/store/rows/files.sql.ts';
+import { claimTurns } from '../../server/src/store/rows/intent-turns.sql.ts';
 import {
   claimDue,
   claimDueNeighbours,
@@ -284,6 +285,12 @@ const laws: Record<string, [law: string, Law]> = {
   'store/rows/intents.sql.ts intent_claim': [
     'two workers take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDue(tx, 'simulator', 1, now, now + 5_000, 1)),
+  ],
+  'store/rows/intent-turns.sql.ts intent_claim_turns': [
+    'two workers take different payments of the account whose turn it is, and neither waits',
+    shared(intents, (tx, { now, account }) =>
+      claimTurns(tx, 'simulator', [{ line: 3, accountId: account }], now, now + 5_000, 1),
+    ),
   ],
   'store/rows/intents.sql.ts intent_claim_neighbours': [
     'two listings take different payments, and neither waits',

@@ -1,6 +1,8 @@
 import { type Intent, isElsewhere, leaseMarginMs, patience, sendPriority } from '../money/intent.ts';
 import type { Provider } from '../provider/provider.ts';
+import type { TurnsOf } from '../store/rows/intent-turns.sql.ts';
 import { claimDue, claimDueSends, type SendClass } from '../store/rows/intents.sql.ts';
+import { createAccountTurns, createFairClaim } from './account-turns.ts';
 import { holding, intentClaimMs } from './claims.ts';
 import { leaveElsewhere } from './elsewhere.ts';
 import { freedOnFailure, takeSend } from './limit.ts';
@@ -33,6 +35,17 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
   const { connection } = provider;
   const sending = createUnderWay(deps, connection);
   const applying = createUnderWay(deps, connection);
+  const claimOf = (of: SendClass) => (now: number, most: number) =>
+    claimDueSends(deps.sql, connection, of, now, now + intentClaimMs, most);
+  const claimAll = (now: number, most: number) =>
+    claimDue(deps.sql, connection, sendPriority, now, now + intentClaimMs, most);
+  const turnsOf = (of: TurnsOf) => createAccountTurns(deps.sql, connection, of);
+  const claims = {
+    sends: createFairClaim(turnsOf('sends'), claimAll),
+    unlimited: createFairClaim(turnsOf('unlimited'), claimOf('unlimited')),
+    limited: createFairClaim(turnsOf('limited'), claimOf('limited')),
+    abandoned: claimOf('abandoned'),
+  };
 
   /** @returns how long the provider asks sends to rest afterwards, in milliseconds */
   async function sendOne(intent: Intent): Promise<number> {
@@ -64,12 +77,10 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
     }
     const now = deps.clock.now();
     const limit = capabilities.maxParallelSends;
-    const claimed = (of: SendClass) =>
-      claimDueSends(deps.sql, connection, of, now, now + intentClaimMs, room);
     const due =
       limit === null
-        ? await claimDue(deps.sql, connection, sendPriority, now, now + intentClaimMs, room)
-        : (await Promise.all([claimed('unlimited'), claimed('abandoned')])).flat();
+        ? await claims.sends(now, room)
+        : (await Promise.all([claims.unlimited(now, room), claims.abandoned(now, room)])).flat();
     for (const intent of due) sending.begin('a send', holding(deps, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
     return (await beginLimited(limit)) || due.length >= room;
@@ -82,8 +93,7 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
     const slot = await takeSend(deps, connection, limit, slotMs);
     if (!slot) return false;
     const now = deps.clock.now();
-    const claiming = claimDueSends(deps.sql, connection, 'limited', now, now + intentClaimMs, 1);
-    const [intent] = await freedOnFailure(slot, claiming);
+    const [intent] = await freedOnFailure(slot, claims.limited(now, 1));
     const work = intent ? holding(deps, [intent], now, sendOne(intent)) : Promise.resolve(0);
     sending.begin(
       'a send',

@@ -1,9 +1,11 @@
-import { isElsewhere, queryPriorities, singlePriority } from '../money/intent.ts';
+import { type Intent, isElsewhere, queryPriorities, singlePriority } from '../money/intent.ts';
 import type { Provider } from '../provider/provider.ts';
 import { claimDue, claimDueNeighbours, countDue, makeDue } from '../store/rows/intents.sql.ts';
+import { createAccountTurns } from './account-turns.ts';
 import { holding, intentClaimMs } from './claims.ts';
 import { createDueSends } from './due-sends.ts';
 import { leaveElsewhere } from './elsewhere.ts';
+import { freedOnFailure } from './limit.ts';
 import { createListings, type Listings, listingLeast } from './listing.ts';
 import { queryOne, takeAllowedQuery } from './query.ts';
 import type { Sender } from './send.ts';
@@ -19,6 +21,9 @@ import { createUnderWay } from './under-way.ts';
  * no other: calls are under way side by side, and a step begins only what there is room for.
  *
  * Where the adapter can list and several queries are due, one listing answers for all that its window covers.
+ *
+ * While several are due, accounts take turns (`account-turns.ts`): every second query is of the one whose turn it is, whatever is more urgent of another
+ * account. Where a listing answers for a thousand, every fifth is.
  */
 export interface FollowUp {
   connection: string;
@@ -32,11 +37,23 @@ export interface FollowUp {
   idle(): Promise<void>;
 }
 
+/** One in so many queries belongs to the accounts in turn. */
+const oneInTurn = { ofQueries: 2, ofListings: 5 };
+
 export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp {
   const { connection } = provider;
   const sends = createDueSends(deps, provider);
   const querying = createUnderWay(deps, connection);
   const listings = createListings(deps, provider);
+  const turns = createAccountTurns(deps.sql, connection, 'queries');
+  let crowded = 0;
+
+  /** Whether the next query belongs to the account whose turn it is. */
+  function isTurn(counts: readonly Due[], size: number | null): boolean {
+    if (!counts.some(({ due }) => due >= listingLeast)) return false;
+    return ++crowded % (size === null ? oneInTurn.ofQueries : oneInTurn.ofListings) === 0;
+  }
+
   return {
     connection,
     stepSends: sends.step,
@@ -51,8 +68,12 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
       if (!first) return false;
       const slot = await takeAllowedQuery(deps, provider);
       if (!slot) return false;
-      const most = (canList(provider, first) ? listings.size(now) : null) ?? 1;
-      const work = queryDue(deps, provider, listings, first.priority, most);
+      const size = canList(provider, first) ? listings.size(now) : null;
+      const claimedAt = deps.clock.now();
+      const inTurn = isTurn(counts, size) ? await freedOnFailure(slot, turns.claim(claimedAt, 1)) : [];
+      const claiming =
+        inTurn.length > 0 ? inTurn : claimInOrder(deps, connection, first.priority, size ?? 1, claimedAt);
+      const work = queryDue(deps, provider, listings, claiming, claimedAt);
       querying.begin(
         'a query',
         work.finally(() => slot.free()),
@@ -66,22 +87,35 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
   };
 }
 
-function canList({ capabilities }: Provider, { priority, due }: { priority: number; due: number }): boolean {
+/** How many queries of a priority are due. */
+type Due = Awaited<ReturnType<typeof countDue>>[number];
+
+function canList({ capabilities }: Provider, { priority, due }: Due): boolean {
   if (priority === singlePriority || due < listingLeast) return false;
   const ofTransfers = priority === queryPriorities[0] || priority === queryPriorities[1];
   return ofTransfers ? capabilities.canListPayouts : capabilities.canListCharges;
+}
+
+/** @param most more than one: for a listing */
+function claimInOrder(
+  { sql }: TrackingDeps,
+  connection: string,
+  priority: number,
+  most: number,
+  now: number,
+): Promise<Intent[]> {
+  const claim = most > 1 ? claimDueNeighbours : claimDue;
+  return claim(sql, connection, priority, now, now + intentClaimMs, most);
 }
 
 async function queryDue(
   deps: TrackingDeps,
   provider: Provider,
   listings: Listings,
-  priority: number,
-  most: number,
+  claiming: Intent[] | Promise<Intent[]>,
+  now: number,
 ): Promise<void> {
-  const now = deps.clock.now();
-  const claim = most > 1 ? claimDueNeighbours : claimDue;
-  const claimed = await claim(deps.sql, provider.connection, priority, now, now + intentClaimMs, most);
+  const claimed = await claiming;
   const [elsewhere = [], due = []] = [true, false].map((is) =>
     claimed.filter((intent) => isElsewhere(intent, provider) === is),
   );

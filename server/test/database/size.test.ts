@@ -34,6 +34,7 @@ import { lowestIdAt, systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 import { countSealed } from '../../src/store/database/sealed-columns.ts';
 import { installationId } from '../../src/store/rows/audit.sql.ts';
+import { claimTurns, lookForTurns, type Turn } from '../../src/store/rows/intent-turns.sql.ts';
 import { claimDueSends, type SendClass } from '../../src/store/rows/intents.sql.ts';
 import { payments } from '../../src/store/rows/payments.sql.ts';
 import type { ChainKey } from '../../src/store/till.ts';
@@ -436,6 +437,36 @@ test('due charges are found without reading the transfers that wait for a slot',
   ).toHaveLength(2);
   expect(await claim(db.sql, 'limited')).toHaveLength(256);
   await db.admin(`DELETE FROM intent WHERE connection = 'limited'`);
+});
+
+test('accounts are served in turn without reading what else is due', async () => {
+  const accounts = ['0190a000-0000-7000-8000-00000000000a', '0190a000-0000-7000-8000-00000000000b'] as const;
+  const due = (accountId: string, kind: string, most: number, priority: number): Promise<unknown> =>
+    db.admin(
+      `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+          failures, absences, known, refused, created_at)
+        SELECT $1, gen_random_uuid(), $1, 'turns', $2, $3::smallint, CASE WHEN $3::smallint = 0 THEN 'ready' ELSE 'awaiting' END, gen_random_uuid(),
+          least($3::smallint, 1::smallint), now() - n * interval '1 second', now(), 0, 0, false, false, now() FROM generate_series(1, $4) n`,
+      [accountId, kind, priority, most],
+    );
+  await due(accounts[0], 'transfer', 5_000, 1);
+  await due(accounts[0], 'transfer', 5_000, 0);
+  await due(accounts[0], 'deposit', 5_000, 0);
+  await due(accounts[1], 'deposit', 1, 5);
+  await due(accounts[1], 'deposit', 1, 0);
+  const now = clock.now();
+  const claim = (sql: Sql, turns: Turn[]) => claimTurns(sql, 'turns', turns, now, now + 30_000, 8);
+  for (const of of ['queries', 'sends', 'unlimited', 'limited'] as const) {
+    expect(await tooMany((sql) => lookForTurns(sql, 'turns', of, null, now))).toEqual({});
+    const turns = await lookForTurns(db.sql, 'turns', of, null, now);
+    expect(new Set(turns.map(({ accountId }) => accountId))).toEqual(
+      new Set(of === 'limited' ? accounts.slice(0, 1) : accounts),
+    );
+    expect(await tooMany((sql) => claim(sql, turns))).toEqual({});
+  }
+  const [first] = await lookForTurns(db.sql, 'turns', 'limited', null, now);
+  expect(await claim(db.sql, first ? [first] : [])).toHaveLength(8);
+  await db.admin(`DELETE FROM intent WHERE connection = 'turns'`);
 });
 
 test('events are removed in small batches, however many accounts have old ones', async () => {

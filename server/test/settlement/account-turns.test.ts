@@ -1,0 +1,135 @@
+import { openService, type Service } from '@vintem/testkit/service.ts';
+import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { prepareLimits } from '../../src/flow/limit.ts';
+import type { Sql } from '../../src/ports/sql.ts';
+import type { Capabilities, Provider } from '../../src/provider/provider.ts';
+
+/**
+ * Which accounts' rows are claimed while one account has thousands due. Rows are counted, and no payment stands behind them: one that is claimed is
+ * looked for, not found, and left to its claim.
+ */
+const [crowd, small] = ['0190a000-0000-7000-8000-00000000000a', '0190a000-0000-7000-8000-00000000000b'];
+const backlog = 5_000;
+
+let service: Service;
+let simulator: Provider;
+/** The accounts of the rows in the order in which they were claimed. */
+let claimed: string[];
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  simulator = service.runtime.providers.get('simulator') as Provider;
+  await prepareLimits(service.runtime.sql, 'simulator', 1);
+});
+afterAll(() => service?.close());
+beforeEach(async () => {
+  claimed = [];
+  await service.database.admin('DELETE FROM intent');
+});
+
+interface Rows {
+  kind?: 'transfer' | 'deposit';
+  priority: number;
+  state?: 'ready' | 'awaiting';
+}
+
+/** Rows of an account that became due one after the other, the last one `ago` ms ago. */
+const due = (
+  accountId: string,
+  most: number,
+  ago: number,
+  { kind = 'transfer', priority, state = 'awaiting' }: Rows,
+): Promise<unknown> =>
+  service.database.admin(
+    `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+        failures, absences, known, refused, created_at)
+      SELECT $1, gen_random_uuid(), $1, 'simulator', $2, $3, $4, gen_random_uuid(), CASE WHEN $4 = 'ready' THEN 0 ELSE 1 END, at, at,
+        0, 0, false, false, at
+      FROM generate_series(0, $5 - 1) AS n, LATERAL (SELECT now() - ($6 + n) * interval '1 millisecond' AS at) AS t`,
+    [accountId, kind, priority, state, most, ago],
+  );
+
+/** `sql` that notes whose rows its claims took. */
+const noting = (sql: Sql): Sql => ({
+  ...sql,
+  run: async <Row>(statement: Parameters<Sql['run']>[0], values?: readonly unknown[]) => {
+    const rows = await sql.run<Row>(statement, values);
+    if (statement.name.startsWith('intent_claim'))
+      claimed.push(...rows.map((row) => (row as { accountId: string }).accountId));
+    return rows;
+  },
+});
+
+function followUp(capabilities: Partial<Capabilities>) {
+  const provider: Provider = { ...simulator, capabilities: { ...simulator.capabilities, ...capabilities } };
+  const providers = new Map([['simulator', provider]]);
+  return createFollowUp({ ...service.runtime, providers, sql: noting(service.runtime.sql) }, provider);
+}
+
+const oneByOne = { canListPayouts: false, canListCharges: false };
+
+/** Queries until the small account has had one. @returns how many rows of the other one were claimed before it */
+async function aheadOfSmall(step: () => Promise<unknown>, steps: number): Promise<number> {
+  for (let n = 0; n < steps && !claimed.includes(small as string); n++) await step();
+  const at = claimed.indexOf(small as string);
+  return at === -1 ? Number.POSITIVE_INFINITY : at;
+}
+
+describe('while thousands of queries of one account are due, another one’s', () => {
+  const query = (capabilities: Partial<Capabilities>) => {
+    const asking = followUp(capabilities);
+    return async () => {
+      await fillQueryLimit(service);
+      await asking.stepQueries();
+      await asking.idle();
+    };
+  };
+
+  test('is made within four queries, although it became due last', async () => {
+    await due(crowd as string, backlog, 1_000, { priority: 1 });
+    await due(small as string, 1, 0, { priority: 1 });
+    expect(await aheadOfSmall(query(oneByOne), 8)).toBeLessThanOrEqual(3);
+  });
+
+  test('is made within four queries, although it is of a less urgent kind', async () => {
+    await due(crowd as string, backlog, 1_000, { priority: 1 });
+    await due(small as string, 1, 0, { kind: 'deposit', priority: 5 });
+    expect(await aheadOfSmall(query(oneByOne), 8)).toBeLessThanOrEqual(3);
+  });
+
+  test('waits for eight listings at most, where one answers for a thousand', async () => {
+    await due(crowd as string, 20_000, 1_000, { kind: 'deposit', priority: 5 });
+    await due(small as string, 1, 0, { kind: 'deposit', priority: 5 });
+    expect(await aheadOfSmall(query({ canListCharges: true }), 12)).toBeLessThanOrEqual(8_001);
+  });
+});
+
+describe('while thousands of sends of one account are due, another one’s', () => {
+  const send = (capabilities: Partial<Capabilities>) => {
+    const sending = followUp(capabilities);
+    return async () => {
+      await sending.stepSends();
+      await sending.idle();
+    };
+  };
+  const ready = { priority: 0, state: 'ready' } as const;
+
+  test('goes out with the second claim', async () => {
+    await due(crowd as string, backlog, 1_000, ready);
+    await due(small as string, 1, 0, ready);
+    expect(await aheadOfSmall(send({ maxParallelSends: null }), 4)).toBeLessThanOrEqual(2 * 256 - 1);
+  });
+
+  test('goes out as one of the next six, where the provider takes one after the other', async () => {
+    await due(crowd as string, backlog, 1_000, ready);
+    await due(small as string, 1, 0, ready);
+    expect(await aheadOfSmall(send({ maxParallelSends: 1 }), 16)).toBeLessThanOrEqual(6);
+  });
+
+  test('goes out with the second claim, where transfers wait for a slot and it does not', async () => {
+    await due(crowd as string, backlog, 1_000, { ...ready, kind: 'deposit' });
+    await due(small as string, 1, 0, { ...ready, kind: 'deposit' });
+    expect(await aheadOfSmall(send({ maxParallelSends: 1 }), 4)).toBeLessThanOrEqual(2 * 256 - 1);
+  });
+});
