@@ -22,6 +22,7 @@ import {
   refundView,
   rowsOf,
   serverError,
+  timeText,
   transferIdOf,
   transferView,
   unnamed,
@@ -579,13 +580,15 @@ function eventsOf(
 ) {
   const head = {
     id: `evt_${pixIdOf(String(n)).replaceAll('-', '')}&${n}`,
-    dateCreated: `${dayText(createdAt)} 12:00:00`,
+    dateCreated: timeText(createdAt),
   };
   const account = { id: pixIdOf('account'), ownerId: null };
   if (kind === 'key') return [{ ...head, event: id, account, accessToken: keyView(createdAt) }];
   if (kind === 'card') {
     const event = cardEventOf(bank, id, returns, createdAt);
-    return event === undefined ? [] : [{ ...head, account, ...event }];
+    // One event has one id, however often it is reported (docs.asaas.com/docs/sobre-os-webhooks).
+    const own = `evt_${pixIdOf(`${id}/${returns}`).replaceAll('-', '')}&${returns}`;
+    return event === undefined ? [] : [{ ...head, id: own, account, ...event }];
   }
   const payment = kind === 'payment' ? bank.payments.get(id) : undefined;
   const charge = payment && bank.charges.get(payment.txid);

@@ -35,7 +35,7 @@ export type AcquirerLack =
   | 'one page for an id'
   /** It reads a page by itself. Without: a closed page is known by its cancellation alone. */
   | 'reading of pages'
-  /** It says why an attempt was refused, and counts them. */
+  /** Its query says why an attempt was refused, and counts them. Without: it shows the last one, and deliveries report each. */
   | 'reasons of refusals'
   /** It takes other currencies than the real. */
   | 'currencies'
@@ -680,6 +680,39 @@ function aboutDeliveries(bench: Bench, { lacks }: AcquirerSubject): void {
       expect(kept.toString()).not.toMatch(/token/i);
       expect(bench.provider.readWebhook(kept, delivery.receivedAt)).toMatchObject({ named });
     }
+  });
+
+  test('three refusals end the payment: each is counted once by queries and deliveries together, and the page is closed', async () => {
+    const { providerId: id, name } = await page(bench);
+    await bench.control('PUT', 'behaviour', { webhook: 'duplicate' });
+    for (let attempt = 0; attempt < 3; attempt++) await bench.act(id, 'refuse');
+    const isCounted = !lacks.includes('reasons of refusals');
+    const names = new Set<string>();
+    // A signed delivery only names the page, whose query counts.
+    for (const delivery of await until(6, { id, name })) {
+      const content = await bench.provider.parseWebhook(delivery);
+      if (!content.authentic) throw new Error(content.reason);
+      for (const { page: ref, attempt } of content.refusedAttempts ?? []) {
+        expect(ref).toBe(name.providerRef);
+        names.add(attempt);
+      }
+      const kept = bench.provider.redactDelivery?.(delivery.rawBody) ?? delivery.rawBody;
+      const again = bench.provider.readWebhook(kept, delivery.receivedAt);
+      expect(again?.refusedAttempts).toEqual(content.refusedAttempts);
+    }
+    const { attempt } = await reportOf(bench.provider, name);
+    expect([attempt?.refusals, names.size]).toEqual(isCounted ? [3, 0] : [1, 3]);
+    expect(await bench.provider.cards?.expire(name)).toMatchObject({ outcome: 'accepted' });
+    await bench.act(id, 'approve');
+    expect(await approvalOf(bench.provider, name)).toMatchObject({ amountCents: 12_500 });
+  });
+
+  test('an attempt that is looked at is reported after its page was closed, and a close that proves no end for it is refused', async () => {
+    const { providerId: id, name } = await page(bench);
+    await bench.act(id, 'review');
+    const closed = await bench.provider.cards?.expire(name);
+    if (lacks.includes('reading of pages')) expect(closed?.outcome).toBe('refused');
+    expect((await reportOf(bench.at(2 * 3_600_000), name)).attempt?.status).toBe('processing');
   });
 
   test('a delivery without its proof is not authentic, and one with it about nothing of ours names nothing', async () => {

@@ -1,8 +1,10 @@
 import { gather } from '../ground/gather.ts';
+import type { RefusedNews } from '../kinds/checkout/outcome.ts';
 import { observedRefund } from '../kinds/payment/refund-lines.ts';
 import { isPixCharge } from '../money/intent.ts';
 import { paymentIdOf } from '../money/payment.ts';
 import { staticIdentifierOf } from '../provider/br-code.ts';
+import type { RefusedAttempt } from '../provider/cards.ts';
 import { queryAnyCharge } from '../provider/due-charges.ts';
 import type {
   Moves,
@@ -85,6 +87,8 @@ export async function applyNews(
   if (!provider) throw new Error(`no provider for ${connection}`);
   await askForUnread(deps, ownersOf, provider, news.unread ?? []);
   await keepUnknownPages(deps, ownersOf, connection, news.paidPages ?? []);
+  if (news.addressed)
+    await countRefused(deps, ownersOf, { deliveryId, connection }, news.refusedAttempts ?? []);
   await askForNamed(ownersOf, provider, [
     ...(news.named ?? []),
     ...(await namesOf(deps, provider, news.namedAs ?? [], untilMs)),
@@ -273,13 +277,53 @@ async function keepUnknownPages(
   connection: string,
   paid: readonly PaidPage[],
 ): Promise<void> {
-  for (const { page, providerId, item } of paid) {
-    const id = providerId === null ? null : paymentIdOf(providerId);
-    const named = id === null ? [] : [{ id, accountNumber: accountNumberOf(id) }];
-    const isKnown =
-      (await ownersOf(connection, named)).length > 0 ||
-      (await findPage(deps, connection, page)) !== undefined;
+  for (const { item, ...named } of paid) {
+    const isKnown = (await ownerOfPage(deps, ownersOf, connection, named)) !== undefined;
     if (!isKnown) await keepUnread(deps, connection, [item], { atOnce: true });
+  }
+}
+
+/** The payment of a page, by our id or by the acquirer's own name of the page; undefined: the books do not know it. */
+async function ownerOfPage(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  connection: string,
+  { page, providerId }: Pick<PaidPage, 'page' | 'providerId'>,
+): Promise<Owned | undefined> {
+  const [named] = await ownersNamed(ownersOf, connection, providerId === null ? [] : [providerId]);
+  if (named) return named;
+  const id = await findPage(deps, connection, page);
+  if (id === undefined) return undefined;
+  return (await ownersOf(connection, [{ id, accountNumber: accountNumberOf(id) }]))[0];
+}
+
+/** A delivery reports a refused attempt of a page that the books do not know: the creation of the page may not be answered yet. */
+export class PageNotKnown extends Error {
+  override name = 'PageNotKnown';
+  constructor() {
+    super('a refused attempt of a page that is not known');
+  }
+}
+
+/**
+ * Counts the refused attempts that a delivery reports. Also where a delivery proves nothing: a count moves no money, and the end that it leads to is the
+ * acquirer's answer to a request to close the page.
+ * @throws PageNotKnown
+ */
+async function countRefused(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  { deliveryId, connection }: { deliveryId: string; connection: string },
+  attempts: readonly RefusedAttempt[],
+): Promise<void> {
+  for (const { attempt, ...named } of attempts) {
+    const found = await ownerOfPage(deps, ownersOf, connection, named);
+    if (found === undefined) throw new PageNotKnown();
+    const { accountId, id: paymentId, operationId, kind } = found.owner;
+    if (kind !== 'checkout') continue;
+    const observation: RefusedNews = { from: 'webhook', id: deliveryId, page: named.page, attempt };
+    const observed = { accountId, paymentId, operationId, connection, kind, observation };
+    await applyOutcome(found.cell, observed, deps.clock.monotonicMs() + applyWithinMs);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type WebhookTokens,
 } from '../store/rows/inbound.sql.ts';
 import { openOrReport } from '../store/rows/unreadable.ts';
-import { applyNews, gatherOwners } from './inbound-news.ts';
+import { applyNews, gatherOwners, PageNotKnown } from './inbound-news.ts';
 import { NoQueryLeft, queryWaitMs } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -60,6 +60,9 @@ const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 **
 
 /** How long a delivery waits that found no query of the shared limit left: that is no failed try, so the wait does not grow. */
 const busyMs = 5_000;
+
+/** The creation of a page is answered, or found by a query, within this time. */
+const pageKnownWithinMs = 10 * 60_000;
 
 /**
  * Between two reads of addresses, and between two writes. A provider that sends a delivery for each payment (Woovi) costs statements for many
@@ -130,17 +133,31 @@ export function createInbound(deps: InboundDeps): Inbound {
         await leaveDelivery(deps.sql, id, deps.clock.now() + busyMs);
         return false;
       }
+      if (error instanceof PageNotKnown) return leavePage(row);
       deps.log.error({ err: error, delivery: id, tries }, 'a delivery that was left cannot be applied');
       await postponeDelivery(deps.sql, id, deps.clock.now() + retryAfterMs(tries));
       return false;
     }
   }
 
+  /** A refused attempt of a page that never becomes known is one of another program of the account: nothing is to be done. */
+  async function leavePage({ id, receivedAt, tries }: StoredDelivery): Promise<boolean> {
+    const now = deps.clock.now();
+    const isOver = now >= receivedAt + pageKnownWithinMs;
+    await (isOver
+      ? markApplied(deps.sql, [id], now)
+      : postponeDelivery(deps.sql, id, now + retryAfterMs(tries)));
+    return isOver;
+  }
+
   function apply(id: string, connection: string, news: WebhookNews): void {
     const untilMs = deps.clock.monotonicMs() + queryWaitMs;
     const work = applyNews(deps, ownersOf, { id, connection, news }, untilMs).then(
       () => mark(id),
-      (error: unknown) => deps.log.error({ err: error, delivery: id }, 'a delivery was not applied'),
+      (error: unknown) => {
+        if (!(error instanceof PageNotKnown))
+          deps.log.error({ err: error, delivery: id }, 'a delivery was not applied');
+      },
     );
     underWay.add(work);
     void work.finally(() => underWay.delete(work));

@@ -1,4 +1,4 @@
-import type { CardBrand, CardRefusal } from '../provider/cards.ts';
+import type { CardBrand, CardRefusal, RefusedAttempt } from '../provider/cards.ts';
 
 /** The page and the card of a payment by card, as they are stored with it. */
 export interface CardPayment {
@@ -24,6 +24,8 @@ export interface CardPayment {
   refusal: CardRefusal | null;
   /** Attempts that the acquirer reported as refused. */
   refusals: number;
+  /** Those of them that deliveries report one by one, each once; also of a page whose creation was not answered yet. Absent: none. */
+  refused?: readonly Refused[];
   /** When the acquirer says that it will release; null: it has not said. */
   releaseAt: number | null;
   /** The acquirer's own cost, as far as it is booked. */
@@ -35,6 +37,9 @@ export interface CardPayment {
   /** Takings of the acquirer by its own word, under the acquirer's names; absent: nothing. */
   taken?: Readonly<Record<string, Taking>>;
 }
+
+/** A refused attempt under the acquirer's own names. */
+export type Refused = Pick<RefusedAttempt, 'page' | 'attempt'>;
 
 /** A chargeback, or a refund that was not asked for here. What was taken and what came back only grow, so that no order of reports matters. */
 export interface Taking {
@@ -49,6 +54,8 @@ export interface Taking {
 
 /** After so many refusals the acquirer is asked to close the page. */
 export const attemptsMost = 3;
+/** Beyond so many further ones say nothing: the page was to be closed long before. */
+export const refusedMost = 30;
 
 export const newCard = (
   minutes: number,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CardApproval, CardChargeback, CheckoutReport } from '../provider/cards.ts';
-import { heldCents, isHeld, newCard } from './card.ts';
-import { type CardFacts, type CardStep, nextCheckout } from './checkout.ts';
+import { heldCents, isHeld, newCard, refusedMost } from './card.ts';
+import { type CardEvent, type CardFacts, type CardStep, nextCheckout } from './checkout.ts';
 import { decide, emptyBalance, type Movement } from './decide.ts';
 import { newPayment, type Payment } from './payment.ts';
 import { newRefund, nextRefund, type Refund, type RefundEvent, type RefundOutcome } from './refund.ts';
@@ -274,6 +274,63 @@ describe('A card payment', () => {
     const all = told([open, twice, refused, twice]);
     expect(all.payment).toMatchObject({ status: 'pending', card: { refusals: 2 } });
     expect(all.events.filter((one) => one === 'charge.card_refused')).toHaveLength(1);
+  });
+
+  it('counts each refused attempt of its page once, in whatever order and however often queries, deliveries and the answer to its creation come', () => {
+    const shown = report({ attempt: { ...refused.attempt!, refusals: 1 } });
+    const attempts = ['evt_1', 'evt_2', 'evt_3', 'evt_4'];
+    const delivered = (attempt: string, page = 'cs_1'): CardEvent => ({
+      ...{ type: 'attemptRefused', page, attempt },
+    });
+    const reported = (one: CheckoutReport): CardEvent => ({ type: 'reported', report: one });
+    fc.assert(
+      fc.property(
+        fc.nat({ max: attempts.length }).chain((count) => {
+          const own = attempts.slice(0, count).map((one) => delivered(one));
+          const queries = count > 0 ? [reported(shown), reported(open)] : [reported(open)];
+          const news = [...own, ...queries, delivered('evt_9', 'cs_2')];
+          return fc.tuple(
+            fc.constant(count),
+            fc.shuffledSubarray([...news, ...news, ...news], { minLength: news.length * 3 }),
+          );
+        }),
+        ([count, news]) => {
+          let payment = asked();
+          let announced = 0;
+          for (const [at, event] of news.entries()) {
+            const step = nextCheckout(payment, event, facts(3_000 + at));
+            if (step === null) continue;
+            expect(step.postings).toEqual([]);
+            announced += step.events.filter((one) => one === 'charge.card_refused').length;
+            payment = step.payment;
+          }
+          expect(payment).toMatchObject({ status: 'pending', card: { refusals: count } });
+          expect(payment.card?.status).toBe(count > 0 ? 'refused' : null);
+          expect(announced).toBeLessThanOrEqual(count);
+          expect(announced > 0).toBe(count > 0);
+        },
+      ),
+    );
+  });
+
+  it('is approved and expires whatever refused attempts are delivered afterwards, and keeps a bounded number of them', () => {
+    const late = (payment: Payment) =>
+      nextCheckout(payment, { type: 'attemptRefused', page: 'cs_1', attempt: 'evt_1' }, facts(9_000));
+    expect(late(told([open, paid]).payment)).toBeNull();
+    const expired = told([open, closed]).payment;
+    expect(late(expired)).toBeNull();
+    let { payment } = told([open]);
+    for (let at = 0; at < 100; at++) {
+      const event = { type: 'attemptRefused', page: 'cs_1', attempt: `evt_${at}` } as const;
+      payment = nextCheckout(payment, event, facts(4_000 + at))?.payment ?? payment;
+    }
+    expect(payment.card?.refusals).toBe(refusedMost);
+    const step = nextCheckout(payment, { type: 'reported', report: paid }, facts(9_000));
+    expect(step?.payment).toMatchObject({ status: 'paid', card: { status: 'paid', refusal: null } });
+    const checked = { ...refused.attempt!, status: 'processing' as const, refusals: 0 };
+    expect(late(told([open, report({ attempt: checked })]).payment)?.payment.card).toMatchObject({
+      ...{ status: 'processing', refusals: 1 },
+    });
   });
 
   it('that is being checked does not expire with its page', () => {

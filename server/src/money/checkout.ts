@@ -1,5 +1,5 @@
 import type { CardApproval, CheckoutReport } from '../provider/cards.ts';
-import { type CardPayment, heldCents, type Taking } from './card.ts';
+import { type CardPayment, heldCents, type Refused, refusedMost, type Taking } from './card.ts';
 import type { Movement } from './decide.ts';
 import { type EventKind, eventKinds } from './journal.ts';
 import type { Payment, PaymentReason } from './payment.ts';
@@ -35,6 +35,7 @@ export type CardFacts = Pick<Facts, 'now' | 'cause' | 'operationDeleted'> & {
 
 export type CardEvent =
   | { type: 'reported'; report: CheckoutReport }
+  | ({ type: 'attemptRefused' } & Refused)
   | { type: 'refused'; reason: PaymentReason };
 
 /** `payment` after the word of its acquirer; null when that changes nothing. */
@@ -44,6 +45,7 @@ export function nextCheckout(payment: Payment, event: CardEvent, facts: CardFact
     return isUnpaid(payment) && payment.status !== 'expired'
       ? enter(payment, 'failed', facts, { reasonCode: event.reason }, 'charge.failed')
       : null;
+  if (event.type === 'attemptRefused') return attemptRefused(payment, event, facts);
   const { report } = event;
   if (!isOfPayment(report, payment))
     return stopped(payment, `page:${report.currency}:${report.amountCents}`, report.amountCents);
@@ -71,8 +73,7 @@ function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): Car
   // The payer has the page that was known first: an answer about another one came late.
   if (payment.card.ref !== null && report.providerRef !== payment.card.ref) return null;
   const { attempt } = report;
-  const refusals = Math.max(payment.card.refusals, attempt?.refusals ?? 0);
-  const card: CardPayment = {
+  const card: CardPayment = counted({
     ...payment.card,
     ref: report.providerRef,
     account: payment.card.account ?? facts.account,
@@ -82,12 +83,12 @@ function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): Car
       refusal: attempt.refusal,
       brand: attempt.brand ?? payment.card.brand,
       last4: attempt.last4 ?? payment.card.last4,
+      refusals: Math.max(payment.card.refusals, attempt.refusals),
     }),
-    refusals,
-  };
+  });
   const expiresAt = report.expiresAt ?? payment.expiresAt;
   const news = { card, expiresAt };
-  const events: PaymentEventType[] = refusals > payment.card.refusals ? ['charge.card_refused'] : [];
+  const events = refusedEvents(payment.card, card);
   const isUnderWay = attempt?.status === 'processing';
   if (report.page === 'closed' && !isUnderWay)
     return enter(payment, 'expired', facts, news, ...events, 'charge.expired');
@@ -95,6 +96,31 @@ function waiting(payment: OnCard, report: CheckoutReport, facts: CardFacts): Car
   const isSame = expiresAt === payment.expiresAt && sameCard(card, payment.card);
   return isSame ? null : { ...changed(payment, news, facts), events: facts.operationDeleted ? [] : events };
 }
+
+/**
+ * An attempt that a delivery reports as refused, where a query shows the last one alone. Each counts once, under the acquirer's own name of it, and for its own
+ * page. Those that a query counts are among them, or not delivered yet: the higher number is true, and neither is added to the other.
+ */
+function attemptRefused(payment: OnCard, { page, attempt }: Refused, facts: CardFacts): CardStep | null {
+  const { card, status } = payment;
+  const { refused = [] } = card;
+  if (status !== 'unknown' && status !== 'pending') return null;
+  if (refused.length >= refusedMost || refused.some((one) => one.attempt === attempt)) return null;
+  const next = counted({ ...card, refused: [...refused, { page, attempt }] });
+  const step = changed(payment, { card: next }, facts);
+  return { ...step, events: facts.operationDeleted ? [] : refusedEvents(card, next) };
+}
+
+/** The card with the refused attempts of its page counted. One that is looked at stays so: the next query says what became of it. */
+function counted(card: CardPayment): CardPayment {
+  const reported = (card.refused ?? []).filter(({ page }) => page === card.ref).length;
+  const refusals = Math.max(card.refusals, reported);
+  const isFirst = refusals > 0 && card.status === null;
+  return { ...card, refusals, ...(isFirst && { status: 'refused', refusal: 'refused_by_issuer' }) };
+}
+
+const refusedEvents = (before: CardPayment, after: CardPayment): PaymentEventType[] =>
+  after.refusals > before.refusals ? ['charge.card_refused'] : [];
 
 function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
   const { amountCents, card, status } = payment;

@@ -100,6 +100,16 @@ export interface CardAttempt {
   refusals: number;
 }
 
+/** A refused attempt as a delivery reports it, where a query shows the last one alone. */
+export interface RefusedAttempt {
+  /** The acquirer's own name of the page. */
+  page: string;
+  /** Our id; null: the delivery does not name it. */
+  providerId: string | null;
+  /** The acquirer's own name of the attempt, or of the event that reports it: each repeat of the delivery has the same. */
+  attempt: string;
+}
+
 export interface CardApproval {
   /** The acquirer's own name of it: another name is another payment. */
   reference: string;

@@ -1,4 +1,11 @@
-import type { CardPayout, CheckoutInstruction, CheckoutName, CheckoutReport, NamedPage } from './cards.ts';
+import type {
+  CardPayout,
+  CheckoutInstruction,
+  CheckoutName,
+  CheckoutReport,
+  NamedPage,
+  RefusedAttempt,
+} from './cards.ts';
 import type { DisputeReport } from './dispute-report.ts';
 import type { DuePayer, DueTerms, DueTermsOffer, PaidParts, ShownTerms } from './due-terms.ts';
 
@@ -567,6 +574,8 @@ export interface WebhookNews extends Moves {
   addressed: boolean;
   /** Of an acquirer: one of a page that the books do not know is kept for a person. */
   paidPages?: PaidPage[];
+  /** Of an acquirer: each is counted once, however often it is delivered. */
+  refusedAttempts?: RefusedAttempt[];
   /** Ids of payouts that a person has removed at the provider. Each is queried, and one that is not there any more is a person's to decide. */
   removed?: string[];
 }

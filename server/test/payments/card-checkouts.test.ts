@@ -11,6 +11,7 @@ import { verified } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stepCash } from '../../src/flow/cash-transfers.ts';
 import { bringCostsUpToDate } from '../../src/flow/connection-movements.ts';
+import { createInbound } from '../../src/flow/inbound.ts';
 import { keepUnread } from '../../src/flow/keep-unread.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { bookMovement } from '../../src/operate/book-movement.ts';
@@ -21,6 +22,7 @@ import { reconcile } from '../../src/operate/reconcile.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { findUsedUp } from '../../src/store/rows/payments.sql.ts';
 
 /**
  * Payments by card on the page of an acquirer: what each report makes of payment, books and answers. In Stripe's protocol whole, and what Asaas does
@@ -664,6 +666,53 @@ describe.each([
     await expectSame();
   });
 
+  test.each(['send', 'duplicate', 'reorder'])(
+    'ends with its third refusal, each counted once however its deliveries come (%s), and an approval that comes after all is a payment',
+    async (webhook) => {
+      const merchant = await shopHere();
+      const { id } = (await pay(merchant)).body;
+      await at().behave({ fees: 'on', webhook });
+      for (const left of [2, 1]) {
+        await move(id, 'refuse', { brand: 'elo', last4: '0001' });
+        await becomes(merchant, id, { status: 'pending', card: { status: 'refused', attemptsLeft: left } });
+      }
+      await move(id, 'refuse', { brand: 'elo', last4: '0003' });
+      await becomes(merchant, id, { status: 'expired', card: { attemptsLeft: 0, last4: '0003' } });
+      const { cards } = (await at().control('GET', '/control/state')).body;
+      const page = cards.find((one: { id: string }) => one.id === id.replaceAll('-', ''));
+      expect(page).toMatchObject({ status: 'expired', refusals: 3 });
+      expect(await eventsOf(merchant, id)).toEqual([
+        ...['charge.card_refused', 'charge.card_refused', 'charge.card_refused'],
+        'charge.expired',
+      ]);
+      await move(id, 'approve');
+      await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+      await expectSame();
+    },
+  );
+
+  test('is not closed for its refusals while a further attempt may still be approved', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    for (const left of [2, 1]) {
+      await move(id, 'refuse');
+      await becomes(merchant, id, { card: { attemptsLeft: left } });
+    }
+    await move(id, 'review');
+    await becomes(merchant, id, { card: { status: 'processing' } });
+    // Its third refusal is heard while a fourth attempt is looked at.
+    await service.database.admin(
+      `UPDATE payment SET card = jsonb_set(card, '{refusals}', '3') WHERE id = $1`,
+      [id],
+    );
+    const place = { accountId: merchant.ownerId, paymentId: '00000000-0000-0000-0000-000000000000' };
+    const { sql } = service.cellOf(merchant);
+    expect((await findUsedUp(sql, place, 100)).map(({ paymentId }) => paymentId)).not.toContain(id);
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    await expectSame();
+  });
+
   test('is closed before its time by the acquirer’s word, and an approval that comes after all is a payment', async () => {
     const merchant = await shopHere();
     const { id } = (await pay(merchant)).body;
@@ -678,6 +727,58 @@ describe.each([
 describe('At Asaas a payment by card', () => {
   const asaas = () => simulatorAt(`${service.simulator.url}/asaas`);
   beforeEach(() => asaas().behave({}));
+
+  test('counts refused attempts whose deliveries come before its page is known, and those of no page of ours never', async () => {
+    const merchant = await shopHere();
+    const { id } = (await pay(merchant)).body;
+    const setRef = async (ref: string) => {
+      const [row] = await service.database.admin<{ ref: string }>(
+        `UPDATE payment p SET card = jsonb_set(p.card, '{ref}', to_jsonb($2::text)) FROM payment o
+          WHERE p.id = $1 AND o.id = p.id RETURNING o.card ->> 'ref' AS ref`,
+        [id, ref],
+      );
+      return row?.ref ?? '';
+    };
+    // As while the answer that names the page is not committed: deliveries of it name nothing that the books know.
+    const ref = await setRef(crypto.randomUUID());
+    const left = async (): Promise<number> => {
+      const [row] = await service.database.admin<{ count: string }>(
+        `SELECT count(*) FROM inbound WHERE connection = 'parcelas' AND applied_at IS NULL AND authentic`,
+      );
+      return Number(row?.count);
+    };
+    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(0);
+    for (let attempt = 0; attempt < 3; attempt++) await move(id, 'refuse');
+    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(3);
+    const leftAgain = async () => {
+      await service.database.admin(
+        `UPDATE inbound SET next_at = 'epoch' WHERE connection = 'parcelas' AND applied_at IS NULL`,
+      );
+      await createInbound(service.runtime).stepLeft();
+      return left();
+    };
+    expect(await leftAgain()).toBe(3);
+    await setRef(ref);
+    await expect.poll(leftAgain, { timeout: 20_000, interval: 50 }).toBe(0);
+    await becomes(merchant, id, { status: 'expired', card: { status: 'refused', attemptsLeft: 0 } });
+
+    const { id: other } = (await pay(merchant)).body;
+    const provider = service.runtime.providers.get('parcelas') as Provider;
+    const back = { success: 'https://pay.example.com/a', cancel: 'https://pay.example.com/b' };
+    const foreignId = crypto.randomUUID().replaceAll('-', '');
+    const made = await provider.cards?.create({
+      ...{ providerId: foreignId, amountCents: 10_000, createdAt: Date.now(), minutes: 60, description: 'x' },
+      ...{ back: { ...back, expired: back.cancel }, payer: null },
+    });
+    expect(made?.outcome).toBe('accepted');
+    await move(foreignId, 'refuse');
+    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(1);
+    await service.database.admin(
+      `UPDATE inbound SET received_at = received_at - interval '11 minutes' WHERE connection = 'parcelas' AND applied_at IS NULL`,
+    );
+    await expect.poll(leftAgain, { timeout: 20_000, interval: 50 }).toBe(0);
+    expect(await payment(merchant, other)).toMatchObject({ status: 'pending', card: null });
+  });
   const shopHere = () => shop({ cardConnection: 'parcelas' });
 
   test('is found where the filter by page answers nothing: it is neither paid nor closed until its own name is known', async () => {

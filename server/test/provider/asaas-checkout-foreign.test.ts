@@ -439,6 +439,23 @@ describe('a delivery of Asaas Checkout', () => {
     expect(create().readWebhook(rawBody, now)?.paidPages).toEqual([]);
   });
 
+  test('reports a refused attempt under the id of its event, and nothing where it has none or reports something else', () => {
+    const body = foreign('asaas/card-delivery-payment').body as Json;
+    const refusedIn = (fields: Json, paymentFields: Json = {}) => {
+      const payment = { ...body.payment, status: 'PENDING', ...paymentFields };
+      const event = 'PAYMENT_CREDIT_CARD_CAPTURE_REFUSED';
+      const rawBody = Buffer.from(JSON.stringify({ ...body, event, payment, ...fields }));
+      return create().readWebhook(rawBody, now)?.refusedAttempts;
+    };
+    const one = { page: ref, providerId: null, attempt: body.id };
+    expect(refusedIn({})).toEqual([one]);
+    expect(refusedIn({}, { externalReference: providerId })).toEqual([{ ...one, providerId }]);
+    for (const id of [undefined, null, '', 7, 'x'.repeat(101)]) expect(refusedIn({ id })).toEqual([]);
+    expect(refusedIn({}, { checkoutSession: null })).toEqual([]);
+    expect(refusedIn({ event: 'PAYMENT_CONFIRMED' })).toEqual([]);
+    expect(refusedIn({ event: 'PAYMENT_AWAITING_RISK_ANALYSIS' })).toEqual([]);
+  });
+
   test('is stored without the token of the card, and reads the same', () => {
     const { rawBody } = delivery('card-delivery-payment');
     const kept = create().redactDelivery?.(rawBody) ?? rawBody;

@@ -20,7 +20,7 @@ import { nameless } from '../link/takes-charge.ts';
 import { isLookedAt, undecidedPayment } from '../payment/outcome.ts';
 import { sentPayment } from '../payment/sent-payment.ts';
 import { receivedFee } from '../received-fee.ts';
-import { hearCheckout, isCheckoutOpen } from './outcome.ts';
+import { hearCheckout, isCheckoutOpen, type RefusedNews } from './outcome.ts';
 
 export interface CheckoutOrder {
   amountCents: number;
@@ -39,7 +39,7 @@ export interface CheckoutOrder {
  * A charge that is paid by card on the page of an acquirer, over the account's card connection. It is a payment like any charge; its states, and when
  * its money is the merchant's, are those of `money/checkout.ts`.
  */
-export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, never> = {
+export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, RefusedNews> = {
   name: 'checkout',
   permission: 'charges',
   call: 'charge',

@@ -1,4 +1,4 @@
-import { isHeld } from '../../money/card.ts';
+import { isHeld, type Refused } from '../../money/card.ts';
 import { type CardEvent, type CardStep, isLineOf, nextCheckout } from '../../money/checkout.ts';
 import { type Intent, nextQueryAt, priorityOf } from '../../money/intent.ts';
 import { type Cause, isTerminal, type Payment, providerIdOf } from '../../money/payment.ts';
@@ -20,9 +20,14 @@ import { chargebackReads, chargebackWrites } from './chargebacks.ts';
 /** It has not ended at its acquirer, or was not released. */
 export const isCheckoutOpen = (payment: Payment): boolean => !isTerminal(payment.status) || isHeld(payment);
 
-type Seen = Answered<CheckoutReport>;
+type Asked = Answered<CheckoutReport>;
 
-/** Turns an answer or a query about a card checkout into events of its state machine. Pure. */
+/** A refused attempt, by the word of a delivery alone (`provider/cards.ts`). */
+export type RefusedNews = { from: 'webhook'; id: string } & Refused;
+
+type Seen = Asked | RefusedNews;
+
+/** Turns an answer, a query or a delivery about a card checkout into events of its state machine. Pure. */
 export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
   const { accountId, paymentId, operationId, connection, observation } = observed;
   const chain = { accountId, chainId: operationId };
@@ -126,7 +131,8 @@ const refundsTold = (
 
 const endOf = { pending: 'pending', settled: 'completed', failed: 'failed' } as const;
 
-const reportIn = ({ outcome }: Seen): CheckoutReport | null => ('report' in outcome ? outcome.report : null);
+const reportIn = (seen: Seen): CheckoutReport | null =>
+  seen.from !== 'webhook' && 'report' in seen.outcome ? seen.outcome.report : null;
 
 const isDeleted = (view: View, chain: { accountId: string; chainId: string }): boolean =>
   view.balance(chain)?.deletedAt !== null;
@@ -149,6 +155,10 @@ function readingOf(
   { row, intent, capabilities }: OnRecord<Payment>,
 ): Reading<CardEvent> | null {
   const { status } = row;
+  if (observation.from === 'webhook') {
+    const { page, attempt } = observation;
+    return { events: [{ type: 'attemptRefused', page, attempt }], ending: null, undecided: false };
+  }
   const standing = { intent, isOpen: !isTerminal(status), isPending: status === 'pending', capabilities };
   const eventsOf = (report: CheckoutReport): CardEvent[] => [{ type: 'reported', report }];
   if (observation.from === 'send')
@@ -161,8 +171,12 @@ function readingOf(
 }
 
 const causeOf = (observation: Seen): Cause =>
-  observation.from === 'send' ? { by: 'answer', id: observation.fence } : { by: 'query', id: observation.id };
+  observation.from === 'send'
+    ? { by: 'answer', id: observation.fence }
+    : { by: observation.from, id: observation.id };
 
-function refIn({ outcome }: Seen): string | null {
+function refIn(seen: Seen): string | null {
+  if (seen.from === 'webhook') return null;
+  const { outcome } = seen;
   return outcome.outcome === 'accepted' || outcome.outcome === 'found' ? outcome.report.providerRef : null;
 }

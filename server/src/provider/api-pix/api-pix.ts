@@ -221,7 +221,10 @@ function readDelivery(
     return null;
   }
   const news = { addressed: true, received: [], payouts: [], unread: [] } as Required<
-    Omit<WebhookNews, 'returned' | 'named' | 'namedAs' | 'costs' | 'paidPages' | 'removed'>
+    Omit<
+      WebhookNews,
+      'returned' | 'named' | 'namedAs' | 'costs' | 'paidPages' | 'refusedAttempts' | 'removed'
+    >
   >;
   const items = pixIn(body);
   for (const item of items ?? []) {

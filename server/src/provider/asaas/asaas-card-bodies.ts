@@ -6,6 +6,7 @@ import type {
   CardChargeback,
   CardRefund,
   CheckoutReport,
+  RefusedAttempt,
 } from '../cards.ts';
 import type { DisputeReport, DisputeStatus } from '../dispute-report.ts';
 import type { MovedPage, PaidPage, ProviderCost } from '../provider.ts';
@@ -51,6 +52,22 @@ export function paidPageIn(value: unknown, providerId: string | null): PaidPage 
   if (payment === null || page === null || unpaid.has(payment.status)) return null;
   const item = { kind: 'charge', name: textOf(payment.id) ?? page, providerId, endToEnd: null } as const;
   return { page, providerId, item: { ...item, body: payment } };
+}
+
+/** Longer than any that was seen (`evt_`, 32 hexadecimal digits, `&` and a number). */
+const eventIdMost = 100;
+
+/**
+ * The refused attempt that a delivery reports; null: none, or none that has a name. The event comes of each failed payment by card
+ * (docs.asaas.com/changelog, 2023-12-11), and its id is the same in each repeat (docs.asaas.com/docs/sobre-os-webhooks, "Gerencie eventos duplicados"; changelog
+ * for 2024-03-25). The payment has no name of the attempt: all attempts of a page may be one payment.
+ */
+export function refusedAttemptIn(delivery: Body, providerId: string | null): RefusedAttempt | null {
+  const page = textOf(recordOf(delivery.payment)?.checkoutSession);
+  const attempt = textOf(delivery.id);
+  const isRefusal = delivery.event === 'PAYMENT_CREDIT_CARD_CAPTURE_REFUSED';
+  if (!isRefusal || page === null || attempt === null || attempt.length > eventIdMost) return null;
+  return { page, providerId, attempt };
 }
 
 /** The same as a list says it; 'foreign': it is of no page, or no money came. Payments of one plan are one approval. */

@@ -53,6 +53,7 @@ import {
   paidPageIn,
   readMovedPayment,
   readOtherCost,
+  refusedAttemptIn,
   reportOf,
 } from './asaas-card-bodies.ts';
 import { listChargebacks, queryRefund, sendRefund } from './asaas-card-refunds.ts';
@@ -62,8 +63,8 @@ import { deliveryWithoutTokens, exchangeWithoutTokens } from './asaas-tokens.ts'
 
 /**
  * Asaas Checkout: card payments on Asaas' own page. It has no Pix here, and an account of its own. A page is made anew by every call and cannot be read afterwards:
- * what became of it say the payments that name it, and the answer to its cancellation (`asaas-pages.ts`). Deliveries carry a token in clear, so they only
- * wake queries.
+ * what became of it say the payments that name it, and the answer to its cancellation (`asaas-pages.ts`). Deliveries carry a token in clear, so they
+ * wake queries, and their word alone counts for refused attempts, of which a query shows the last: a wrong one asks for the page to be closed, and moves no money.
  */
 export interface AsaasCheckoutOptions {
   connection: string;
@@ -90,7 +91,7 @@ const postTimeoutMs = 15_000;
 /** A refund is looked for, made, and looked for again when it is refused; a page is asked for again without its payer. */
 const sendTimeoutMs = 2 * postTimeoutMs;
 
-/** Each only wakes a query. */
+/** Each wakes a query. */
 export const asaasCheckoutEvents = [
   ...keyEvents,
   ...['CHECKOUT_PAID', 'CHECKOUT_CANCELED', 'CHECKOUT_EXPIRED'],
@@ -334,10 +335,13 @@ function readDelivery(rawBody: Buffer): WebhookNews | null {
   const reference = textOf(subject?.externalReference);
   const page = textOf(recordOf(body.checkout)?.id) ?? textOf(recordOf(body.payment)?.checkoutSession);
   const isOurs = reference !== null && ownId.test(reference);
-  const paid = paidPageIn(body.payment, isOurs ? reference : null);
+  const providerId = isOurs ? reference : null;
+  const paid = paidPageIn(body.payment, providerId);
+  const refused = refusedAttemptIn(body, providerId);
   return {
     ...{ addressed: isOurs || page !== null, received: [], payouts: [] },
     paidPages: paid === null ? [] : [paid],
+    refusedAttempts: refused === null ? [] : [refused],
     named: isOurs ? [reference] : [],
     ...(!isOurs && page !== null && { namedAs: [page] }),
   };

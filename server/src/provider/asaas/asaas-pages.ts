@@ -64,7 +64,7 @@ export async function queryPage(
   return (await paidReport(deps, name, ref, closed.items)) ?? { outcome: 'found', report: open };
 }
 
-/** Closes a page that was not paid. */
+/** Closes a page that was not paid. A payment of it that is checked for its risk may still be approved, though the page is cancelled: it stays open here. */
 export async function expirePage(
   deps: AsaasDeps,
   _host: string,
@@ -73,8 +73,11 @@ export async function expirePage(
 ): Promise<SendOutcome<CheckoutReport>> {
   const { providerRef: ref } = name;
   const closed = await closePage(deps, name, ref, timeoutMs);
-  if (closed === 'closed') return { outcome: 'accepted', report: reportOf(name, ref, { page: 'closed' }) };
-  if (!('outcome' in closed))
+  const items = closed === 'closed' ? await paymentsOf(deps, name) : [];
+  const isChecked = Array.isArray(items) && items.some(({ state }) => state === 'checked');
+  if (closed === 'closed' && !isChecked)
+    return { outcome: 'accepted', report: reportOf(name, ref, { page: 'closed' }) };
+  if (closed === 'closed' || !('outcome' in closed))
     return { outcome: 'refused', reason: 'provider_refused', detail: 'a payment of the page is there' };
   if (closed.outcome === 'notSent') return { outcome: 'notSent', detail: closed.detail };
   return closed;

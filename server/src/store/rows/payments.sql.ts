@@ -130,13 +130,13 @@ export interface UsedUp {
   paymentId: string;
 }
 
-/** The number is `attemptsMost`, as the index has it. A notice: its close was asked for. */
+/** The number is `attemptsMost`, as the index has it. A notice: its close was asked for. An attempt that is looked at may still be approved. */
 const usedUp: Statement = {
   name: 'payment_used_up',
   text: `SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.operation_id AS "operationId", a.test, a.connection,
       p.id AS "paymentId"
     FROM payment p JOIN account a ON a.id = p.account_id
-    WHERE p.status = 'pending' AND (p.card ->> 'refusals')::int >= 3 AND p.notice IS NULL
+    WHERE p.status = 'pending' AND (p.card ->> 'refusals')::int >= 3 AND p.card ->> 'status' = 'refused' AND p.notice IS NULL
       AND (p.account_id, p.id) > ($2::uuid, $3::uuid) ORDER BY p.account_id, p.id LIMIT $1`,
 };
 
