@@ -178,7 +178,7 @@ export async function stepConnectionMovements(deps: TrackingDeps, provider: Prov
   return false;
 }
 
-const hasLists = ({ listCosts, cards }: Provider): boolean =>
+export const hasLists = ({ listCosts, cards }: Provider): boolean =>
   listCosts !== undefined || cards?.listPayouts !== undefined;
 
 /**

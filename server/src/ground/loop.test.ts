@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Clock, systemClock } from '../ports/clock.ts';
 import { createLog } from './log.ts';
-import { createBell, type Loop, quietAfterMs, runLoop } from './loop.ts';
+import { createBell, type Loop, quietAfterMs, runLoop, untilTogether } from './loop.ts';
 
 const log = createLog('silent');
 
@@ -80,4 +80,43 @@ test('A loop whose steps fail rests longer each time up to ten seconds, whatever
     { bell },
   );
   expect(rests).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 0, 0]);
+});
+
+test('An idle loop asks whether there is work in place of its step, and makes it once there is or something rang', async () => {
+  const bell = createBell();
+  const idle = quietAfterMs / 100;
+  let asked = 0;
+  const steps: number[] = [];
+  const rests = await restsOf(
+    idle + 5,
+    async ({ length }) => {
+      steps.push(length);
+      return false;
+    },
+    {
+      bell,
+      mayHaveWork: async () => {
+        asked++;
+        // Its second look finds something; during the third one it is woken.
+        if (asked === 3) bell.ring();
+        return asked === 2;
+      },
+    },
+  );
+  expect(rests.slice(0, idle + 2)).toEqual(Array(idle + 2).fill(100));
+  // Every rest until it is idle, then what the second look found, then what rang.
+  expect(steps).toEqual([...Array(idle).keys(), idle + 1, idle + 3, idle + 4]);
+  expect(asked).toBe(3);
+});
+
+test('Idle loops with rests of one, two and five seconds end them together, and none rests longer', () => {
+  for (const now of [0, 1, 999, 12_345.678]) {
+    const ends = [1_000, 2_000, 5_000].map((rest) => now + untilTogether(now, rest));
+    for (const [at, rest] of [1_000, 2_000, 5_000].entries()) {
+      expect((ends[at] as number) % rest).toBe(0);
+      expect((ends[at] as number) - now).toBeLessThanOrEqual(rest + 5);
+    }
+  }
+  // A timer that was early by a fraction of a millisecond is not followed by another one at once.
+  expect(untilTogether(1_999.6, 1_000)).toBeCloseTo(1_000.4);
 });

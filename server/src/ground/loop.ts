@@ -18,6 +18,8 @@ export interface Loop {
   /** Cuts its rests short. */
   bell?: Bell | undefined;
   quiet?: Quiet | undefined;
+  /** Asked in place of a step of a loop that found nothing for `quietAfterMs` and that nothing rang for; false: there is nothing to do. */
+  mayHaveWork?: (() => Promise<boolean>) | undefined;
 }
 
 /** A loop with nothing to do looks more rarely, so that an idle installation costs little. */
@@ -34,17 +36,28 @@ export const quietAfterMs = 10_000;
 /** After failed steps. */
 const longestMs = 10_000;
 
+/** The timer of a rest may be early by a moment. */
+const earlyMs = 5;
+
+/** Idle loops end their rests at common times, so that one look answers all of them and the process wakes once. Pure. */
+export function untilTogether(nowMs: number, restMs: number): number {
+  const leftMs = restMs - (nowMs % restMs);
+  return leftMs < earlyMs ? leftMs + restMs : leftMs;
+}
+
 /** Runs steps until `stopping`. After a failed step it rests longer, whatever rings, and continues. */
 export async function runLoop({ clock, log, stopping }: LoopDeps, loop: Loop): Promise<void> {
-  const { name, step, restMs, bell, quiet } = loop;
+  const { name, step, restMs, bell, quiet, mayHaveWork } = loop;
   let failures = 0;
   let busyAt = clock.monotonicMs();
+  const isIdle = (): boolean => clock.monotonicMs() - busyAt >= quietAfterMs;
   while (!stopping.aborted) {
     // Before the step: what rings while it runs cuts the rest behind it.
     const rung = bell?.listen();
     const stirred = quiet?.stirred.listen();
     try {
-      const more = await step();
+      const hasNone = mayHaveWork !== undefined && isIdle() && !(await mayHaveWork());
+      const more = !hasNone && (await step());
       failures = 0;
       if (more || rung?.aborted || stirred?.aborted) busyAt = clock.monotonicMs();
       if (more) continue;
@@ -56,9 +69,11 @@ export async function runLoop({ clock, log, stopping }: LoopDeps, loop: Loop): P
       await clock.sleep(Math.min(restMs() * 2 ** Math.min(failures, 8), longestMs), stopping);
       continue;
     }
-    const isQuiet = quiet !== undefined && clock.monotonicMs() - busyAt >= quietAfterMs;
+    const isQuiet = quiet !== undefined && isIdle();
     const cuts = [stopping, rung, isQuiet ? stirred : undefined].filter((cut) => cut !== undefined);
-    await clock.sleep(isQuiet ? Math.max(quiet.restMs, restMs()) : restMs(), AbortSignal.any(cuts));
+    const rest = isQuiet ? Math.max(quiet.restMs, restMs()) : restMs();
+    const isAsking = mayHaveWork !== undefined && isIdle();
+    await clock.sleep(isAsking ? untilTogether(clock.monotonicMs(), rest) : rest, AbortSignal.any(cuts));
     if (rung?.aborted || (isQuiet && stirred?.aborted)) busyAt = clock.monotonicMs();
   }
 }

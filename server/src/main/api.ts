@@ -26,9 +26,14 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
+/** @param besideWorker the worker of this process takes up connections and cells that are made */
+export async function runApi(
+  runtime: Runtime,
+  config: Config,
+  { besideWorker = false }: { besideWorker?: boolean } = {},
+): Promise<Api> {
   const stopping = new AbortController();
-  const clockOffset = watchClock(runtime, stopping.signal);
+  const clockOffset = runtime.clockOffset ?? watchClock(runtime, stopping.signal);
   const inbound = createInbound(runtime);
   const answered = new AbortController();
   const logging: Promise<void>[] = [];
@@ -72,7 +77,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     );
     tried.push(told);
   });
-  const taking = takeUp(runtime, stopping.signal);
+  const taking = besideWorker ? undefined : takeUp(runtime, stopping.signal);
   // Registers before "ready", so that payments right after it arrive by webhook. A slow or failed provider delays the start only briefly.
   await inTime(
     runtime.clock,

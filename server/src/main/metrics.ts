@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import type { Registry } from 'prom-client';
+import type { Gauge as PlainGauge, Registry } from 'prom-client';
 import { restsAfter } from '../events/webhooks/schedule.ts';
 import type { Histogram } from '../ground/histogram.ts';
 import type { Log } from '../ground/log.ts';
 import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
 import { outgoingPriorities, queryPriorities, sendPriority } from '../money/intent.ts';
-import type { Clock } from '../ports/clock.ts';
+import { type Clock, systemClock } from '../ports/clock.ts';
+import { inNextTurn, type LoopLag, watchLoopLag } from '../ports/event-loop.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { ClockOffset } from '../store/database/clock-offset.ts';
 import type { BudgetLoad } from '../store/database/connection-budget.ts';
@@ -296,6 +297,32 @@ const databaseEveryMs = 10_000;
 const restOfReading = 300;
 const databaseAtLeastEveryMs = 120_000;
 
+/** Samples that prom-client takes itself, of which none is read. */
+const neverMs = 2 ** 31 - 1;
+
+/** The package samples a hundred times a second, also while nothing happens. The names are its own. */
+function replaceLoopLag(registry: Registry, Gauge: typeof import('prom-client').Gauge): void {
+  const readLag = watchLoopLag();
+  const nameOf = (of: string): string => `vintem_nodejs_eventloop_lag_${of}seconds`;
+  const make = (of: string, help: string, collect?: (this: PlainGauge) => Promise<void>): PlainGauge => {
+    registry.removeSingleMetric(nameOf(of));
+    return new Gauge({ name: nameOf(of), help, registers: [registry], ...(collect && { collect }) });
+  };
+  let gauges: { of: keyof LoopLag; gauge: PlainGauge }[] = [];
+  // Read first, and sets the others: they are of one reading.
+  make('', 'Lag of the event loop now.', async function () {
+    const lag = readLag();
+    for (const { of, gauge } of gauges) gauge.set(lag[of]);
+    const began = systemClock.monotonicMs();
+    await new Promise<void>((done) => inNextTurn(done));
+    this.set((systemClock.monotonicMs() - began) / 1e3);
+  });
+  gauges = (['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'] as const).map((of) => ({
+    of,
+    gauge: make(`${of}_`, `Lag of the event loop, ${of}.`),
+  }));
+}
+
 /**
  * The metrics of a process, read when they are asked for. The process counts in plain counters while it works (`ground/measures.ts`);
  * the database answers for the whole installation. docs/operators/metrics.md lists them, and a test holds it against this registry.
@@ -303,7 +330,8 @@ const databaseAtLeastEveryMs = 120_000;
 export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
   const { collectDefaultMetrics, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: 'vintem_' });
+  collectDefaultMetrics({ register: registry, prefix: 'vintem_', eventLoopMonitoringPrecision: neverMs });
+  replaceLoopLag(registry, Gauge);
   const readGauge = databaseReadings(deps);
   for (const { name, help, labels } of databaseGauges) {
     new Gauge({

@@ -25,6 +25,7 @@ import { measured } from '../provider/measured.ts';
 import type { Finding, Provider } from '../provider/provider.ts';
 import { type AdapterName, adapters } from '../provider/registry/adapters.ts';
 import { homeCell } from '../store/database/cells.ts';
+import type { ClockOffset } from '../store/database/clock-offset.ts';
 import type { Pool } from '../store/database/pool.ts';
 import { type SubscribedTypes, subscribedTypes } from '../store/events/subscribed-types.ts';
 import { keepPageKey, sealedPageKey } from '../store/rows/page-key.ts';
@@ -42,6 +43,8 @@ export interface Ground {
   log: Log;
   /** Absent: this process works on the first cell alone. */
   openCell?: OpenCell;
+  /** Of the process; absent: what needs it compares the clock itself. */
+  clockOffset?: ClockOffset;
 }
 
 /** The parts of a process, shared by its `api` and its `worker`. */

@@ -17,7 +17,7 @@ import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
 import { homeCell, makeCell } from '../store/database/cells.ts';
 import { connectAlone } from '../store/database/client.ts';
-import { databaseClock, watchClock } from '../store/database/clock-offset.ts';
+import { type DatabaseClock, databaseClock } from '../store/database/clock-offset.ts';
 import type { BudgetLoad } from '../store/database/connection-budget.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../store/database/embedded.ts';
 import { claimSecret, keepInUse, missingSecrets } from '../store/database/installation-secret.ts';
@@ -79,6 +79,8 @@ export interface Context extends Omit<Ground, 'net'> {
   databaseUrl: string;
   /** Notices when the database goes back, once it has begun. */
   mark: MarkWatch;
+  /** Compares the machine's clock by what `clock` measures. */
+  watchClock: DatabaseClock['watch'];
 }
 
 /** Aborted when the process shall end. */
@@ -121,7 +123,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const runtime = await openRunning(service, context, running, ending);
     const worker = service.runWorker(runtime, config.publicUrl, { hearsAll: true });
     running.worker = worker;
-    const api = await service.runApi(runtime, config);
+    const api = await service.runApi(runtime, config, { besideWorker: true });
     running.api = api;
     running.outgoing = runDeliveries(service, runtime, worker, {
       databaseUrl: context.databaseUrl,
@@ -256,7 +258,8 @@ async function openRunning(
 ): Promise<Runtime> {
   const net = service.createUndiciNet();
   running.net = { stop: net.close };
-  const runtime = await service.openRuntime({ ...context, net }, ending);
+  const clockOffset = context.watchClock();
+  const runtime = await service.openRuntime({ ...context, net, clockOffset }, ending);
   running.till = {
     stop: async () => {
       for (const cell of runtime.cells.all()) cell.till.close();
@@ -281,7 +284,6 @@ async function openRunning(
       import('./metrics.ts'),
       import('./monitoring.ts'),
     ]);
-    const clockOffset = watchClock(runtime, ending);
     const readiness = createReadiness(runtime, clockOffset);
     const { databaseStandbys } = context.config;
     const deps = { ...runtime, readiness, clockOffset, pool: context.load, databaseStandbys };
@@ -517,7 +519,7 @@ async function openContext(
   await checkServiceRole(sql, { log, own: database.own });
   // From here on every time and every id follows the database's clock.
   const clockEnds = new AbortController();
-  const { clock, measured } = databaseClock({ sql, clock: edge.clock, log }, clockEnds.signal);
+  const { clock, measured, watch } = databaseClock({ sql, clock: edge.clock, log }, clockEnds.signal);
   running.clock = { stop: async () => clockEnds.abort() };
   await measured;
   const ids = systemIds(clock);
@@ -544,6 +546,7 @@ async function openContext(
     openCell,
     cells,
     mark,
+    watchClock: watch,
   };
 }
 

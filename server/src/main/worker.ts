@@ -4,7 +4,7 @@ import { createUnusedKeys } from '../api/keys/unused.ts';
 import { stepLinks, stepSoldLinks } from '../api/links/links.ts';
 import { stepTestClocks } from '../api/test-mode/clock.ts';
 import { expireDrafts } from '../api/transfers/draft.ts';
-import { stepConnectionMovements } from '../flow/connection-movements.ts';
+import { hasLists, stepConnectionMovements } from '../flow/connection-movements.ts';
 import { createFollowUp, type FollowUp } from '../flow/follow-up.ts';
 import { createInbound, type Inbound } from '../flow/inbound.ts';
 import { type Bell, createBell, type Loop, type LoopDeps, runLoop } from '../ground/loop.ts';
@@ -24,6 +24,8 @@ import { stepUnread } from '../operate/unread/unread-items.ts';
 import { stepMailChoices } from '../panel/people/mail-choices.ts';
 import type { Provider } from '../provider/provider.ts';
 import { watchClock } from '../store/database/clock-offset.ts';
+import type { Job } from '../store/rows/jobs.sql.ts';
+import { type CellGlance, type DirectoryGlance, glanceAtDirectory, glanceInCell } from './glance.ts';
 import { stepCellRetention, stepDirectoryRetention } from './retention.ts';
 import type { Runtime } from './runtime.ts';
 import { joinWorkers, type Shares } from './shares.ts';
@@ -46,8 +48,8 @@ const restMs = {
   links: 5_000,
   soldLinks: 2_000,
   usedUpCheckouts: 2_000,
-  retention: 10_000,
-  cellRetention: 10_000,
+  retention: 60_000,
+  cellRetention: 60_000,
   reminders: 60_000,
   mailChoices: 60_000,
   payerReturns: 10_000,
@@ -87,12 +89,12 @@ export function runWorker(
   { hearsAll }: { hearsAll: boolean } = { hearsAll: true },
 ): Worker {
   const stopping = new AbortController();
-  const clockOffset = watchClock(home, stopping.signal);
+  const clockOffset = home.clockOffset ?? watchClock(home, stopping.signal);
   const inbound = createInbound(home);
   const shares = joinWorkers(home, clockOffset, stopping.signal);
   const loops: Promise<void>[] = [];
   const loopDeps: LoopDeps = { clock: home.clock, log: home.log, stopping: stopping.signal };
-  const begin: Begin = (name, step, { cell, due, stirred } = {}) => {
+  const begin: Begin = (name, step, { cell, due, stirred, sees } = {}) => {
     const mayRun = () => clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
     const slow = () => (cell === undefined ? 1 : shares.slowdown());
     const quietMs = quietRestMs[name];
@@ -101,6 +103,7 @@ export function runWorker(
       step: async () => mayRun() && step(),
       restMs: () => restMs[name] * slow(),
       bell: due,
+      mayHaveWork: sees && (async () => mayRun() && sees()),
       quiet: hearsAll && stirred && quietMs !== undefined ? { restMs: quietMs, stirred } : undefined,
     };
     loops.push(shares.read.then(() => runLoop(loopDeps, loop)));
@@ -108,15 +111,17 @@ export function runWorker(
   const followUps: FollowUp[] = [];
   const ends: (() => void)[] = [];
 
-  directoryLoops(begin, home, inbound);
-  ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider)));
+  const directory = glanceAtDirectory(home);
+  directoryLoops(begin, home, inbound, directory);
+  ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider, directory)));
   ends.push(
     home.cells.each((cell) => {
       const bells = bellsOf(cell);
-      cellLoops(begin, cell, bells, publicUrl);
+      const glance = glanceInCell(cell);
+      cellLoops(begin, cell, bells, { publicUrl, glance });
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
       const end = cell.connections.each((provider) => {
-        followUps.push(paymentLoops(begin, cell, provider, bells));
+        followUps.push(paymentLoops(begin, cell, provider, { bells, glance }));
       });
       ends.push(end);
     }),
@@ -146,6 +151,8 @@ interface Place {
   due?: Bell;
   /** That, or events were written. */
   stirred?: Bell;
+  /** Whether there may be something to do. */
+  sees?: () => Promise<boolean>;
 }
 
 type Begin = (name: keyof typeof restMs, step: Step, place?: Place) => void;
@@ -161,59 +168,79 @@ function bellsOf({ wake, eventsWritten }: Runtime): Bells {
 }
 
 /** Jobs of the directory: once, whatever the number of cells. */
-function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
-  begin('deliveries', inbound.stepLeft);
+function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound, glance: DirectoryGlance): void {
+  const sees = (work: Parameters<DirectoryGlance['sees']>[0]) => ({ sees: () => glance.sees(work) });
+  begin('deliveries', inbound.stepLeft, sees('deliveries'));
   begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
-  begin('closes', () => stepCloses(home));
-  begin('examinations', () => stepExaminations(home));
+  begin('closes', () => stepCloses(home), { sees: () => glance.isDue('closes', '') });
+  begin('examinations', () => stepExaminations(home), sees('examinations'));
   const noteHolds = createHoldNotes(home);
-  begin('connections', async () => {
+  const compare = async (): Promise<boolean> => {
     await home.connections.refresh();
     await noteHolds();
     await stepHolds(home);
     await home.cells.refresh();
     return false;
-  });
+  };
+  begin('connections', compare, { sees: glance.mayDiffer });
 }
 
 /** Jobs of a connection with all of its accounts: once, whatever the number of cells. */
-function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void {
+function connectionLoops(begin: Begin, home: Runtime, provider: Provider, glance: DirectoryGlance): void {
   const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
     (await home.isInUse(provider)) && step(home, provider);
-  begin('statement', reading(stepStatement));
-  begin('lateStatement', reading(stepLateStatement));
-  begin('statementLines', reading(stepStatementLines));
-  begin('dayReports', reading(stepDayReport));
-  begin('unread', reading(stepUnread));
-  begin('connectionMovements', reading(stepConnectionMovements));
-  begin('disputes', reading(stepDisputes));
-  begin('providerBalance', reading(stepProviderBalance));
+  const isDue = (job: Job['what']) => () => glance.isDue(job, provider.connection);
+  begin('statement', reading(stepStatement), { sees: isDue('statement') });
+  begin('lateStatement', reading(stepLateStatement), { sees: isDue('late_statement') });
+  begin('statementLines', reading(stepStatementLines), { sees: () => glance.sees('statementLines') });
+  begin('dayReports', reading(stepDayReport), { sees: isDue('day_report') });
+  begin('unread', reading(stepUnread), { sees: () => glance.sees('unread') });
+  begin('connectionMovements', reading(stepConnectionMovements), {
+    sees: async () =>
+      provider.cards !== undefined ||
+      (await glance.sees('connectionMovements')) ||
+      (hasLists(provider) && (await glance.isDue('costs', provider.connection))),
+  });
+  begin('disputes', reading(stepDisputes), { sees: isDue('disputes') });
+  begin('providerBalance', reading(stepProviderBalance), { sees: isDue('balance') });
 }
 
 /** Jobs of a cell's payments, whatever their connections. */
-function cellLoops(begin: Begin, runtime: Runtime, bells: Bells, publicUrl: string): void {
+function cellLoops(
+  begin: Begin,
+  runtime: Runtime,
+  bells: Bells,
+  { publicUrl, glance }: { publicUrl: string; glance: CellGlance },
+): void {
   const place = { cell: runtime.cell, stirred: bells.stirred };
-  begin('unknown', createUnknownTransferAlerts(runtime).step, place);
-  begin('drafts', () => expireDrafts(runtime), place);
-  begin('links', () => stepLinks(runtime), place);
-  begin('usedUpCheckouts', () => stepUsedUpCheckouts(runtime), place);
-  begin('soldLinks', () => stepSoldLinks(runtime), place);
+  const seeing = (work: Parameters<CellGlance['sees']>[0]) => ({ ...place, sees: () => glance.sees(work) });
+  begin('unknown', createUnknownTransferAlerts(runtime).step, seeing('unknown'));
+  begin('drafts', () => expireDrafts(runtime), seeing('drafts'));
+  begin('links', () => stepLinks(runtime), seeing('links'));
+  begin('usedUpCheckouts', () => stepUsedUpCheckouts(runtime), seeing('usedUpCheckouts'));
+  begin('soldLinks', () => stepSoldLinks(runtime), seeing('soldLinks'));
   begin('reminders', () => stepReminders(runtime), place);
   begin('mailChoices', () => stepMailChoices(runtime, publicUrl), place);
-  begin('payerReturns', () => stepPayerReturns(runtime), place);
-  begin('alerts', createAlerts(runtime, publicUrl).step, place);
+  begin('payerReturns', () => stepPayerReturns(runtime), seeing('payerReturns'));
+  begin('alerts', createAlerts(runtime, publicUrl).step, seeing('alerts'));
   begin('cellRetention', () => stepCellRetention(runtime), place);
-  begin('testClocks', () => stepTestClocks(runtime), place);
+  begin('testClocks', () => stepTestClocks(runtime), seeing('testClocks'));
 }
 
 /** Jobs of a cell's payments over one connection. */
-function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, bells: Bells): FollowUp {
+function paymentLoops(
+  begin: Begin,
+  runtime: Runtime,
+  provider: Provider,
+  { bells, glance }: { bells: Bells; glance: CellGlance },
+): FollowUp {
   const place = { cell: runtime.cell, stirred: bells.stirred };
+  const seeing = (work: Parameters<CellGlance['sees']>[0]) => ({ ...place, sees: () => glance.sees(work) });
   const followUp = createFollowUp(runtime, provider);
   runtime.senders.set(followUp.connection, followUp.sender);
-  begin('sends', followUp.stepSends, { ...place, due: bells.due });
-  begin('queries', followUp.stepQueries, { ...place, due: bells.due });
-  begin('lateQueries', () => stepLateQueries(runtime, provider), place);
+  begin('sends', followUp.stepSends, { ...seeing('sends'), due: bells.due });
+  begin('queries', followUp.stepQueries, { ...seeing('queries'), due: bells.due });
+  begin('lateQueries', () => stepLateQueries(runtime, provider), seeing('lateQueries'));
   return followUp;
 }

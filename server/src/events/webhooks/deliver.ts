@@ -54,6 +54,8 @@ export interface Deliverer {
   step(): Promise<boolean>;
   /** Gives back the queues that nothing is under way in: another process may take them at once. */
   release(): Promise<void>;
+  /** Whether it holds a queue. */
+  isHolding(): boolean;
   /** `wake` is called when a place became free of a queue for which more may wait than was read. */
   onWork(wake: () => void): void;
   /** Begins nothing more; resolves when what is under way has ended or `withinMs` have passed. */
@@ -134,6 +136,7 @@ export function createDeliverer(
     announce: announced.ring,
     step,
     release: held.leave,
+    isHolding: () => held.all().length > 0,
     onWork: (given) => {
       wake = given;
     },

@@ -1,5 +1,7 @@
 import { createBell, type Loop, runLoop } from '../../ground/loop.ts';
 import type { Mail } from '../../ground/mail.ts';
+import { glanceStatement, glanceWith } from '../../store/database/glance.ts';
+import { timestamp } from '../../store/database/pool.ts';
 import { createPruning } from '../log.ts';
 import { createPublisher, publishedMost } from '../publish.ts';
 import { createDeliverer, type DeliveryDeps } from './deliver.ts';
@@ -14,6 +16,15 @@ export interface Outgoing {
   /** Nothing new is begun; resolves when what is under way has ended, or after a while. */
   stop(): Promise<void>;
 }
+
+/** Each as the statement of its loop finds it. */
+export const outgoingLook = glanceStatement('glance_outgoing', {
+  publish: ['event_fresh'],
+  deliver: [
+    'webhook_lane WHERE due_at <= $1::timestamptz AND (lease_until IS NULL OR lease_until <= $1::timestamptz)',
+  ],
+  unwell: ['webhook_endpoint WHERE failing_since IS NOT NULL'],
+});
 
 /** How long a step that found nothing rests, unless it is woken. */
 const restMs = { publish: 100, deliver: 100, unwell: 2_000, prune: 3600_000 };
@@ -65,10 +76,13 @@ export function runDeliveries(
     return false;
   };
   const whileAllowed = (step: () => Promise<boolean>) => async () => mayRun() && step();
+  const seen = glanceWith(deps, outgoingLook, () => [timestamp(deps.clock.now())]);
+  const sees = (work: string) => whileAllowed(async () => (await seen()).includes(work));
+  const mayDeliver = async (): Promise<boolean> => deliverer.isHolding() || sees('deliver')();
   const loops = [
-    begin('publish', whileAllowed(publish), { bell: publishing, quiet }),
-    begin('deliver', deliver, { bell: delivering, quiet }),
-    begin('unwell', whileAllowed(createEndpointHealth(deps).step)),
+    begin('publish', whileAllowed(publish), { bell: publishing, quiet, mayHaveWork: sees('publish') }),
+    begin('deliver', deliver, { bell: delivering, quiet, mayHaveWork: mayDeliver }),
+    begin('unwell', whileAllowed(createEndpointHealth(deps).step), { mayHaveWork: sees('unwell') }),
     begin('prune', whileAllowed(createPruning(deps, pruneDeliveries).step)),
   ];
   return {

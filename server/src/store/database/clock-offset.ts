@@ -41,11 +41,13 @@ const databaseNow = { name: 'clock_now', text: 'SELECT clock_timestamp() AS now'
 const wallOf = (clock: Clock): number => clock.machineMs() - clock.monotonicMs();
 
 /** Compares the machine's clock with the database's until `stopping` is aborted. */
-export function watchClock(deps: Deps, stopping: AbortSignal): ClockOffset {
-  const { clock, log } = deps;
+export const watchClock = (deps: Deps, stopping: AbortSignal): ClockOffset =>
+  offsetOf(deps, measure(deps, stopping));
+
+function offsetOf({ clock, log }: Deps, measurements: Measurements): ClockOffset {
   let inBounds: boolean | null = null;
   let lastMs: number | null = null;
-  const watched = measure(deps, stopping, ({ databaseMs, beforeMs, afterMs, wallMs }) => {
+  measurements.each(({ databaseMs, beforeMs, afterMs, wallMs }) => {
     const offsetMs = Math.round(databaseMs - (wallMs + (beforeMs + afterMs) / 2));
     lastMs = offsetMs;
     const within = Math.abs(offsetMs) <= offsetMostMs;
@@ -54,9 +56,9 @@ export function watchClock(deps: Deps, stopping: AbortSignal): ClockOffset {
     inBounds = within;
   });
   return {
-    isTolerable: () => inBounds === true && !watched.isOutdated(clock.monotonicMs()),
+    isTolerable: () => inBounds === true && !measurements.isOutdated(clock.monotonicMs()),
     offsetMs: () => lastMs,
-    measured: watched.measured,
+    measured: measurements.measured,
   };
 }
 
@@ -64,6 +66,8 @@ export interface DatabaseClock {
   clock: Clock;
   /** Resolves with the first measurement, or when there will be none. */
   measured: Promise<void>;
+  /** Compares the machine's clock as `watchClock` does, by the measurements that this clock makes. */
+  watch(): ClockOffset;
 }
 
 /**
@@ -76,7 +80,8 @@ export interface DatabaseClock {
 export function databaseClock(deps: Deps, stopping: AbortSignal): DatabaseClock {
   const { clock } = deps;
   let offsetMs: number | null = null;
-  const { measured } = measure(deps, stopping, ({ databaseMs, beforeMs, afterMs }) => {
+  const measurements = measure(deps, stopping);
+  measurements.each(({ databaseMs, beforeMs, afterMs }) => {
     // The difference lies between the two. The earlier value stays while it may be right: a slow answer says little.
     const [least, most] = [databaseMs - afterMs, databaseMs + 1 - beforeMs];
     if (offsetMs === null) offsetMs = (least + most) / 2;
@@ -87,16 +92,22 @@ export function databaseClock(deps: Deps, stopping: AbortSignal): DatabaseClock 
       ...clock,
       now: () => (offsetMs === null ? clock.now() : Math.round(clock.monotonicMs() + offsetMs)),
     },
-    measured,
+    measured: measurements.measured,
+    watch: () => offsetOf(deps, measurements),
   };
 }
 
-function measure(
-  { sql, clock, log }: Deps,
-  stopping: AbortSignal,
-  take: (measured: Measured) => void,
-): { isOutdated(monotonicMs: number): boolean; measured: Promise<void> } {
+interface Measurements {
+  /** Calls with the last one, where there is one, and with each that follows. */
+  each(take: (measured: Measured) => void): void;
+  isOutdated(monotonicMs: number): boolean;
+  /** Resolves with the first measurement, or when there will be none. */
+  measured: Promise<void>;
+}
+
+function measure({ sql, clock, log }: Deps, stopping: AbortSignal): Measurements {
   const { promise: measured, resolve } = Promise.withResolvers<void>();
+  const takers: ((measured: Measured) => void)[] = [];
   let last: Measured | null = null;
   let soon = new AbortController();
   /** The comparison no longer holds: a new one is begun at once. */
@@ -115,7 +126,7 @@ function measure(
         const [row] = await sql.run<{ now: number }>(databaseNow);
         if (row) {
           last = { databaseMs: row.now, beforeMs, afterMs: clock.monotonicMs(), wallMs };
-          take(last);
+          for (const take of takers) take(last);
           resolve();
         }
       } catch (error) {
@@ -128,5 +139,9 @@ function measure(
     }
     resolve();
   })();
-  return { isOutdated, measured };
+  const each = (take: (measured: Measured) => void): void => {
+    takers.push(take);
+    if (last !== null) take(last);
+  };
+  return { each, isOutdated, measured };
 }

@@ -183,7 +183,7 @@ function openDriverPool({
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: 20_000,
     ...(looks.length > 0 && { verify: verifiedBy(looks) }),
   });
 }
