@@ -1,4 +1,7 @@
+import { answerWithinMs, before } from '../ground/deadline.ts';
+import { refuse } from '../ground/errors.ts';
 import { createLines } from '../ground/lines.ts';
+import type { Clock } from '../ports/clock.ts';
 import { inNextTurn } from '../ports/event-loop.ts';
 
 /**
@@ -21,6 +24,19 @@ export interface RequestTurns {
   /** Of a caller without a known key. All of them together have one turn beside each account, and share it by network. */
   ofStranger(network: string): Promise<void>;
 }
+
+/**
+ * Waits for a turn of a page or of the panel, no longer than any caller waits for an answer. A call of the API that waits so long says `processing_unavailable`, since its
+ * caller keeps a request key; a person reads that nothing was written.
+ *
+ * @throws ApiError `overloaded` with `Retry-After` when the time is over first: nothing of the request has begun
+ */
+export const turnInTime = (
+  clock: Clock,
+  { arrivedMs }: { arrivedMs: number },
+  turn: Promise<void>,
+): Promise<void> =>
+  before(clock, arrivedMs + answerWithinMs, turn, () => refuse('overloaded', { retryAfterSeconds: 1 }));
 
 /** Under way of one account beside others that have some: its further ones wait for their turn. */
 export const atOnce = 4;

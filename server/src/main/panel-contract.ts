@@ -13,6 +13,11 @@ export async function panelDocument(): Promise<string> {
   const app = fastify();
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   app.decorate('turns', createRequestTurns());
+  app.decorateRequest('arrivedMs', 0);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.arrivedMs = systemClock.monotonicMs();
+    done();
+  });
   const config = {
     publicUrl: 'http://127.0.0.1:3000',
     rateLimits: false,

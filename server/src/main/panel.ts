@@ -17,6 +17,7 @@ import { costOf, unitsOf } from '../edge/costs.ts';
 import { type ApiScope, type CellOf, onceForCell } from '../edge/edge.ts';
 import type { Load } from '../edge/load.ts';
 import type { RateLimiter } from '../edge/rate-limit.ts';
+import { turnInTime } from '../edge/request-turns.ts';
 import type { Config } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import type { Mail } from '../ground/mail.ts';
@@ -127,7 +128,9 @@ export function mountPanel(app: FastifyInstance, parts: PanelParts, servedOf: Ce
         limiter.takeVisit(request);
         done();
       });
-      scope.addHook('onRequest', (request) => app.turns.ofStranger(callerNetwork(request)));
+      scope.addHook('onRequest', (request) =>
+        turnInTime(parts.clock, request, app.turns.ofStranger(callerNetwork(request))),
+      );
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       scope.decorateRequest('view', null);

@@ -8,6 +8,7 @@ import { compressed } from '../edge/compress.ts';
 import { connectionsMost } from '../edge/connection-shares.ts';
 import { type CellOf, onceForCell } from '../edge/edge.ts';
 import { eventStreamHeaders } from '../edge/event-stream.ts';
+import { turnInTime } from '../edge/request-turns.ts';
 import type { AcceptDeps } from '../flow/accept.ts';
 import { ApiError, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
@@ -181,11 +182,17 @@ export function payerRoutes(
     return { subject, holder };
   }
 
-  /** That of the seller: a crowd at one link delays the payers of no other. Addresses that lead nowhere are in that of their caller. */
+  /**
+   * That of the seller: a crowd at one link delays the payers of no other. Addresses that lead nowhere are in that of their caller.
+   * @throws ApiError `overloaded`
+   */
   function takeTurn(request: FastifyRequest): Promise<void> {
     const { token = '' } = request.params as { token?: string };
     const subject = deps.pages.read(token);
-    return subject ? app.turns.ofPayer(subject.accountNumber) : app.turns.ofStranger(callerNetwork(request));
+    const turn = subject
+      ? app.turns.ofPayer(subject.accountNumber)
+      : app.turns.ofStranger(callerNetwork(request));
+    return turnInTime(deps.clock, request, turn);
   }
 
   const pathOf = (kind: PageSubject['kind'], accountNumber: number, id: string): string =>

@@ -2,11 +2,12 @@ import { base, openEdge } from '@vintem/testkit/edge.ts';
 import { openService } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../src/api/keys/key.ts';
+import { answerWithinMs } from '../../src/ground/deadline.ts';
 import { mountPanel, type PanelParts } from '../../src/main/panel.ts';
 import { mountPayer, type PayerParts } from '../../src/main/payer.ts';
 import type { Served } from '../../src/main/served.ts';
 import { buildServer, type EdgeParts } from '../../src/main/server.ts';
-import { systemClock } from '../../src/ports/clock.ts';
+import { type Clock, systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 
 const ids = systemIds(systemClock);
@@ -105,6 +106,51 @@ test('Payers wait for the turn of their seller, people of the panel and addresse
   expect(answered).toBe(0);
   for (const begin of go) begin();
   expect(await Promise.all(asked)).toEqual([404, 404, 401]);
+  await app.close();
+  await service.close();
+});
+
+test('Payers and people of the panel whose turn does not come in time get 503, and nothing of their requests has begun', async () => {
+  const service = await openService();
+  const { runtime } = service;
+  let waits = 0;
+  const over = Promise.withResolvers<void>();
+  // A turn never comes, and the time is over when the test says so.
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => {
+      if (ms < 7_000 || ms > answerWithinMs) return systemClock.sleep(ms, signal);
+      waits++;
+      return over.promise;
+    },
+  };
+  const parts = { ...runtime, clock };
+  const app = buildServer({ ...parts } as unknown as EdgeParts);
+  mountPanel(app, parts as unknown as PanelParts, () => parts as unknown as Served);
+  mountPayer(app, parts as unknown as PayerParts, () => parts as unknown as Served);
+  const never = () => new Promise<void>(() => {});
+  app.turns.ofPayer = never;
+  app.turns.ofStranger = never;
+  let begun = 0;
+  app.addHook('preHandler', (_request, _reply, done) => {
+    begun++;
+    done();
+  });
+  const page = new URL(runtime.pages.of('charge', 77, crypto.randomUUID())).pathname;
+  const urls = [page, `${page}/state`, '/panel/api/session'];
+  const asked = urls.map((url) => app.inject({ url, headers: { 'accept-language': 'pt-BR' } }));
+  for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+  expect(waits).toBe(3);
+  over.resolve();
+  const [shown, state, session] = await Promise.all(asked);
+  for (const answer of [shown, state, session]) {
+    expect(answer?.statusCode).toBe(503);
+    expect(answer?.headers['retry-after']).toBe('1');
+  }
+  expect(shown?.body).toContain('Nada foi cobrado. Tente de novo em um instante.');
+  expect(state?.json()).toMatchObject({ code: 'overloaded' });
+  expect(session?.json()).toMatchObject({ code: 'overloaded' });
+  expect(begun).toBe(0);
   await app.close();
   await service.close();
 });

@@ -3,6 +3,7 @@ import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
+import { stepLateQueries } from '../../src/jobs/late-queries.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../src/provider/provider.ts';
 
@@ -132,4 +133,21 @@ describe('while thousands of sends of one account are due, another one’s', () 
     await due(small as string, 1, 0, { ...ready, kind: 'deposit' });
     expect(await aheadOfSmall(send({ maxParallelSends: 1 }), 4)).toBeLessThanOrEqual(2 * 256 - 1);
   });
+});
+
+test('of the expired charges that are queried once more, a few at a time, those of each account take turns', async () => {
+  const provider = { ...simulator, capabilities: { ...simulator.capabilities, ...oneByOne } };
+  const expired = (accountId: string, most: number, ago: number): Promise<unknown> =>
+    service.database.admin(
+      `INSERT INTO late_query (account_id, payment_id, connection, created_at, due_at, tries)
+        SELECT $1, gen_random_uuid(), 'simulator', now(), now() - ($3 + n) * interval '1 millisecond', 0 FROM generate_series(1, $2) AS n`,
+      [accountId, most, ago],
+    );
+  await expired(crowd as string, 400, 1_000);
+  await expired(small as string, 1, 0);
+  await stepLateQueries(service.runtime, provider);
+  // There is no charge behind them, so what was queried is over.
+  const left = await service.database.admin<{ account_id: string }>('SELECT account_id FROM late_query');
+  expect(left.filter((row) => row.account_id === small)).toEqual([]);
+  expect(left).toHaveLength(396);
 });
