@@ -45,6 +45,11 @@ export const pt = {
       deposit: ({ amount, fees, net }: Sums) => `recebido ${amount}, tarifas ${fees}, líquido ${net}`,
       transfer: ({ amount, fees, net }: Sums) => `enviado ${amount}, tarifas ${fees}, líquido ${net}`,
     },
+    addedUp: (count: number, more: boolean) =>
+      `${count}${more ? '+' : ''} ${count === 1 && !more ? 'somado' : 'somados'}`,
+    addUpAll: 'Somar tudo',
+    addUpMore: 'Continuar a soma',
+    addUpAgain: 'Somar de novo',
     any: 'Qualquer',
     save: 'Salvar',
     cancel: 'Cancelar',

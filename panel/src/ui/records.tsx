@@ -2,12 +2,11 @@ import { Button, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode, useEffect, useState } from 'react';
-import { ask, type ListedRecord, type RecordView } from '../api/client.ts';
+import { type ReactNode, useEffect, useState } from 'react';
+import { ask, type ListedRecord, type RecordsPage, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, shortDateTime, startOfDay } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
-import type { Sums } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { CardMark } from './card.tsx';
 import { Choice } from './choice.tsx';
@@ -17,6 +16,7 @@ import { Listed, ListFoot } from './listed.tsx';
 import { movedCents, partyOf } from './names.tsx';
 import { endedWithoutMoney, Status } from './parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from './period.tsx';
+import { feeCentsOf, hasMoved, netCentsOf, RecordSums } from './record-sums.tsx';
 import { Marks } from './story.tsx';
 
 export interface Filters extends PeriodSearch {
@@ -60,19 +60,25 @@ function filterOf({ operationId }: View, kind: Kind | null, filters: Filters) {
   };
 }
 
+const askForPage = (
+  { api }: View,
+  query: ReturnType<typeof filterOf>,
+  limit: number,
+  cursor: string | null,
+): Promise<RecordsPage> =>
+  ask(() =>
+    api.GET('/records', {
+      params: { query: { ...query, limit, ...(cursor && { cursor }) } },
+      querySerializer: { array: { style: 'form', explode: false } },
+    }),
+  );
+
 /** @param kind null: charges and transfers */
 export function recordsQuery(view: View, kind: Kind | null, filters: Filters) {
-  const { api, account } = view;
   const query = filterOf(view, kind, filters);
   return infiniteQueryOptions({
-    queryKey: [account.id, 'records', query],
-    queryFn: ({ pageParam }) =>
-      ask(() =>
-        api.GET('/records', {
-          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
-          querySerializer: { array: { style: 'form', explode: false } },
-        }),
-      ),
+    queryKey: [view.account.id, 'records', query],
+    queryFn: ({ pageParam }) => askForPage(view, query, 30, pageParam),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
   });
@@ -203,34 +209,17 @@ export function RecordList({
           })}
         >
           {records.length > 0 && (
-            <span className="soft">
-              {words.common.shownOf(records.length, pages.hasNextPage)}
-              {kinds.map((one) => {
-                const sums = sumsOf(records.filter((record) => record.kind === one && hasMoved(record)));
-                return sums && <Fragment key={one}> · {words.common.sums[one](sums)}</Fragment>;
-              })}
-            </span>
+            <RecordSums
+              key={JSON.stringify(query)}
+              records={records}
+              more={pages.hasNextPage}
+              pageAt={(cursor) => askForPage(scope, query, 100, cursor)}
+            />
           )}
         </ListFoot>
       </Listed>
     </section>
   );
-}
-
-const kinds = ['deposit', 'transfer'] as const;
-
-const hasMoved = ({ status }: ListedRecord): boolean => status === 'paid' || status === 'completed';
-const feeCentsOf = ({ providerFeeCents, feeCents }: ListedRecord): number =>
-  providerFeeCents ?? feeCents ?? 0;
-const netCentsOf = ({ netAmountCents, expectedNetAmountCents }: ListedRecord): number =>
-  netAmountCents ?? expectedNetAmountCents ?? 0;
-
-/** The columns of the table, each added up. Null: there is no row. */
-function sumsOf(records: readonly ListedRecord[]): Sums | null {
-  if (records.length === 0) return null;
-  const sum = (cents: (record: ListedRecord) => number) =>
-    money(records.reduce((total, record) => total + cents(record), 0));
-  return { amount: sum(movedCents), fees: sum(feeCentsOf), net: sum(netCentsOf) };
 }
 
 /** An empty value leaves the address. */

@@ -367,3 +367,25 @@ test('A list shows at least 16 rows at 1440 × 900, and the field at the top fin
   await until(async () => (await page.locator('tbody tr').count()) === 1);
   await inspect(page, 'pagamentos-busca');
 });
+
+test('A press adds up all charges that match, page by page, and not only those that are shown', async () => {
+  for (let at = 0; at < 110; at++) await merchant.charge({ amountCents: 500 + at });
+  const { body } = await merchant.call('GET', '/payments?kind=deposit&status=paid&limit=100');
+  const paid: { amountPaidCents?: number; amountCents: number }[] = body.payments;
+  const receivedCents = paid.reduce((sum, one) => sum + (one.amountPaidCents ?? one.amountCents), 0);
+  expect(receivedCents).toBeGreaterThan(123_456);
+  await open('/cobrancas', 'Cobranças');
+  const foot = page.locator('.listfoot');
+  await foot.getByText(/^30\+ mostrados$/).waitFor();
+  await foot.getByRole('button', { name: 'Somar tudo' }).click();
+  const received = (receivedCents / 100).toLocaleString('pt-BR', { style: 'currency', currency: 'BRL' });
+  const sum = foot
+    .getByRole('status')
+    .filter({ hasText: `recebido ${received.replace(/\s/, ' ')}, tarifas` });
+  await sum.getByText(/^\d{3} somados/).waitFor();
+  await foot.getByRole('button', { name: 'Somar de novo' }).waitFor();
+  await inspect(page, 'cobrancas-somadas');
+  await page.getByLabel('Buscar').fill('5,07');
+  await foot.getByText(/^1 mostrado$/).waitFor();
+  expect(await foot.getByRole('button', { name: /Somar/ }).count()).toBe(0);
+});
