@@ -2,7 +2,8 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chargeOfLink } from '../../src/api/links/charge-of-link.ts';
-import { stepLinks } from '../../src/api/links/links.ts';
+import { createLink, stepLinks } from '../../src/api/links/links.ts';
+import type { Caller } from '../../src/ground/caller.ts';
 import { ApiError } from '../../src/ground/errors.ts';
 import { findLinkPage } from '../../src/kinds/link/link-page.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
@@ -396,6 +397,23 @@ describe('the limits of a link', () => {
     await act(charge.id, 'pay');
     await until(async () => (await merchant.balanceCents()) === 2500);
     expect(await shown(merchant, link)).toMatchObject({ status: 'expired', openCount: 0, paidCount: 1 });
+  });
+
+  test('answer the repeat of a request with its link also after its end, and make no other that has ended', async () => {
+    const merchant = await service.newMerchant();
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const order = { title: 'Feira', amountCents: 2_500, expiresAt, requestKey: crypto.randomUUID() };
+    const { body: link } = await merchant.call('POST', '/payment-links', order);
+    const cell = await cellOf(link);
+    const later = { ...cell, clock: { ...cell.clock, now: () => Date.parse(expiresAt) + 1 } };
+    const caller: Caller = {
+      ...{ accountId: merchant.ownerId, accountNumber: numberOf(link), operationId: merchant.operationId },
+      ...{ operationNamed: false, test: false, connection: 'simulator' },
+      ...{ keyId: null, permissions: new Set(['charges'] as const), requestId: 'req_again' },
+    };
+    expect(await createLink(later, caller, order)).toMatchObject({ replayed: true, link: { id: link.id } });
+    const another = { ...order, requestKey: crypto.randomUUID() };
+    expect(await codeOf(createLink(later, caller, another))).toBe('validation_failed');
   });
 
   test('leave the link of a charge that the provider removed open for the next payer', async () => {

@@ -1,7 +1,7 @@
 import type { AcceptDeps } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { cursorOf, placeOf } from '../../ground/cursor.ts';
-import { ApiError, refuse, refuseFields } from '../../ground/errors.ts';
+import { ApiError, type FieldProblem, refuse, refuseFields } from '../../ground/errors.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { chargeFeeOf } from '../../kinds/charge/charge.ts';
 import { cardFeeOf } from '../../kinds/checkout/checkout.ts';
@@ -71,7 +71,7 @@ export async function createLink(
   const { title, description = '', amountCents = null, maxPayments = null, requestKey } = order;
   const { minimumCents = null, maximumCents = null, successUrl = null } = order;
   const now = deps.clock.now();
-  const expiresAt = timeAhead(order.expiresAt ?? null, now);
+  const expiresAt = timeOf(order.expiresAt ?? null);
   if (successUrl !== null && !isHttps(successUrl))
     throw refuseFields([{ field: 'successUrl', code: 'invalid_format' }]);
   requireNoOnlyPayer(order.onlyDocument);
@@ -109,6 +109,8 @@ export async function createLink(
       if (!link) throw refuse('request_key_consumed');
       return { link, replayed: true };
     }
+    // A repeat may come when the link has ended.
+    requireAhead(expiresAt, now);
     if (!account?.balances.some((one) => one.operationId === operationId))
       throw refuse('operation_not_found');
     const bounds = await boundsOf(tx, accountId, methods, { amountCents, minimumCents, maximumCents });
@@ -174,11 +176,18 @@ async function boundsOf(
 
 const feeOf = { pix: chargeFeeOf, card: cardFeeOf };
 
-function timeAhead(text: string | null, now: number): number | null {
-  if (text === null) return null;
-  const at = Date.parse(text);
-  if (Number.isNaN(at) || at <= now) throw refuseFields([{ field: 'expiresAt', code: 'not_a_time' }]);
+const notATime: FieldProblem = { field: 'expiresAt', code: 'not_a_time' };
+
+/** @throws ApiError `validation_failed` */
+function timeOf(text: string | null): number | null {
+  const at = text === null ? null : Date.parse(text);
+  if (Number.isNaN(at)) throw refuseFields([notATime]);
   return at;
+}
+
+/** @throws ApiError `validation_failed` */
+function requireAhead(at: number | null, now: number): void {
+  if (at !== null && at <= now) throw refuseFields([notATime]);
 }
 
 const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:';
@@ -218,11 +227,13 @@ export function updateLink(
     const link = await findLink(tx, caller, id);
     if (!link) throw refuse('payment_link_not_found');
     const now = clock.now();
-    const { status, expiresAt, ...texts } = changes;
+    const { status, expiresAt: asked, ...texts } = changes;
+    const expiresAt = asked === undefined ? link.expiresAt : timeOf(asked);
+    if (asked !== undefined) requireAhead(expiresAt, now);
     const after: PaymentLink = {
       ...link,
       ...texts,
-      ...(expiresAt === undefined ? {} : { expiresAt: timeAhead(expiresAt, now) }),
+      expiresAt,
       ...(status === undefined ? {} : { status }),
       updatedAt: Math.max(now, link.updatedAt),
     };
