@@ -50,7 +50,7 @@ function added(totals: Totals, records: readonly ListedRecord[]): Totals {
 /** Pages of 100 that one press reads: 5,000 payments, one page after the other, within the limits of the person's calls. */
 const pagesAtOnce = 50;
 
-/** What a list adds up: of the payments that are shown, and on a press of all that match. */
+/** The sums below a list: of the payments that are shown, and on a press of all that match. */
 export function RecordSums({
   records,
   more,

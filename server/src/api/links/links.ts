@@ -63,7 +63,7 @@ export interface LinkOrder {
  * @throws ApiError `validation_failed`, `not_offered_by_provider`, `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`, `idempotency_conflict`, `operation_not_found`
  */
 export async function createLink(
-  deps: LinkDeps,
+  deps: Omit<LinkDeps, 'cursorKey'>,
   caller: Caller,
   order: LinkOrder,
 ): Promise<{ link: PaymentLink; replayed: boolean }> {
