@@ -407,14 +407,20 @@ function faultsOfBooking({ id, paidCents, amountCents }: CardTruth, books: CardB
   return books.inFrontOfPerson.has(id) ? [] : [`the approval of ${id} is in no books and before no person`];
 }
 
-/** The acquirer gave back each refund that was asked for here, and the one of a person there. */
+/**
+ * The acquirer gave back each refund that was asked for here, and the one of a person there. Undecided is at most one that the acquirer cannot carry out, since a
+ * person gave back a part there first: its answer may be lost, a refusal of a repeat proves nothing, and a person decides after a day.
+ */
 function faultsOfRefunds({ id, refunds, byPerson, status }: Checkout, cards: readonly CardTruth[]): string[] {
   const page = cards.find((one) => one.id === plain(id as string));
   if (page?.refundedCents === undefined || status !== 'paid') return [];
   const asked = refunds
     .filter((one) => one.status === 'completed')
     .reduce((cents, { body }) => cents + body.amountCents, 0);
-  const undecided = refunds.filter((one) => one.id !== null && isOpen(one.status)).length;
+  const leftCents = (page.paidCents ?? 0) - page.refundedCents;
+  const undecided = refunds.filter(
+    (one) => one.id !== null && isOpen(one.status) && one.body.amountCents <= leftCents,
+  ).length;
   const rest = page.refundedCents - asked;
   const isRight =
     byPerson === 'no' ? rest === 0 : rest === personCents || (byPerson === 'maybe' && rest === 0);
