@@ -136,7 +136,10 @@ export function createProvider(
       throw new Error(`the bank has no answer to ${request.method} ${url.pathname}`);
     let text = typeof outcome.body === 'string' ? outcome.body : [...outcome.body].join('');
     const payout = request.method === 'PUT' && /^\/v3\/gn\/pix\/([a-zA-Z0-9]+)$/.exec(url.pathname)?.[1];
-    if (payout) mayBeRemoved(payout);
+    if (payout) {
+      mayBeAskedAgain(payout);
+      mayBeRemoved(payout);
+    }
     if (due !== undefined) text = ofDueCharge(due, revision, request, text, fault);
     if (fault === 'wrongAmount')
       text = text.replaceAll(/"(valor|original)":"(\d+)\.(\d\d)"/g, '"$1":"9$2.$3"');
@@ -146,6 +149,14 @@ export function createProvider(
 
   const isOfRemoved = (path: string): boolean =>
     bank.payouts.get(path.split('/').at(-1) ?? '')?.removed === true;
+
+  /**
+   * A payout that was refused in unlisted words is nothing here, and a repeat of it is decided anew. The simulator program refuses every repeat; left so, a
+   * person would end each of them after a day, and a story with a close would take a week of the simulated time, four times its work.
+   */
+  function mayBeAskedAgain(id: string): void {
+    delete bank.payouts.get(id)?.unlisted;
+  }
 
   /**
    * A person of the company removes a payout that waits, in the provider's panel: no call finds it from then on, nothing reports it, and a request with its
