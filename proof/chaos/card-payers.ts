@@ -14,6 +14,9 @@ export interface AcquirerTruth {
 interface CardTruth {
   /** The payment's id without hyphens. */
   id: string;
+  /** The acquirer's names of the page, and of the payment once a payer has tried. */
+  ref: string;
+  intent?: string;
   amountCents: number;
   status: string;
   paidCents?: number;
@@ -21,13 +24,17 @@ interface CardTruth {
   released?: boolean;
   refundedCents?: number;
   dispute?: string;
+  /** The acquirer took it for the dispute, with the cost, and has not given it back. */
+  takenCents?: number;
 }
 
 /** The books, by payment, and what stands before a person. */
 export interface CardBooks {
   /** How often an approval is booked, by payment. */
   approvals: ReadonlyMap<string, number>;
-  /** Payments with an incident. */
+  /** The pages of payments, by the acquirer's names. */
+  pages: ReadonlySet<string>;
+  /** Payments with an incident, and the acquirer's names of money that is kept for a person. */
   inFrontOfPerson: ReadonlySet<string>;
   /** The acquirer's account by the books. */
   balanceCents: number;
@@ -57,6 +64,8 @@ interface Checkout {
   refunds: Refund[];
   /** A person at the acquirer gave `personCents` back; `maybe`: the call had no answer. */
   byPerson: 'no' | 'yes' | 'maybe';
+  /** Of the page on which that was; null: not known, or nothing was. */
+  personPage: string | null;
 }
 
 interface Surroundings {
@@ -66,8 +75,11 @@ interface Surroundings {
   control(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The payout of an acquirer comes to the account for Pix. */
   arrives(amountCents: number): Promise<Answer>;
-  /** The acquirer's name of the client. */
-  client: string;
+  /** The acquirer's name of the client; null: it pays nothing out. */
+  client: string | null;
+  /** A repeat of a request may make another page, as at an acquirer without keys: of several one is the payment's. */
+  manyPages?: boolean;
+  books(): Promise<CardBooks>;
   chance(): number;
   isRunning(): boolean;
   /** Counts an answer. */
@@ -116,6 +128,9 @@ export function createCardPayers(around: Surroundings) {
       Object.assign(one, { id: body.id, refused: null, status: body.status });
     } else if (status >= 400 && status < 500 && status !== 429 && one.id === null)
       one.refused = body?.code ?? String(status);
+    // A refund whose record was lost: its acquirer's word for it came before the repeat, which makes no other one, or nothing was paid in the books.
+    else if (status >= 400 && status < 500 && status !== 429 && 'refunds' in one === false)
+      one.status = body?.code === 'refund_already_booked' ? 'completed' : 'lost';
     return one.id !== null || one.refused !== null;
   }
   const askPage = (one: Checkout): Promise<boolean> => ask(one, one.merchant, '/card/checkouts');
@@ -140,7 +155,7 @@ export function createCardPayers(around: Surroundings) {
       const order = { amountCents, payerName: 'Maria', description: 'bad day' };
       const one: Checkout = {
         ...{ merchant, body: { ...order, requestKey: crypto.randomUUID() }, id: null, otherId: null },
-        ...{ refused: null, status: 'unknown', settlement: null, refunds: [], byPerson: 'no' },
+        ...{ refused: null, status: 'unknown', settlement: null, refunds: [], byPerson: 'no', personPage: null },
       };
       checkouts.push(one);
       await insist(() => askPage(one));
@@ -205,16 +220,16 @@ export function createCardPayers(around: Surroundings) {
   }
 
   async function byPerson(one: Checkout): Promise<void> {
-    const { status } = await act(one, 'refund', { amountCents: personCents });
-    if (status === 200) one.byPerson = 'yes';
+    const { status, body } = await act(one, 'refund', { amountCents: personCents });
+    if (status === 200) Object.assign(one, { byPerson: 'yes', personPage: body.ref });
     else if (status === 0) one.byPerson = 'maybe';
   }
 
   /** Each of an amount of its own, so that no arrival is taken for another one's. */
-  async function cash(): Promise<void> {
+  async function cash(client: string): Promise<void> {
     for (let amountCents = 1_000; isRunning(); amountCents++) {
       await sleep(7_000);
-      await control('POST', `/control/card-cash/${around.client}/payout`, { amountCents });
+      await control('POST', `/control/card-cash/${client}/payout`, { amountCents });
     }
   }
 
@@ -237,34 +252,49 @@ export function createCardPayers(around: Surroundings) {
   }
 
   /** Payments that do not say what the acquirer says; of an approval that is not what was asked for see `faults`. */
-  const behind = ({ cards }: AcquirerTruth): { one: Checkout; why: string }[] =>
+  const behind = ({ cards }: AcquirerTruth, books: CardBooks): { one: Checkout; why: string }[] =>
     made().flatMap((one) => {
-      const page = cards.find(({ id }) => id === plain(one.id as string));
-      const why = disagreement(one, page);
+      const why = disagreement(one, pageOf(one, cards, books));
       return why === null ? [] : [{ one, why: `the checkout ${one.id} ${why}` }];
     });
 
   return {
     isCard: (paymentId: string): boolean => checkouts.some(({ id }) => id === paymentId),
-    begin: (): Promise<unknown>[] => [...merchants.map(shop), cash()],
+    begin: (): Promise<unknown>[] => [
+      ...merchants.map(shop),
+      ...(around.client === null ? [] : [cash(around.client)]),
+    ],
     /** Resolves when all of it has ended. */
     ended: (): Promise<unknown> => Promise.all(underWay),
 
-    /** Repeats unanswered requests until they are answered; then everything once more: the same payment and the same refund must come back. */
-    async repeat(): Promise<void> {
-      const all = checkouts.map((one) => ({ one, again: () => askPage(one) }));
-      const open = () => all.filter(({ one }) => one.id === null && one.refused === null);
-      for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
-        await inTurns(open(), ({ again }) => again());
-      const parts = made().flatMap((of) =>
-        of.refunds.map((one) => ({ one, again: () => askRefund(of, one) })),
-      );
-      const openParts = () => parts.filter(({ one }) => one.id === null && one.refused === null);
-      for (let tries = 0; tries < 30 && openParts().length > 0; tries++, await sleep(1_000))
-        await inTurns(openParts(), ({ again }) => again());
-      await inTurns(
-        [...all, ...parts].filter(({ one }) => one.id !== null),
-        ({ again }) => again(),
+    /** Repeats unanswered requests for pages until they are answered; then all of them once more: the same payment must come back. */
+    repeatPages: (share = 1): Promise<void> =>
+      repeated(
+        checkouts
+          .filter(() => share === 1 || chance() < share)
+          .map((one) => ({ one, again: () => askPage(one) })),
+      ),
+
+    /** How many payments the service does not know (any more). */
+    async lost(): Promise<number> {
+      const all = made().map((one) => call(one.merchant, 'GET', `/payments/${one.id}`));
+      return (await Promise.all(all)).filter(({ status }) => status === 404).length;
+    },
+
+    /** The same of refunds. */
+    repeatRefunds: (): Promise<void> =>
+      repeated(made().flatMap((of) => of.refunds.map((one) => ({ one, again: () => askRefund(of, one) })))),
+
+    /** Days go by: what was paid is released, refunded, charged back, and payers of open pages come after all. */
+    async later(): Promise<void> {
+      await Promise.all(
+        made().map(async (one) => {
+          if (one.status === 'pending' && chance() < 0.5) await act(one, 'approve');
+          if (one.status !== 'paid') return;
+          // On another page than the one that was paid, where there are two.
+          if (chance() < 0.3) await act(one, 'approve');
+          await afterwards(one);
+        }),
       );
     },
 
@@ -287,7 +317,7 @@ export function createCardPayers(around: Surroundings) {
           if (dispute === 'open')
             await control('POST', `/control/cards/${id}/${chance() < 0.5 ? 'win' : 'lose'}`);
         await look();
-        const late = behind(held).map(({ one }) => one.id as string);
+        const late = behind(held, await around.books()).map(({ one }) => one.id as string);
         const refunding = made()
           .filter(({ refunds: all }) => all.some(({ status, id }) => id !== null && isOpen(status)))
           .map(({ id }) => id as string);
@@ -308,10 +338,10 @@ export function createCardPayers(around: Surroundings) {
       const known = new Set(made().map(({ id }) => plain(id as string)));
       const expectedCents = expectedIn(held, books);
       return [
-        ...behind(held).map(({ why }) => why),
+        ...behind(held, books).map(({ why }) => why),
         ...checkouts.flatMap((one) => faultsOfAnswers(one)),
         ...[...pages].flatMap(([id, count]) =>
-          count > 1 ? [`${id} has ${count} pages that can be paid`] : [],
+          count > 1 && !around.manyPages ? [`${id} has ${count} pages that can be paid`] : [],
         ),
         ...cards.flatMap((card) => faultsOfBooking(card, books)),
         ...[...books.approvals.keys()].flatMap((id) =>
@@ -320,7 +350,7 @@ export function createCardPayers(around: Surroundings) {
             : [`${id} is booked, and its acquirer approved nothing`],
         ),
         ...[...pages.keys()].flatMap((id) => (known.has(id) ? [] : [`the page ${id} was never asked for`])),
-        ...made().flatMap((one) => faultsOfRefunds(one, cards)),
+        ...made().flatMap((one) => faultsOfRefunds(one, pageOf(one, cards, books))),
         ...(books.balanceCents === expectedCents
           ? []
           : [`the books have ${books.balanceCents} at the acquirer, which has ${expectedCents}`]),
@@ -355,25 +385,45 @@ export function createCardPayers(around: Surroundings) {
   };
 }
 
+/** Asks for what has no answer until it has one, and then for everything once more. */
+async function repeated(
+  all: readonly { one: Checkout | Refund; again(): Promise<boolean> }[],
+): Promise<void> {
+  const open = () => all.filter(({ one }) => one.id === null && one.refused === null);
+  for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
+    await inTurns(open(), ({ again }) => again());
+  await inTurns(
+    all.filter(({ one }) => one.id !== null),
+    ({ again }) => again(),
+  );
+}
+
 const plain = (id: string): string => id.replaceAll('-', '');
 
 const isOpen = (status: string): boolean => status === 'unknown' || status === 'pending';
 
 /** The acquirer's money of a page: what was paid, less its fee, what went back, and what a dispute took. */
-const leftOf = ({ paidCents = 0, feeCents = 0, refundedCents = 0, dispute }: CardTruth): number =>
-  paidCents - feeCents - refundedCents - (dispute === undefined || dispute === 'won' ? 0 : paidCents);
+const leftOf = ({ paidCents = 0, feeCents = 0, refundedCents = 0, takenCents = 0 }: CardTruth): number =>
+  paidCents - feeCents - refundedCents - takenCents;
+
+/** The page that a payment has in the books, or the newest one that was asked for. */
+function pageOf({ id }: Checkout, cards: readonly CardTruth[], { pages }: CardBooks): CardTruth | undefined {
+  const own = cards.filter((one) => one.id === plain(id as string));
+  return own.find(({ ref }) => pages.has(ref)) ?? own.at(-1);
+}
+
+const isBooked = ({ id, ref }: CardTruth, { approvals, pages }: CardBooks): boolean =>
+  approvals.has(id) && pages.has(ref);
 
 const payoutsIn = ({ cardCash }: AcquirerTruth) => cardCash.filter(({ kind }) => kind === 'payout');
 
 export const paidOutCents = (held: AcquirerTruth): number =>
   payoutsIn(held).reduce((cents, { amountCents }) => cents + amountCents, 0);
 
-const expectedIn = (held: AcquirerTruth, { approvals }: CardBooks): number =>
-  bookedCents(held.cards, approvals) - paidOutCents(held);
-
-/** The acquirer's money of the pages that are booked. */
-const bookedCents = (cards: readonly CardTruth[], approvals: CardBooks['approvals']): number =>
-  cards.filter(({ id }) => approvals.has(id)).reduce((cents, one) => cents + leftOf(one), 0);
+/** The acquirer's money of the pages that are booked, less what it paid out. */
+const expectedIn = (held: AcquirerTruth, books: CardBooks): number =>
+  held.cards.filter((one) => isBooked(one, books)).reduce((cents, one) => cents + leftOf(one), 0) -
+  paidOutCents(held);
 
 function disagreement({ status, settlement, body }: Checkout, page: CardTruth | undefined): string | null {
   const says = `is ${status} ${settlement ?? ''}, the acquirer says ${JSON.stringify(page ?? null)}`;
@@ -398,22 +448,27 @@ const faultsOfAnswers = ({ id, otherId, refused, refunds }: Checkout): string[] 
 ];
 
 /** Each approval is in the books once, or in front of a person, and not both. */
-function faultsOfBooking({ id, paidCents, amountCents }: CardTruth, books: CardBooks): string[] {
+function faultsOfBooking(page: CardTruth, books: CardBooks): string[] {
+  const { id, ref, intent, paidCents, amountCents } = page;
   const booked = books.approvals.get(id) ?? 0;
   if (paidCents === undefined) return [];
   if (booked > 1) return [`the approval of ${id} is booked ${booked} times`];
-  if (booked === 1)
+  if (isBooked(page, books))
     return paidCents === amountCents ? [] : [`${id} is booked with another amount than was paid`];
-  return books.inFrontOfPerson.has(id) ? [] : [`the approval of ${id} is in no books and before no person`];
+  const names = [id, ref, ...(intent === undefined ? [] : [intent])];
+  return names.some((name) => books.inFrontOfPerson.has(name))
+    ? []
+    : [`the approval of ${id} on the page ${ref} is in no books and before no person`];
 }
 
 /**
  * The acquirer gave back each refund that was asked for here, and the one of a person there. Undecided is at most one that the acquirer cannot carry out, since a
  * person gave back a part there first: its answer may be lost, a refusal of a repeat proves nothing, and a person decides after a day.
  */
-function faultsOfRefunds({ id, refunds, byPerson, status }: Checkout, cards: readonly CardTruth[]): string[] {
-  const page = cards.find((one) => one.id === plain(id as string));
+function faultsOfRefunds(one: Checkout, page: CardTruth | undefined): string[] {
+  const { id, refunds, personPage, status } = one;
   if (page?.refundedCents === undefined || status !== 'paid') return [];
+  const byPerson = personPage !== null && personPage !== page.ref ? 'no' : one.byPerson;
   const asked = refunds
     .filter((one) => one.status === 'completed')
     .reduce((cents, { body }) => cents + body.amountCents, 0);

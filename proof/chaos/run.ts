@@ -5,7 +5,6 @@ import { freePort } from '@vintem/testkit/free-port.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { verifyTogether } from '@vintem/testkit/verified.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { eventKinds } from '../../server/src/money/journal.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { simulatorDeskOf } from '../../server/src/provider/adapter.ts';
 import { adapterNames, adapters, isAdapter } from '../../server/src/provider/registry/adapters.ts';
@@ -14,6 +13,7 @@ import { openPool } from '../../server/src/store/database/pool.ts';
 import { installationId } from '../../server/src/store/rows/audit.sql.ts';
 import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import { faultsOn } from '../processes/faults.ts';
+import { cardBooksOf } from './card-books.ts';
 import { type CardBooks, cardWeather, createCardPayers, paidOutCents } from './card-payers.ts';
 import {
   counted,
@@ -315,6 +315,7 @@ const cards = createCardPayers({
   arrives: (amountCents) =>
     http('POST', `${simulatorUrl}/control/static`, { identifier: 'CAIXA00000001', amountCents }),
   client: `vintem-${cardConnection}`,
+  books: () => cardBooks(),
   // The faults of a seed stay those that they were without cards.
   chance: dice(Number(values.seed) + 1_000),
   isRunning: () => running,
@@ -535,7 +536,11 @@ for (
   await Promise.all(unanswered.filter((one) => one.id === null && one.refused === null).map(ask));
   await sleep(3_000);
 }
-await Promise.all([givingBack.repeat(), cards.repeat(), cards.arrive()]);
+await Promise.all([
+  givingBack.repeat(),
+  cards.repeatPages().then(() => cards.repeatRefunds()),
+  cards.arrive(),
+]);
 // Every one is asked for once more: the same id must come back.
 await inTurns(
   asked.filter((one) => one.id !== null),
@@ -709,31 +714,8 @@ wrong = disagreements();
 
 // ------------------------------------------------------------------------------------------------------------- cards
 
-async function cardBooks(): Promise<CardBooks> {
-  const approvals = await ofCells<{ id: string; count: number }>(
-    'approvals',
-    `SELECT subject AS id, count(*)::int AS count FROM journal WHERE event = ${eventKinds.cardApprove} GROUP BY 1`,
-  );
-  const persons = await ofCells<{ id: string }>(
-    'payments by card before a person',
-    `SELECT payment_id AS id FROM incident WHERE kind = 'report_mismatch'`,
-  );
-  const sums = await ofCells<{ balance: number; transit: number }>(
-    'acquirer',
-    `SELECT coalesce(-sum(clearing) FILTER (WHERE connection = '${cardConnection}'), 0)::bigint AS balance,
-      coalesce(sum(suspense) FILTER (WHERE event IN (${eventKinds.cashTransfer}, ${eventKinds.cashArrive})), 0)::bigint AS transit
-      FROM journal`,
-  );
-  return {
-    approvals: new Map(approvals.map(({ id, count }) => [providerId(id), count])),
-    inFrontOfPerson: new Set(persons.map(({ id }) => providerId(id))),
-    balanceCents: sums.reduce((cents, { balance }) => cents + balance, 0),
-    transitCents: sums.reduce((cents, { transit }) => cents + transit, 0),
-    payouts: await sql.run<{ reference: string; arrived: boolean }>({
-      name: 'payouts of the acquirer',
-      text: 'SELECT reference, arrival IS NOT NULL AS arrived FROM cash_transfer',
-    }),
-  };
+function cardBooks(): Promise<CardBooks> {
+  return cardBooksOf(cardConnection, { cells: ofCells, shared: (name, text) => sql.run({ name, text }) });
 }
 /** Chargebacks, payouts and what a person gave back are in lists, which are read every ten minutes: now. */
 let [cardTruth, booksOfCards] = [await cards.truth(), await cardBooks()];

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command } from '../chaos/processes.ts';
+import { command, commandsWith } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
+import { type CardFigures, openCardTrade } from './card-trade.ts';
 import { control, pause, pixKeyOf } from './clients.ts';
 import type { Entry, Truth } from './history.ts';
 import { beginLoad, firstMerchant, openScene } from './scene.ts';
@@ -11,7 +12,8 @@ import { beginLoad, firstMerchant, openScene } from './scene.ts';
  * Backup, restore, reconcile. A copy is made under load, the load continues (the lost interval), then the service ends and
  * only the copy and the provider's truth are left. Each round: `verify --full` on the restored copy (consistent, although made while
  * running); every transfer is refused as paused until `reconcile` has ended; then every request key of the history is sent once more,
- * including those of the lost interval, and the provider must have accepted none of them twice.
+ * including those of the lost interval, and the provider must have accepted none of them twice. Beside the transfers payments by card move at two acquirers
+ * (`card-trade.ts`).
  *
  *   node proof/processes/restore.ts [--seed N] [--rounds N]
  */
@@ -24,6 +26,8 @@ export interface RestoreFigures {
   postedByReconcile: number;
   repeated: number;
   paidTwice: number;
+  /** At both acquirers. */
+  cards: Omit<CardFigures, 'faults'> & { lost: number };
   faults: string[];
 }
 
@@ -41,6 +45,7 @@ export async function restoreRounds(options: {
     postedByReconcile: 0,
     repeated: 0,
     paidTwice: 0,
+    cards: { lost: 0, pages: 0, approved: 0, refunds: 0, chargebacks: 0, beforePerson: 0 },
     faults: [],
   };
   for (let round = 0; round < options.rounds; round++) await restoreOnce(options, round, figures);
@@ -72,6 +77,8 @@ async function restoreOnce(
   const after = scene.launch(['start'], { env: second, name: 'restored' });
   await before.start();
   const { seed, clients: many } = options;
+  const cards = await openCardTrade({ ...scene, run: commandsWith(first), seed: seed + round });
+  cards.begin();
   using load = await beginLoad(scene, firstMerchant(scene, before).call, {
     seed: seed + round,
     clients: many,
@@ -83,7 +90,7 @@ async function restoreOnce(
   must(made.code === 0, `backup ended with ${made.code}: ${made.text.slice(0, 500)}`);
   const atCopy = clients.counts.acknowledged;
   for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
-  await clients.stop();
+  await Promise.all([clients.stop(), cards.halt()]);
   const transfers = new Map<string, Entry>();
   const entries = readFileSync(join(folder, 'history.ndjson'), 'utf8').split('\n').filter(Boolean);
   for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
@@ -123,6 +130,9 @@ async function restoreOnce(
     );
     if (!already) figures.pausedAnswers++;
   }
+  const lostPages = await cards.askEarly();
+  figures.cards.lost += lostPages;
+  must(lostPages > 0, 'the interval after the copy held no payment by card, so nothing was shown of them');
   // A payout of the lost time that is under way keeps the pause (`went-back.ts`).
   await completePending(simulatorUrl);
   type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
@@ -163,6 +173,9 @@ async function restoreOnce(
   const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
   const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
   must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
+  const { faults, ...ended } = await cards.conclude(join(folder, 'second'));
+  for (const fault of faults) must(false, fault);
+  for (const name of Object.keys(ended) as (keyof typeof ended)[]) figures.cards[name] += ended[name];
   const verified = await command(['verify', '--full'], second);
   must(
     verified.code === 0,
@@ -170,7 +183,7 @@ async function restoreOnce(
   );
   figures.rounds++;
   options.say(
-    `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice`,
+    `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice; by card ${JSON.stringify({ lost: lostPages, ...ended })}`,
   );
 }
 

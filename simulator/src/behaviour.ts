@@ -58,6 +58,7 @@ export const choices = {
   account: ['settled', 'new'],
   registration: ['taken', 'checked'],
   pageFilter: ['kept', 'inherited', 'ignored', 'empty'],
+  keys: ['kept', 'forgotten'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -110,6 +111,8 @@ export type Behaviour = {
    * `empty`: none.
    */
   pageFilter: (typeof choices.pageFilter)[number];
+  /** Stripe: what is left of the keys of earlier requests. `forgotten`: none, as after a day. */
+  keys: (typeof choices.keys)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -136,6 +139,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   account: 'settled',
   registration: 'taken',
   pageFilter: 'kept',
+  keys: 'kept',
   approval: 'now',
   confirm: 'take',
   settleAfterMs: 50,

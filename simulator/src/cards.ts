@@ -162,6 +162,10 @@ const pricesOf = ({ prices = stripePrices }: Pick<Card, 'prices'>): CardPrices =
 const priceOf = (card: Card, amountCents: number): number =>
   Math.min(amountCents - 1, Math.round((amountCents * pricesOf(card).bps) / 10_000) + pricesOf(card).cents);
 
+/** Whether the key of a request is still known. */
+const isKept = ({ behaviour }: Bank, requestedAt: number, now: number): boolean =>
+  behaviour.keys === 'kept' && now - requestedAt <= day;
+
 /** The page under a key; the first one again for a repeat within a day, `conflict` for another request under the key. */
 export function openPage(
   bank: Bank,
@@ -171,7 +175,7 @@ export function openPage(
   const now = moment(bank, world);
   for (const known of bank.cards.values()) {
     const isSame = known.client === request.client && known.idempotencyKey === request.idempotencyKey;
-    if (!isSame || now - known.createdAt > day) continue;
+    if (!isSame || !isKept(bank, known.createdAt, now)) continue;
     known.timesReceived++;
     return { answer: known.body === request.body ? known : 'conflict', writes: [['card', known]] };
   }
@@ -320,7 +324,7 @@ export const refundedOf = (refunds: readonly CardRefund[]): number =>
   refunds.filter(({ status }) => status !== 'failed').reduce((cents, one) => cents + one.amountCents, 0);
 
 /** The amount that the acquirer has taken for a dispute, cost included. */
-const takenFor = (dispute: CardDispute | undefined): number =>
+export const takenFor = (dispute: CardDispute | undefined): number =>
   dispute === undefined || dispute.status === 'won' ? 0 : dispute.amountCents + dispute.costCents;
 
 export type RefundRequest = Pick<CardRefund, 'metadata' | 'amountCents'> & {
@@ -337,7 +341,9 @@ export function refundCard(
 ): { answer: CardRefund | 'conflict' | 'too much' | 'disputed'; writes: Entry[] } {
   const now = moment(bank, world);
   const approval = approvalOf(card);
-  const known = approval?.refunds.find((one) => one.idempotencyKey === idempotencyKey && now - one.at <= day);
+  const known = approval?.refunds.find(
+    (one) => one.idempotencyKey === idempotencyKey && isKept(bank, one.at, now),
+  );
   if (known) return { answer: known.body === body ? known : 'conflict', writes: [] };
   if (!approval || asked.amountCents > leftOf(approval)) return { answer: 'too much', writes: [] };
   if (approval.dispute && approval.dispute.status !== 'won') return { answer: 'disputed', writes: [] };

@@ -40,6 +40,7 @@ import {
   moveCard,
   payOut,
   refundedOf,
+  takenFor,
 } from './cards.ts';
 import { isDay } from './cobv.ts';
 import type { Desk, Request } from './desk.ts';
@@ -223,12 +224,13 @@ function cardState(one: Card) {
     timesReceived: one.timesReceived,
     ...(one.payer && { payer: one.payer }),
     refusals: one.attempts.filter(({ status }) => status === 'failed').length,
+    ...(one.intent && { intent: one.intent }),
     ...(approval && {
       paidCents: approval.amountCents,
       feeCents: approval.feeCents,
       released: approval.released,
       refundedCents: refundedOf(approval.refunds),
-      ...(approval.dispute && { dispute: approval.dispute.status }),
+      ...(approval.dispute && { dispute: approval.dispute.status, takenCents: takenFor(approval.dispute) }),
     }),
   };
 }

@@ -221,8 +221,10 @@ function listSessions(desk: ClientDesk, query: URLSearchParams): Outcome {
     () => {
       const since = Number(query.get('created[gte]') ?? 0) * 1000;
       const limit = Math.min(Number(query.get('limit') ?? 10), 100);
+      const intent = query.get('payment_intent');
       const all = [...desk.bank.cards.values()]
         .filter((card) => card.client === desk.client && card.createdAt >= since)
+        .filter((card) => intent === null || card.intent === intent)
         .reverse();
       const after = query.get('starting_after');
       const from = after === null ? 0 : all.findIndex(({ ref }) => ref === after) + 1;

@@ -316,6 +316,13 @@ function aboutPages(bench: Bench, { lacks }: AcquirerSubject): void {
       expect((await list(since - 3_600_000)).reports).toEqual([]);
     } else expect(approvals.some(({ page }) => page !== null)).toBe(true);
     expect(JSON.stringify(reports)).not.toContain('4242424242424242');
+    // A list may name what was paid and not its page: by that name the page is found as well.
+    const { cards } = (await bench.control('GET', 'state')) as { cards: { id: string; ref: string }[] };
+    const providerRef = cards.find(({ id }) => id === paid.providerId)?.ref;
+    const own = approvals.find(({ page, providerId: id }) => page === providerRef || id === paid.providerId);
+    expect(await bench.provider.cards?.query(nameOf(paid, own?.page ?? own?.approval ?? null))).toMatchObject(
+      { outcome: 'found', report: { providerRef, approval: { reference: own?.approval } } },
+    );
   });
 
   test.each([

@@ -1,5 +1,12 @@
 import { paymentIdOf } from '../money/payment.ts';
-import type { ChargeReport, PayoutReport, StatementLine, UnreadItem } from '../provider/provider.ts';
+import type {
+  ChargeReport,
+  MovedPage,
+  PaidPage,
+  PayoutReport,
+  StatementLine,
+  UnreadItem,
+} from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
 import { findLostPlace, type LostPayment, storeLost } from '../store/rows/lost-payments.sql.ts';
 import { byCell } from './in-cells.ts';
@@ -29,6 +36,19 @@ export function strayOfReport(report: ChargeReport | PayoutReport): Stray | null
   const status = report.received.length > 0 ? 'settled' : report.status === 'removed' ? 'refused' : 'open';
   return { paymentId, kind: 'deposit', status, providerRef: null, amountCents };
 }
+
+/**
+ * Paid by card. Null: it names no id of our form, as the pages of an acquirer that repeats none.
+ * @param providerRef the acquirer's own name by which it is asked for
+ */
+export function strayOfPage({ providerId }: Pick<PaidPage, 'providerId'>, providerRef: string): Stray | null {
+  const paymentId = providerId === null ? null : ownId(providerId);
+  if (paymentId === null) return null;
+  return { paymentId, kind: 'checkout', status: 'settled', providerRef, amountCents: 0 };
+}
+
+/** The acquirer's own name by which a page is asked for: its own, or that of what was paid on it where the list does not name it. */
+export const nameOfMoved = ({ page, approval }: MovedPage): string => page ?? approval;
 
 /** A prepared one may be sent at any time by a person in the provider's panel. */
 const lostStatus = {
@@ -92,7 +112,7 @@ export async function noteLost(
     storeLost(tx, { accountId, paymentId, connection, identity, kind, status, providerRef }, now),
   );
   if (decided) return 'decided';
-  if (kind === 'deposit' || status === 'refused') return 'open';
+  if (kind !== 'transfer' || status === 'refused') return 'open';
   // The books have no payment of this id that could be shown.
   const incident = {
     ...{ accountId, kind: 'lost_payout' as const, reference: lostReference(paymentId) },

@@ -19,14 +19,14 @@ import type {
   WebhookNews,
 } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
-import type { PaymentOwner } from '../store/rows/payments.sql.ts';
+import { findPaymentOfPage, type PaymentOwner } from '../store/rows/payments.sql.ts';
 import { findRefundOwners, type RefundOwner } from '../store/rows/refunds.sql.ts';
 import { applyOutcome } from './apply.ts';
 import { keepMovements, movementsOfCosts } from './connection-movements.ts';
-import { noteLost, strayOfReport } from './find-lost-payments.ts';
+import { noteLost, strayOfPage, strayOfReport } from './find-lost-payments.ts';
 import { byCell, findNamed, findOwnersInCells, findPage } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
-import { askForRemoved, confirm, nextQuery } from './query.ts';
+import { askForPage, askForRemoved, confirm, nextQuery } from './query.ts';
 import { applyWithinMs } from './send.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
@@ -86,7 +86,7 @@ export async function applyNews(
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   await askForUnread(deps, ownersOf, provider, news.unread ?? []);
-  await keepUnknownPages(deps, ownersOf, connection, news.paidPages ?? []);
+  await askForPaidPages(deps, ownersOf, provider, news.paidPages ?? [], untilMs);
   if (news.addressed)
     await countRefused(deps, ownersOf, { deliveryId, connection }, news.refusedAttempts ?? []);
   await askForNamed(ownersOf, provider, [
@@ -268,19 +268,46 @@ async function askForUnread(
 
 /**
  * Keeps what was paid on pages that the books do not know, for a person at once. A page can be lost: a restore loses its name after the payer had its
- * address, the payment gets another page, and the acquirer's deliveries name the first one alone. No query asks for that one, so the payer's
- * money would be known by the close alone.
+ * address, the payment gets another page, and the acquirer's deliveries name the first one alone. No query of the payment asks for that one, so the payer's
+ * money would be known by the close alone: where the delivery names the payment, its page is asked for under its own name.
  */
-async function keepUnknownPages(
+async function askForPaidPages(
   deps: TrackingDeps,
   ownersOf: OwnersOf,
-  connection: string,
+  provider: Provider,
   paid: readonly PaidPage[],
+  untilMs: number,
 ): Promise<void> {
+  const { connection, capabilities } = provider;
   for (const { item, ...named } of paid) {
-    const isKnown = (await ownerOfPage(deps, ownersOf, connection, named)) !== undefined;
-    if (!isKnown) await keepUnread(deps, connection, [item], { atOnce: true });
+    const found = await ownerOfPage(deps, ownersOf, connection, named);
+    // What proves nothing by itself is asked for by our id, which names every page of the payment.
+    const isSigned = capabilities.webhookTrust === 'signed';
+    if (found && isSigned) await askForOther(found, provider, named.page, untilMs);
+    if (found) continue;
+    const stray = isSigned ? strayOfPage(named, named.page) : null;
+    if (stray) await noteLost(deps, connection, stray);
+    await keepUnread(deps, connection, [item], { atOnce: true });
   }
+}
+
+/** A page that is not the one which its payment has here. @throws Error the acquirer does not answer: the delivery is kept, and applied later */
+async function askForOther(
+  { cell, owner }: Owned,
+  provider: Provider,
+  page: string,
+  untilMs: number,
+): Promise<void> {
+  if (
+    owner.kind !== 'checkout' ||
+    (await findPaymentOfPage(cell.sql, provider.connection, page)) === owner.id
+  )
+    return;
+  const outcome = await askForPage(cell, provider, { owner, page }, async (query) => {
+    const slot = await nextQuery(cell, provider, untilMs);
+    return query().finally(() => slot.free());
+  });
+  if (outcome.outcome !== 'found') throw new Error('the acquirer does not answer for a page that was paid');
 }
 
 /** The payment of a page, by our id or by the acquirer's own name of the page; undefined: the books do not know it. */

@@ -21,7 +21,7 @@ export const lostIn = (view: View, account: AccountState | undefined, id: string
  * @throws ApiError `idempotency_conflict`: the provider has the id as another kind
  */
 export function adoptedIntent(intent: Intent, { status }: Sent, lost: LostPayment, now: number): Intent {
-  // A provider's list does not say whether a charge has a due date.
+  // A provider's list does not say whether a charge has a due date. One by card is at no provider of Pix.
   const kind = isPixCharge(intent.kind) ? 'deposit' : intent.kind;
   if (lost.kind !== kind) throw refuse('idempotency_conflict');
   return {

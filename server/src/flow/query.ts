@@ -75,6 +75,27 @@ async function confirmOne(
   await applyAnswer(deps, { connection, located, startedAt, outcome, ...more });
 }
 
+/**
+ * Asks for what was paid on a page under the acquirer's own name of it, whichever page its payment has here, and applies what is found. That it is not
+ * found says nothing of the payment's own page.
+ * @param within makes the call within the shared limit
+ */
+export async function askForPage(
+  deps: TrackingDeps,
+  provider: Provider,
+  { owner, page }: { owner: PaymentOwner; page: string },
+  within: (query: () => Promise<QueryOutcome<unknown>>) => Promise<QueryOutcome<unknown>>,
+): Promise<QueryOutcome<unknown>> {
+  const { connection } = provider;
+  const asked = { ...owner, paymentId: owner.id, connection, providerRef: null, page };
+  const located = await kindOf(owner.kind).locate(deps.sql, asked);
+  if (!located) return { outcome: 'notFound' };
+  const startedAt = deps.clock.now();
+  const outcome = await within(() => located.query(provider));
+  if (outcome.outcome === 'found') await applyAnswer(deps, { connection, located, startedAt, outcome });
+  return outcome;
+}
+
 interface Answered<Report> {
   connection: string;
   located: Located<Report>;

@@ -199,7 +199,11 @@ export interface TwoSteps<Report> {
 // ------------------------------------------------------------------------------------------------------------------- ask
 
 /** The part of an intent that a query needs. */
-export type Asked = Place & Pick<Intent, 'createdAt' | 'providerRef'>;
+export type Asked = Place &
+  Pick<Intent, 'createdAt' | 'providerRef'> & {
+    /** The acquirer's own name of a page or of what was paid on it, which may be another page than the payment has here; absent: its own. */
+    page?: string;
+  };
 
 export interface Located<Report> {
   query(provider: Provider): Promise<QueryOutcome<Report>>;

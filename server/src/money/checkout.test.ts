@@ -132,6 +132,12 @@ describe('A card payment', () => {
     });
   });
 
+  it('follows the page that was paid, whether none was known before or another one', () => {
+    const other = { ...paid, providerRef: 'cs_2' };
+    for (const reports of [[other], [open, other]])
+      expect(told(reports).payment).toMatchObject({ status: 'paid', card: { ref: 'cs_2' } });
+  });
+
   it('is never released by a report that names no release, whatever time it is', () => {
     const later = told([open, paid, { ...paid, approval: { ...approval, releaseAt: 1 } }]);
     expect(templates(later)).toEqual(['cardApprove']);

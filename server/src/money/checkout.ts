@@ -50,7 +50,11 @@ export function nextCheckout(payment: Payment, event: CardEvent, facts: CardFact
   if (!isOfPayment(report, payment))
     return stopped(payment, `page:${report.currency}:${report.amountCents}`, report.amountCents);
   if (report.approval !== null)
-    return withOthers(payment, approved(payment, report.approval, facts), report.others ?? []);
+    return withOthers(
+      payment,
+      approved(payment, report.providerRef, report.approval, facts),
+      report.others ?? [],
+    );
   return isUnpaid(payment) ? waiting(payment, report, facts) : null;
 }
 
@@ -122,7 +126,8 @@ function counted(card: CardPayment): CardPayment {
 const refusedEvents = (before: CardPayment, after: CardPayment): PaymentEventType[] =>
   after.refusals > before.refusals ? ['charge.card_refused'] : [];
 
-function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): CardStep | null {
+/** @param page the acquirer's own name of the page that was paid: it is the page of the payment from then on, whichever one was known before */
+function approved(payment: OnCard, page: string, approval: CardApproval, facts: CardFacts): CardStep | null {
   const { amountCents, card, status } = payment;
   const { reference, costCents, installments } = approval;
   if (status === 'paid')
@@ -146,6 +151,7 @@ function approved(payment: OnCard, approval: CardApproval, facts: CardFacts): Ca
       paidAt: approval.at,
       card: {
         ...card,
+        ref: page,
         account: card.account ?? facts.account,
         approval: reference,
         settlement: 'held',

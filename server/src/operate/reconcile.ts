@@ -1,9 +1,11 @@
 import { applyOutcome, ReturnUndecided } from '../flow/apply.ts';
 import { keepMovements, movementsOfCosts } from '../flow/connection-movements.ts';
 import {
+  nameOfMoved,
   noteLost,
   type Stray,
   strayOfLine,
+  strayOfPage,
   strayOfReport,
   strayOfUnread,
 } from '../flow/find-lost-payments.ts';
@@ -12,7 +14,7 @@ import { keepUnread } from '../flow/keep-unread.ts';
 import { takeQuery } from '../flow/limit.ts';
 import { compareAmounts, movementsOf, namedOf } from '../flow/movement-amounts.ts';
 import { sortForeign } from '../flow/nameless-payouts.ts';
-import { applyAnswer } from '../flow/query.ts';
+import { askForPage } from '../flow/query.ts';
 import { applyWithinMs } from '../flow/send.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
 import {
@@ -32,7 +34,6 @@ import {
   withoutName,
 } from '../jobs/statement-lines.ts';
 import { settledReturns } from '../kinds/payment/interpret-report.ts';
-import { kindOf } from '../kinds/registry/kinds.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../money/payment.ts';
 import { lowestIdAt } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
@@ -370,8 +371,9 @@ async function compareConnection(
 }
 
 /**
- * Approvals and refunds of an acquirer's pages. One that the books lack is looked for by a query of its payment. What the books do not have even then is kept
- * for a person at once: of a page of the lost time nothing else says that its payer has paid, until the request for it is made once more.
+ * Approvals and refunds of an acquirer's pages. One that the books lack is looked for under its own name. What the books do not have even then is kept
+ * for a person at once: of a page of the lost time nothing else says that its payer has paid, until the request for it is made once more, which finds the
+ * page instead of making another one.
  */
 async function compareMoved(
   deps: TrackingDeps,
@@ -393,12 +395,14 @@ async function compareMoved(
     const before = owner && (await stateOf([owner])).get(owner.id);
     if (owner === undefined || before === undefined) {
       result.unexpected++;
+      const stray = one.refund === null ? strayOfPage(one, nameOfMoved(one)) : null;
+      if (stray !== null) await noteLost(deps, provider.connection, stray);
       await keepUnread(deps, provider.connection, [one.item], { atOnce: true });
       continue;
     }
     result.compared++;
     if (isBooked(one, before)) continue;
-    const answer = await askForPage(deps, provider, owner);
+    const answer = await askForMoved(deps, provider, owner, one);
     const after = (await stateOf([owner])).get(owner.id) ?? before;
     if (after.journals > before.journals) {
       result.missing++;
@@ -429,22 +433,17 @@ const isBooked = ({ approval, refund }: MovedPage, { payment, references }: Stat
     ? payment.card?.approval === approval
     : refund.some((name) => references.has(name) || payment.card?.taken?.[name] !== undefined);
 
-/** @throws Error the acquirer does not answer */
-async function askForPage(
+/** Under the acquirer's own name: the payment may have another page here. @throws Error the acquirer does not answer */
+async function askForMoved(
   deps: TrackingDeps,
   provider: Provider,
-  { cell, accountId, id: paymentId, operationId, kind, createdAt, endToEnd }: Owner,
+  owner: Owner,
+  moved: MovedPage,
 ): Promise<'asked' | 'unreadable'> {
-  const { connection } = provider;
-  const place = { accountId, paymentId, operationId, connection, kind, createdAt, endToEnd };
-  const located = await kindOf(kind).locate(cell.sql, { ...place, providerRef: null });
-  if (!located) return 'unreadable';
-  const startedAt = deps.clock.now();
-  const outcome = await asked<Awaited<ReturnType<typeof located.query>>>(deps, provider, () =>
-    located.query(provider),
+  const outcome = await askForPage(owner.cell, provider, { owner, page: nameOfMoved(moved) }, (query) =>
+    asked(deps, provider, query),
   );
   if (outcome.outcome === 'unclear' && isOutage(outcome)) throw notAnswered(outcome);
-  await applyAnswer(cell, { connection, located, startedAt, outcome });
   return outcome.outcome === 'found' ? 'asked' : 'unreadable';
 }
 

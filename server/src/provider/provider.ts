@@ -548,7 +548,7 @@ export interface UnreadItem {
   name: string | null;
   /** `txid` or `idEnvio`; null: it names none. */
   providerId: string | null;
-  /** Of the Pix; null: it names none. */
+  /** Of the Pix; of a payment by card the acquirer's own name of the page, or of what was paid on it. Null: it names none. */
   endToEnd: string | null;
   /** As it came: it may hold names, documents and Pix keys, so it is stored sealed and never logged. */
   body: unknown;

@@ -22,6 +22,7 @@ import { reconcile } from '../../src/operate/reconcile.ts';
 import { anonymiseSubject, exportSubject } from '../../src/operate/subject.ts';
 import { stepUnread } from '../../src/operate/unread/unread-items.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { paymentIdFor } from '../../src/store/rows/idempotency.ts';
 import { findUsedUp } from '../../src/store/rows/payments.sql.ts';
 
 /**
@@ -947,18 +948,50 @@ describe('A comparison after a loss of time', () => {
       `SELECT provider_id FROM unread_item WHERE connection = $1 AND kind = 'charge' AND incident_due_at <= now()`,
       [name],
     );
-  /** A page of which the books know nothing, under an id of an account that they have. */
-  const lostPage = async (merchant: Merchant, name: string): Promise<string> => {
-    const { id } = (await pay(merchant)).body;
-    const providerId = id.replaceAll('-', '').replace(/.$/, (last: string) => (last === '0' ? '1' : '0'));
+  const pageAt = async (name: string, providerId: string): Promise<void> => {
     const back = { success: 'https://pay.example.com/a', cancel: 'https://pay.example.com/b' };
     const made = await service.runtime.providers.get(name)?.cards?.create({
       ...{ providerId, amountCents: 10_000, createdAt: Date.now(), minutes: 60, description: 'Pedido' },
       ...{ back: { ...back, expired: back.cancel }, payer: null },
     });
     expect(made?.outcome).toBe('accepted');
+  };
+  /** A page of which the books know nothing, under an id of an account that they have. */
+  const lostPage = async (merchant: Merchant, name: string): Promise<string> => {
+    const { id } = (await pay(merchant)).body;
+    const providerId = id.replaceAll('-', '').replace(/.$/, (last: string) => (last === '0' ? '1' : '0'));
+    await pageAt(name, providerId);
     return providerId;
   };
+  /** A request whose payment the books have lost, and whose page the acquirer has. */
+  const lostRequest = async ({ ownerId }: Merchant, name: string) => {
+    const [row] = await service.database.admin<{ number: number }>(
+      'SELECT number FROM account WHERE id = $1',
+      [ownerId],
+    );
+    const request = order();
+    const account = { id: ownerId, number: row?.number ?? 0 };
+    const id = paymentIdFor(service.runtime.identity, account, request.requestKey);
+    await pageAt(name, id.replaceAll('-', ''));
+    return { id, request };
+  };
+  const pagesOf = async (at: Simulator, id: string): Promise<{ ref: string; intent?: string }[]> => {
+    const { cards } = (await at.control('GET', '/control/state')).body;
+    return cards.filter((one: { id: string }) => one.id === id.replaceAll('-', ''));
+  };
+  const itemsOf = (id: string) =>
+    service.database.admin('SELECT tries FROM unread_item WHERE provider_id = $1', [id.replaceAll('-', '')]);
+  /** Once the item has been asked for again. */
+  const askAgain = async (name: string): Promise<void> => {
+    await fillQueryLimit(service);
+    await service.database.admin(`UPDATE unread_item SET next_at = 'epoch' WHERE connection = $1`, [name]);
+    await stepUnread(service.runtime, service.runtime.providers.get(name) as Provider);
+  };
+  const mismatchesOf = (id: string) =>
+    service.database.admin<{ reference: string }>(
+      `SELECT reference FROM incident WHERE payment_id = $1 AND kind = 'report_mismatch'`,
+      [id],
+    );
 
   test.each(acquirers)(
     'keeps for a person at once what was paid on a page that the books have lost (%s)',
@@ -978,6 +1011,89 @@ describe('A comparison after a loss of time', () => {
       await simulatorAt(`${service.simulator.url}/${dialect}`).behave({});
     },
   );
+
+  test.each(acquirers)(
+    'lets the repeat of a request find the page that was paid, and make no other one, though its key is forgotten (%s)',
+    async (name, dialect) => {
+      const merchant = await shop({ cardConnection: name });
+      const there = simulatorAt(`${service.simulator.url}/${dialect}`);
+      await there.behave({ webhook: 'drop', keys: 'forgotten', pageFilter: 'inherited' });
+      const { id, request } = await lostRequest(merchant, name);
+      await move(id, 'approve');
+      await fillQueryLimit(service);
+      await compare();
+      expect(await itemsOf(id)).toHaveLength(1);
+      const { status, body } = await merchant.call('POST', '/card/checkouts', request);
+      expect([status, body.id]).toEqual([201, id]);
+      await fillQueryLimit(service);
+      await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+      expect(await pagesOf(there, id)).toHaveLength(1);
+      await expect
+        .poll(() => askAgain(name).then(() => itemsOf(id)), { timeout: 60_000, interval: 100 })
+        .toEqual([]);
+      // It is followed by queries of that page until it is released, and by lists after that.
+      await move(id, 'release');
+      await expect
+        .poll(
+          async () => {
+            await fillQueryLimit(service);
+            await service.database.admin('UPDATE intent SET due_at = now() WHERE payment_id = $1', [id]);
+            return payment(merchant, id);
+          },
+          { timeout: 60_000, interval: 200 },
+        )
+        .toMatchObject({ cardSettlementStatus: 'available' });
+      await move(id, 'chargeback');
+      await expect
+        .poll(
+          async () => {
+            await fillQueryLimit(service);
+            await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
+            return (await account(merchant)).balanceCents;
+          },
+          { timeout: 60_000, interval: 200 },
+        )
+        .toBe(-438);
+      await there.behave({});
+    },
+  );
+
+  test('that comes after the repeat books what was paid on the first page; what is then paid on the second goes to a person', async () => {
+    const merchant = await shop();
+    await acquirer.behave({ webhook: 'drop', keys: 'forgotten' });
+    const { id, request } = await lostRequest(merchant, 'cartoes');
+    await move(id, 'approve');
+    expect((await merchant.call('POST', '/card/checkouts', request)).body).toMatchObject({
+      id,
+      status: 'pending',
+    });
+    const [first, second] = await pagesOf(acquirer, id);
+    expect(second?.ref).not.toBe(first?.ref);
+    await fillQueryLimit(service);
+    await compare();
+    expect(await payment(merchant, id)).toMatchObject({ status: 'paid', cardSettlementStatus: 'held' });
+    expect(await mismatchesOf(id)).toEqual([]);
+    await acquirer.behave({ keys: 'forgotten' });
+    // The newest page of the payment.
+    await move(id, 'approve');
+    const intent = (await pagesOf(acquirer, id)).at(-1)?.intent;
+    await expect
+      .poll(() => mismatchesOf(id), { timeout: 60_000, interval: 50 })
+      .toEqual([{ reference: `mismatch:${id}:card:approval:${intent}` }]);
+    expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
+  });
+
+  test('keeps what was paid for a person until it is booked, whatever page its payment has by then', async () => {
+    const merchant = await shop();
+    const { id } = (await pay(merchant)).body;
+    const providerId = id.replaceAll('-', '');
+    const item = { kind: 'charge', name: 'pi_lost', providerId, endToEnd: 'pi_lost', body: {} } as const;
+    await keepUnread(service.runtime, 'cartoes', [item], { atOnce: true });
+    await expect
+      .poll(() => askAgain('cartoes').then(() => itemsOf(id)), { timeout: 60_000, interval: 100 })
+      .toMatchObject([{ tries: 1 }]);
+    await service.database.admin(`DELETE FROM unread_item WHERE reference = 'pi_lost'`);
+  });
 
   test('is not needed where the delivery of such a page comes again', async () => {
     const merchant = await shop();

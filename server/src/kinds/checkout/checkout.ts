@@ -73,12 +73,18 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, RefusedNews>
   secretOf: ({ payer }) => (payer ? JSON.stringify(payer) : null),
   waitMs: ({ chargeWaitMs }) => chargeWaitMs,
   admit: admitCheckout,
+  adopted: sentPayment.adopted,
   prepare: prepareCheckout,
   async locate(sql, asked) {
     const [payment] = await payments.read(sql, [paymentKey(asked.accountId, asked.paymentId)]);
     if (!payment?.card) return null;
     const { card } = payment;
-    const name = pageNameOf(payment, { ...card, ref: card.ref ?? asked.providerRef });
+    const named =
+      asked.page === undefined
+        ? { ref: card.ref ?? asked.providerRef }
+        : // What was approved on another page is not known here.
+          { ref: asked.page, ...(asked.page !== card.ref && { approval: null }) };
+    const name = pageNameOf(payment, { ...card, ...named });
     return {
       query: async (provider) => provider.cards?.query(name) ?? withoutCards,
       observed: (connection, observation) => observedCheckout(payment, connection, observation),

@@ -1,6 +1,6 @@
 import { findOwnersInCells } from '../../flow/in-cells.ts';
 import { retryAfterMs } from '../../flow/keep-unread.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from '../../flow/query.ts';
+import { askForPage, confirm, NoQueryLeft, takeAllowedQuery } from '../../flow/query.ts';
 import type { TrackingDeps } from '../../flow/tracking-deps.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { kindOf } from '../../kinds/registry/kinds.ts';
@@ -11,6 +11,7 @@ import type { Provider, UnreadKind } from '../../provider/provider.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
 import { installationId, writeAudit } from '../../store/rows/audit.sql.ts';
 import { accountNumberOf } from '../../store/rows/idempotency.ts';
+import { isApprovalKnown } from '../../store/rows/payments.sql.ts';
 import {
   claimUnread,
   type DueUnread,
@@ -78,6 +79,8 @@ const withoutQuery: ReadonlySet<UnreadKind> = new Set(['dispute', 'return', 'ref
 async function canBeRead(deps: TrackingDeps, provider: Provider, item: DueUnread): Promise<boolean> {
   const { kind, providerId, endToEnd } = item;
   if (withoutQuery.has(kind)) return false;
+  if (provider.cards && kind === 'charge' && endToEnd !== null)
+    return isBooked(deps, provider, item, endToEnd);
   const payment = await queryOwner(deps, provider, providerId);
   if (kind === 'charge' || kind === 'payout') return payment === 'ended' || payment === 'open';
   // A movement is booked when its payment has ended.
@@ -90,6 +93,35 @@ async function canBeRead(deps: TrackingDeps, provider: Provider, item: DueUnread
 }
 
 /**
+ * Money that was paid on a page. That its payment is known, and another page of it can be read, says nothing of this money: it is asked for under its own name.
+ * @param page the acquirer's own name of the page, or of what was paid on it
+ */
+async function isBooked(
+  deps: TrackingDeps,
+  provider: Provider,
+  { providerId, reference }: DueUnread,
+  page: string,
+): Promise<boolean> {
+  const found = await ownerOf(deps, provider, providerId);
+  if (!found) return false;
+  const { cell, owner } = found;
+  if (await isApprovalKnown(cell.sql, owner, reference)) return true;
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) throw new NoQueryLeft();
+  await askForPage(cell, provider, { owner, page }, (query) => query()).finally(() => slot.free());
+  return isApprovalKnown(cell.sql, owner, reference);
+}
+
+/** The payment of ours under an id; undefined: there is none. */
+async function ownerOf(deps: TrackingDeps, provider: Provider, providerId: string | null) {
+  const id = providerId === null ? null : paymentIdOf(providerId);
+  if (id === null) return undefined;
+  const named = [{ id, accountNumber: accountNumberOf(id) }];
+  const cells = await findOwnersInCells(deps, provider.connection, named);
+  return cells.flatMap(({ deps: cell, owners }) => owners.map((owner) => ({ cell, owner })))[0];
+}
+
+/**
  * The provider's report of the payment under an id.
  * @returns `ended`: read and applied; `open`: read, and the follow-up applies it; `none`: no payment of ours
  * @throws Error when the answer about one that has ended cannot be read
@@ -99,11 +131,7 @@ async function queryOwner(
   provider: Provider,
   providerId: string | null,
 ): Promise<'ended' | 'open' | 'unread' | 'none'> {
-  const id = providerId === null ? null : paymentIdOf(providerId);
-  if (id === null || providerId === null) return 'none';
-  const named = [{ id, accountNumber: accountNumberOf(id) }];
-  const cells = await findOwnersInCells(deps, provider.connection, named);
-  const [found] = cells.flatMap(({ deps: cell, owners }) => owners.map((owner) => ({ cell, owner })));
+  const found = await ownerOf(deps, provider, providerId);
   if (!found) return 'none';
   const { cell, owner } = found;
   if (!owner.followed) {

@@ -50,7 +50,7 @@ export function paidPageIn(value: unknown, providerId: string | null): PaidPage 
   const payment = recordOf(value);
   const page = textOf(payment?.checkoutSession);
   if (payment === null || page === null || unpaid.has(payment.status)) return null;
-  const item = { kind: 'charge', name: textOf(payment.id) ?? page, providerId, endToEnd: null } as const;
+  const item = { kind: 'charge', name: textOf(payment.id) ?? page, providerId, endToEnd: page } as const;
   return { page, providerId, item: { ...item, body: payment } };
 }
 

@@ -197,7 +197,9 @@ async function paidReport(
   const whole = isOnePlan ? planOf(paid, name.createdAt) : await wholeApproval(deps, name, first);
   if (whole === null) return unreadable(name, 'its payment cannot be read', paid);
   if ('outcome' in whole) return whole;
-  return { outcome: 'found', report: reportOf(name, ref, { page: 'closed', approval: whole }) };
+  // Our id may have found the payment of another page than the one that was asked for.
+  const page = first.session ?? ref;
+  return { outcome: 'found', report: reportOf(name, page, { page: 'closed', approval: whole }) };
 }
 
 async function queryApproved(

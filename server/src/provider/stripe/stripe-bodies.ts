@@ -88,7 +88,7 @@ export function movedItem(
   const body = { id, object, amount: amount_total, currency, created, payment_intent: intent };
   // A page and its charge are one item.
   const name = kind === 'charge' ? (intent ?? textOf(id)) : textOf(id);
-  return { kind, name, providerId, endToEnd: null, body };
+  return { kind, name, providerId, endToEnd: intent, body };
 }
 
 /** Stripe's own name of the payment that an object of a delivery belongs to; null: it names none. */

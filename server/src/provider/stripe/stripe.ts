@@ -383,8 +383,10 @@ async function querySession(
   deps: Deps,
   { providerId, providerRef, createdAt }: CheckoutName,
 ): Promise<QueryOutcome<CheckoutReport>> {
-  if (providerRef !== null) return sessionAt(deps, providerId, providerRef);
-  const found = await findSession(deps, providerId, createdAt);
+  if (providerRef !== null && !isIntent(providerRef)) return sessionAt(deps, providerId, providerRef);
+  const found = await (providerRef === null
+    ? findSession(deps, providerId, createdAt)
+    : findSessionOf(deps, providerRef));
   return typeof found === 'string' ? sessionAt(deps, providerId, found) : found;
 }
 
@@ -630,6 +632,24 @@ async function findSession(
   }
   const detail = 'too many pages were made since';
   return { outcome: 'unclear', cause: 'unreadable', detail, retryAfterMs: null };
+}
+
+/** Known by what was paid on it alone, as a list of charges names it. */
+const isIntent = (ref: string): boolean => ref.startsWith('pi_');
+
+/** https://docs.stripe.com/api/checkout/sessions/list: a list takes the name of a payment, and neither our reference nor metadata. */
+async function findSessionOf(
+  { exchange, clock }: Deps,
+  intent: string,
+): Promise<string | { outcome: 'notFound' } | Unclear> {
+  const reply = await exchange({
+    method: 'GET',
+    path: `${sessions}?payment_intent=${encodeURIComponent(intent)}`,
+  });
+  const list = reply.kind === 'answer' && isSuccess(reply.status) ? recordOf(reply.body) : null;
+  if (list === null || !Array.isArray(list.data)) return named(reply, clock);
+  const ref = recordOf(list.data[0])?.id;
+  return typeof ref === 'string' ? ref : { outcome: 'notFound' };
 }
 
 // ---------------------------------------------------------------------------------------------------------- deliveries

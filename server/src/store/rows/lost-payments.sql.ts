@@ -12,7 +12,8 @@ export interface LostPayment {
   paymentId: string;
   /** Where the provider lists it. */
   connection: string;
-  kind: PaymentKind;
+  /** `checkout`: by card, at an acquirer. */
+  kind: PaymentKind | 'checkout';
   /** As the provider says it; a line of a statement says only that money moved. */
   status: 'open' | 'pending' | 'settled' | 'refused';
   /** The provider's own name of it from its first answer, where its queries need that. */

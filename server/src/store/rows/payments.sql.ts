@@ -120,6 +120,21 @@ export const findPaymentOfPage = async (
   page: string,
 ): Promise<string | undefined> => (await sql.run<{ id: string }>(ofPage, [connection, page]))[0]?.id;
 
+const approvalKnown: Statement = {
+  name: 'payment_approval_known',
+  text: `SELECT EXISTS (SELECT FROM payment p WHERE p.account_id = $1 AND p.id = $2 AND p.card ->> 'approval' = $3)
+    OR EXISTS (SELECT FROM incident i WHERE i.account_id = $1 AND i.payment_id = $2
+      AND starts_with(i.reference, 'mismatch:' || $2 || ':card:approval:' || $3)) AS known`,
+};
+
+/** Whether an approval, by the acquirer's own name, is booked with the payment, or a person has decided about it or will. */
+export const isApprovalKnown = async (
+  sql: Queries,
+  { accountId, id }: Pick<PaymentOwner, 'accountId' | 'id'>,
+  approval: string,
+): Promise<boolean> =>
+  (await sql.run<{ known: boolean }>(approvalKnown, [accountId, id, approval]))[0]?.known ?? false;
+
 /** A card payment on whose page no attempt is left, with the facts of the account that its cancel needs. */
 export interface UsedUp {
   accountId: string;
