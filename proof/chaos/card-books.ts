@@ -4,7 +4,7 @@ import type { CardBooks } from './card-payers.ts';
 /** Reads rows under the name of a statement. */
 export type Rows = <Row>(name: string, text: string) => Promise<Row[]>;
 
-/** What the books have of payments by card over a connection. @param rows of all cells, and of the tables that they share */
+/** The books of payments by card over a connection, by the rows of all cells and of the tables that they share. */
 export async function cardBooksOf(
   connection: string,
   { cells, shared }: { cells: Rows; shared: Rows },

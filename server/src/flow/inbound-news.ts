@@ -281,7 +281,7 @@ async function askForPaidPages(
   const { connection, capabilities } = provider;
   for (const { item, ...named } of paid) {
     const found = await ownerOfPage(deps, ownersOf, connection, named);
-    // What proves nothing by itself is asked for by our id, which names every page of the payment.
+    // A delivery that proves nothing by itself is asked for by our id, which finds every page of the payment.
     const isSigned = capabilities.webhookTrust === 'signed';
     if (found && isSigned) await askForOther(found, provider, named.page, untilMs);
     if (found) continue;

@@ -92,15 +92,18 @@ const lowestId = '00000000-0000-0000-0000-000000000000';
 
 const connections: Statement = {
   name: 'reconcile_connection',
-  text: 'SELECT connection FROM account WHERE id = $1',
+  text: `SELECT c.connection FROM account a CROSS JOIN LATERAL (VALUES (a.connection), (a.card_connection)) AS c (connection)
+    WHERE a.id = $1 AND c.connection IS NOT NULL ORDER BY 1`,
 };
 
-export const findConnectionOf = async (sql: Queries, accountId: string): Promise<string | undefined> =>
-  (await sql.run<{ connection: string }>(connections, [accountId]))[0]?.connection;
+/** Those of an account, for Pix and for cards; none: there is no such account. */
+export const findConnectionsOf = async (sql: Queries, accountId: string): Promise<string[]> =>
+  (await sql.run<{ connection: string }>(connections, [accountId])).map(({ connection }) => connection);
 
 const used: Statement = {
   name: 'reconcile_connections_used',
-  text: 'SELECT DISTINCT connection FROM account WHERE number <> 0 ORDER BY connection',
+  text: `SELECT DISTINCT c.connection FROM account a CROSS JOIN LATERAL (VALUES (a.connection), (a.card_connection)) AS c (connection)
+    WHERE a.number <> 0 AND c.connection IS NOT NULL ORDER BY 1`,
 };
 
 /** The connections that accounts are bound to; the installation's own account has none. */

@@ -58,8 +58,8 @@ import { type PaymentOwner, paymentKey, payments } from '../store/rows/payments.
 import type { LineToAnswer } from '../store/rows/statement-lines.sql.ts';
 import { endRestore } from './pause.ts';
 import {
-  findConnectionOf,
   findConnections,
+  findConnectionsOf,
   findOldestOpen,
   findRestore,
   findSettled,
@@ -198,11 +198,12 @@ export async function reconcile(
       );
   }
   if (accountId !== null) {
-    const connection = await findConnectionOf(deps.sql, accountId);
-    if (connection === undefined) throw new OperatorRefused('no such account');
-    providers = providers.filter((provider) => provider.connection === connection);
-    if (providers.length === 0)
-      throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
+    const connections = await findConnectionsOf(deps.sql, accountId);
+    if (connections.length === 0) throw new OperatorRefused('no such account');
+    const missing = connections.filter((one) => !deps.providers.has(one));
+    if (missing.length > 0)
+      throw new OperatorRefused(`a provider of this account is not configured: ${missing.join(', ')}`);
+    providers = providers.filter(({ connection }) => connections.includes(connection));
   }
   const held = providers.filter(({ identity }) => identity === null).map(({ connection }) => connection);
   if (held.length > 0)

@@ -349,6 +349,10 @@ test('after a restore the pause stays while a provider that accounts are bound t
   await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
   await expect(compare()).rejects.toThrow('not configured: live');
   await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
+  await service.database.admin(`UPDATE account SET card_connection = 'cards' WHERE id = '${live.ownerId}'`);
+  await expect(compare()).rejects.toThrow('not configured: cards, live');
+  await expect(compare(live.ownerId)).rejects.toThrow('not configured: cards, live');
+  await service.database.admin(`UPDATE account SET card_connection = NULL WHERE id = '${live.ownerId}'`);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   // The operator gives its settings, and nothing ever happened there.
   const nothing = async () => ({

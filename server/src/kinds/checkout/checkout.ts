@@ -82,7 +82,7 @@ export const checkout: Kind<Payment, CheckoutOrder, CheckoutReport, RefusedNews>
     const named =
       asked.page === undefined
         ? { ref: card.ref ?? asked.providerRef }
-        : // What was approved on another page is not known here.
+        : // An approval on another page is not known here.
           { ref: asked.page, ...(asked.page !== card.ref && { approval: null }) };
     const name = pageNameOf(payment, { ...card, ...named });
     return {
