@@ -528,6 +528,22 @@ export const bugs: Bug[] = [
     story: 'cards',
   },
   {
+    name: 'the end of a hold frees what an acquirer holds',
+    file: 'server/src/money/decide.ts',
+    line: '      const decision = raised(without, lines, freed);\n',
+    with: '      const decision = raised({ ...without, cardHeld: 0 }, lines, freed + before.cardHeld);\n      lines.cardHeld = -before.cardHeld;\n',
+    rig: 'suite',
+    test: 'server/src/money/decide.test.ts',
+  },
+  {
+    name: 'a payment by card is booked at the connection for Pix',
+    file: 'server/src/kinds/checkout/outcome.ts',
+    line: '...{ ...posting, subject: paymentId, connection },',
+    with: "...{ ...posting, subject: paymentId, connection: 'simulator' },",
+    rig: 'suite',
+    test: 'server/test/payments/card-checkouts.test.ts',
+  },
+  {
     name: 'lost cards: a comparison does not read the approvals and refunds of an acquirer',
     file: 'server/src/operate/reconcile.ts',
     line: '  if (listMoved) {',

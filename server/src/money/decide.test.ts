@@ -181,6 +181,17 @@ describe('a movement of an operator writes', () => {
     },
   );
 
+  it('for a hold and its end: nothing of what an acquirer holds, whatever the hold still wants', () => {
+    const before = balance({ available: 200, cardHeld: 900 });
+    const holding = post(before, { kind: 'hold', amountCents: 700 });
+    expect(holding.balance).toEqual(balance({ held: 200, holdWanted: 500, cardHeld: 900 }));
+    const end: Movement = { kind: 'releaseHold', capturedCents: 200, wantedCents: 500 };
+    expect(post(holding.balance, end)).toEqual({
+      lines: { available: 200, held: -200 },
+      balance: balance({ available: 200, cardHeld: 900 }),
+    });
+  });
+
   it('for a write-off: out of suspense to our own account, gain or loss, and nothing of an operation', () => {
     for (const amountCents of [700, -700]) {
       expect(post(balance({ available: 5 }), { kind: 'writeOff', amountCents })).toEqual({
