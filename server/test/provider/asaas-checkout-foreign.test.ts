@@ -456,6 +456,12 @@ describe('a delivery of Asaas Checkout', () => {
     expect(refusedIn({ event: 'PAYMENT_AWAITING_RISK_ANALYSIS' })).toEqual([]);
   });
 
+  test('says that the API key ends, for a person and about no payment', async () => {
+    expect(await create().parseWebhook(delivery('delivery-key'))).toMatchObject({
+      ...{ authentic: true, received: [], payouts: [], unread: [{ kind: 'key' }] },
+    });
+  });
+
   test('is stored without the token of the card, and reads the same', () => {
     const { rawBody } = delivery('card-delivery-payment');
     const kept = create().redactDelivery?.(rawBody) ?? rawBody;
