@@ -94,6 +94,19 @@ const payment = async (merchant: Merchant, id: string) =>
 const becomes = (merchant: Merchant, id: string, what: object) =>
   expect.poll(() => payment(merchant, id), { timeout: 60_000, interval: 50 }).toMatchObject(what);
 
+/** The id of the payment that a request makes. */
+async function idOf(ownerId: string, { requestKey }: { requestKey: string }): Promise<string> {
+  const [row] = await service.database.admin<{ number: number }>('SELECT number FROM account WHERE id = $1', [
+    ownerId,
+  ]);
+  return paymentIdFor(service.runtime.identity, { id: ownerId, number: row?.number ?? 0 }, requestKey);
+}
+
+const pagesOf = async (at: Simulator, id: string): Promise<{ ref: string; intent?: string }[]> => {
+  const { cards } = (await at.control('GET', '/control/state')).body;
+  return cards.filter((one: { id: string }) => one.id === id.replaceAll('-', ''));
+};
+
 const account = async (merchant: Merchant) => (await merchant.call('GET', '/account')).body;
 
 const eventsOf = async (merchant: Merchant, id: string): Promise<string[]> =>
@@ -173,6 +186,26 @@ describe('A card checkout', () => {
     const { cards } = (await acquirer.control('GET', '/control/state')).body;
     const pages = cards.filter((one: { id: string }) => one.id === first.body.id.replaceAll('-', ''));
     expect(pages).toEqual([expect.objectContaining({ timesReceived: 1 })]);
+  });
+
+  test('that is approved before the answer to its creation comes is paid by that, once', async () => {
+    const merchant = await shop();
+    await acquirer.behave({ checkout: 'hang' });
+    const request = order();
+    const asked = merchant.call('POST', '/card/checkouts', request);
+    const id = await idOf(merchant.ownerId, request);
+    await until(async () => (await pagesOf(acquirer, id)).length > 0);
+    await move(id, 'approve');
+    await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
+    expect((await asked).body).toMatchObject({ id });
+    await acquirer.behave({});
+    expect((await merchant.call('POST', '/card/checkouts', request)).body).toMatchObject({
+      id,
+      status: 'paid',
+    });
+    expect(await pagesOf(acquirer, id)).toHaveLength(1);
+    expect((await eventsOf(merchant, id)).filter((type) => type === 'charge.paid')).toHaveLength(1);
+    await expectSameAsAcquirer();
   });
 
   test('whose request was lost is made by its repeat, under the same id', async () => {
@@ -965,19 +998,10 @@ describe('A comparison after a loss of time', () => {
   };
   /** A request whose payment the books have lost, and whose page the acquirer has. */
   const lostRequest = async ({ ownerId }: Merchant, name: string) => {
-    const [row] = await service.database.admin<{ number: number }>(
-      'SELECT number FROM account WHERE id = $1',
-      [ownerId],
-    );
     const request = order();
-    const account = { id: ownerId, number: row?.number ?? 0 };
-    const id = paymentIdFor(service.runtime.identity, account, request.requestKey);
+    const id = await idOf(ownerId, request);
     await pageAt(name, id.replaceAll('-', ''));
     return { id, request };
-  };
-  const pagesOf = async (at: Simulator, id: string): Promise<{ ref: string; intent?: string }[]> => {
-    const { cards } = (await at.control('GET', '/control/state')).body;
-    return cards.filter((one: { id: string }) => one.id === id.replaceAll('-', ''));
   };
   const itemsOf = (id: string) =>
     service.database.admin('SELECT tries FROM unread_item WHERE provider_id = $1', [id.replaceAll('-', '')]);
