@@ -79,6 +79,8 @@ interface Surroundings {
   client: string | null;
   /** A repeat of a request may make another page, as at an acquirer without keys: of several one is the payment's. */
   manyPages?: boolean;
+  /** The end of a page is not read before its time is over, and a payment that went back whole is over without a release: as at Asaas. */
+  isAsaas?: boolean;
   books(): Promise<CardBooks>;
   chance(): number;
   isRunning(): boolean;
@@ -254,7 +256,7 @@ export function createCardPayers(around: Surroundings) {
   /** Payments that do not say what the acquirer says; of an approval that is not what was asked for see `faults`. */
   const behind = ({ cards }: AcquirerTruth, books: CardBooks): { one: Checkout; why: string }[] =>
     made().flatMap((one) => {
-      const why = disagreement(one, pageOf(one, cards, books));
+      const why = disagreement(one, pageOf(one, cards, books), around.isAsaas ?? false);
       return why === null ? [] : [{ one, why: `the checkout ${one.id} ${why}` }];
     });
 
@@ -425,16 +427,22 @@ const expectedIn = (held: AcquirerTruth, books: CardBooks): number =>
   held.cards.filter((one) => isBooked(one, books)).reduce((cents, one) => cents + leftOf(one), 0) -
   paidOutCents(held);
 
-function disagreement({ status, settlement, body }: Checkout, page: CardTruth | undefined): string | null {
+function disagreement(
+  { status, settlement, body }: Checkout,
+  page: CardTruth | undefined,
+  isAsaas: boolean,
+): string | null {
   const says = `is ${status} ${settlement ?? ''}, the acquirer says ${JSON.stringify(page ?? null)}`;
   if (page === undefined) return ['unknown', 'failed', 'expired'].includes(status) ? null : says;
   // Of another amount, or in instalments, which only a person can end: it need not be paid.
   if (status === 'paid') {
     const isRight = page.paidCents === body.amountCents && page.amountCents === body.amountCents;
-    return isRight && (settlement === 'available') === page.released ? null : says;
+    const isWholeBack = page.refundedCents === page.paidCents || page.dispute === 'lost';
+    const isOver = page.released || (isAsaas && isWholeBack);
+    return isRight && (settlement === 'available') === isOver ? null : says;
   }
   if (page.paidCents !== undefined) return page.paidCents === body.amountCents ? says : null;
-  if (page.status === 'expired') return status === 'expired' ? null : says;
+  if (page.status === 'expired') return status === 'expired' || isAsaas ? null : says;
   return status === 'pending' ? null : says;
 }
 

@@ -45,6 +45,7 @@ const acquirers = [
   { dialect: 'asaas', connection: 'parcelas', paysOut: false },
 ] as const;
 type Acquirer = (typeof acquirers)[number];
+type Payers = ReturnType<typeof createCardPayers>;
 
 /** Of each acquirer, at once. */
 const shops = 5;
@@ -60,7 +61,7 @@ export async function openCardTrade(place: Place): Promise<CardTrade> {
     dialect === 'stripe'
       ? { fees: 'on', keys: isRestored && seed % 2 === 0 ? 'forgotten' : 'kept' }
       : { fees: 'on', pageFilter: seed % 4 < 2 ? 'inherited' : 'kept' };
-  const trades = [];
+  const trades: { acquirer: Acquirer; payers: Payers }[] = [];
   for (const acquirer of acquirers) {
     const merchant = await openShop(place, acquirer);
     await at(acquirer, 'PUT', '/control/behaviour', behaviourOf(acquirer, false));
@@ -74,6 +75,7 @@ export async function openCardTrade(place: Place): Promise<CardTrade> {
         http('POST', `${simulatorUrl}/control/static`, { identifier: 'CAIXA00000001', amountCents }),
       client: acquirer.paysOut ? `vintem-${acquirer.connection}` : null,
       manyPages: true,
+      isAsaas: acquirer.dialect === 'asaas',
       books: () => booksIn(dataDir, acquirer),
       chance: () => own.next(),
       isRunning: () => running,
@@ -136,7 +138,7 @@ const isPaid = ({ paidCents }: { paidCents?: number }): boolean => paidCents !==
 
 /** Lists of an acquirer are read every ten minutes: now, until books and acquirer agree. */
 async function agreed(
-  payers: ReturnType<typeof createCardPayers>,
+  payers: Payers,
   acquirer: Acquirer,
   dataDir: string,
 ): Promise<{ held: AcquirerTruth; books: CardBooks; found: string[] }> {
