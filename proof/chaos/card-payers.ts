@@ -157,7 +157,14 @@ export function createCardPayers(around: Surroundings) {
       const order = { amountCents, payerName: 'Maria', description: 'bad day' };
       const one: Checkout = {
         ...{ merchant, body: { ...order, requestKey: crypto.randomUUID() }, id: null, otherId: null },
-        ...{ refused: null, status: 'unknown', settlement: null, refunds: [], byPerson: 'no', personPage: null },
+        ...{
+          refused: null,
+          status: 'unknown',
+          settlement: null,
+          refunds: [],
+          byPerson: 'no',
+          personPage: null,
+        },
       };
       checkouts.push(one);
       await insist(() => askPage(one));
