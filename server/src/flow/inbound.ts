@@ -14,6 +14,8 @@ import {
   type WebhookTokens,
 } from '../store/rows/inbound.sql.ts';
 import { openOrReport } from '../store/rows/unreadable.ts';
+import { createDeliveryTurns, createFairClaim } from './account-turns.ts';
+import { createShares, lineOf } from './delivery-lines.ts';
 import { applyNews, gatherOwners, PageNotKnown } from './inbound-news.ts';
 import { NoQueryLeft, queryWaitMs } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -72,8 +74,12 @@ const paceMs = 20;
 /** Deliveries in one insert: at a few kB each it stays below a MB. */
 const storesMost = 256;
 
-/** The number of deliveries applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
+/**
+ * The number of deliveries applied at once in a process, of which an account has as many as it leaves free. A flood beyond that is stored and applied by the
+ * worker, in turn by account.
+ */
 const appliesMost = 1_000;
+const leftAtOnce = 100;
 
 export interface InboundDeps extends TrackingDeps {
   measures: Pick<Measures, 'notOurs'>;
@@ -93,7 +99,9 @@ export function createInbound(deps: InboundDeps): Inbound {
       return rows.map(() => undefined);
     },
   );
+  const shares = createShares(appliesMost);
   const underWay = new Set<Promise<void>>();
+  const leftOf = leftReader(deps);
   let applied: string[] = [];
   let marking = false;
 
@@ -150,7 +158,7 @@ export function createInbound(deps: InboundDeps): Inbound {
     return isOver;
   }
 
-  function apply(id: string, connection: string, news: WebhookNews): void {
+  function apply(id: string, connection: string, news: WebhookNews, leave: () => void): void {
     const untilMs = deps.clock.monotonicMs() + queryWaitMs;
     const work = applyNews(deps, ownersOf, { id, connection, news }, untilMs).then(
       () => mark(id),
@@ -160,7 +168,10 @@ export function createInbound(deps: InboundDeps): Inbound {
       },
     );
     underWay.add(work);
-    void work.finally(() => underWay.delete(work));
+    void work.finally(() => {
+      underWay.delete(work);
+      leave();
+    });
   }
 
   return {
@@ -188,6 +199,7 @@ export function createInbound(deps: InboundDeps): Inbound {
       const content = await provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
       const id = deps.ids.uuid();
       const body = deps.secrets.seal(provider.redactDelivery?.(rawBody) ?? rawBody, id);
+      const line = content.authentic ? lineOf(content) : null;
       await store({
         id,
         connection,
@@ -196,6 +208,7 @@ export function createInbound(deps: InboundDeps): Inbound {
         authentic: content.authentic,
         tries: 0,
         nextAt: receivedAt + leftAfterMs,
+        line,
       });
       if (!content.authentic) {
         deps.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
@@ -208,22 +221,36 @@ export function createInbound(deps: InboundDeps): Inbound {
           'a delivery does not name our account: what it names is queried',
         );
       }
-      if (underWay.size < appliesMost) apply(id, connection, content);
+      const leave = shares.take(line ?? 0);
+      if (leave) apply(id, connection, content, leave);
       return { status: 200 };
     },
 
     async stepLeft() {
       let done = false;
-      for (const provider of deps.providers.values()) {
-        const left = await findLeft(deps.sql, provider.connection, deps.clock.now(), 100);
-        for (const row of left) done = (await applyLeft(row, provider)) || done;
-      }
+      for (const provider of deps.providers.values())
+        for (const row of await leftOf(provider.connection)) done = (await applyLeft(row, provider)) || done;
       return done;
     },
 
     async idle() {
       while (underWay.size > 0 || marking) await Promise.all([...underWay, Promise.resolve()]);
     },
+  };
+}
+
+/** The next deliveries of a connection that are due: in the order of time, and half of them in turn by account while there are more. */
+function leftReader({ sql, clock }: TrackingDeps): (connection: string) => Promise<StoredDelivery[]> {
+  const claims = new Map<string, ReturnType<typeof createFairClaim<StoredDelivery>>>();
+  return async (connection) => {
+    const claim =
+      claims.get(connection) ??
+      createFairClaim(createDeliveryTurns(sql, connection), (now, most) =>
+        findLeft(sql, connection, now, most),
+      );
+    claims.set(connection, claim);
+    const found = await claim(clock.now(), leftAtOnce);
+    return [...new Map(found.map((row) => [row.id, row])).values()];
   };
 }
 

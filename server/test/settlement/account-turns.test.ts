@@ -2,10 +2,12 @@ import { openService, type Service } from '@vintem/testkit/service.ts';
 import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFollowUp } from '../../src/flow/follow-up.ts';
+import { createInbound } from '../../src/flow/inbound.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
 import { stepLateQueries } from '../../src/jobs/late-queries.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../src/provider/provider.ts';
+import { insertDeliveries } from '../../src/store/rows/inbound.sql.ts';
 
 /**
  * Which accounts' rows are claimed while one account has thousands due. Rows are counted, and no payment stands behind them: one that is claimed is
@@ -150,4 +152,31 @@ test('of the expired charges that are queried once more, a few at a time, those 
   const left = await service.database.admin<{ account_id: string }>('SELECT account_id FROM late_query');
   expect(left.filter((row) => row.account_id === small)).toEqual([]);
   expect(left).toHaveLength(396);
+});
+
+test('of deliveries that were left, another account’s is applied among the first two hundred, although thousands of one account came before it', async () => {
+  const { runtime } = service;
+  const now = runtime.clock.now();
+  // Nothing is in them: what is counted is which are taken.
+  const left = (line: number, ago: number) => {
+    const id = runtime.ids.uuid();
+    return {
+      ...{ id, line, connection: 'simulator', authentic: true, tries: 0 },
+      ...{ receivedAt: now, body: runtime.secrets.seal(Buffer.from('{"pix":[]}'), id), nextAt: now - ago },
+    };
+  };
+  const ofSmall = left(2, 1_000);
+  const ofNone = left(0, 1_000);
+  await insertDeliveries(runtime.sql, [
+    ...Array.from({ length: backlog }, (_, n) => left(1, 2_000 + n)),
+    ...[ofSmall, ofNone],
+  ]);
+  const inbound = createInbound(runtime);
+  for (const _ of [1, 2]) await inbound.stepLeft();
+  const applied = await service.database.admin<{ id: string; line: string }>(
+    'SELECT id, line FROM inbound WHERE applied_at IS NOT NULL',
+  );
+  expect(applied.length).toBeLessThanOrEqual(200);
+  expect(applied.map(({ id }) => id)).toEqual(expect.arrayContaining([ofSmall.id, ofNone.id]));
+  await service.database.admin('DELETE FROM inbound');
 });

@@ -288,8 +288,9 @@ describe('a flood', () => {
     expect(served).toBeGreaterThan(0);
   });
 
-  test('that arrives faster than it can be applied is stored, and later applied once', async () => {
+  test('that arrives faster than it can be applied is stored, and later applied once; what comes for another account meanwhile does not wait for it', async () => {
     const { merchant, id } = await charged();
+    const other = await charged();
     const token = await webhookTokenOf(service);
     const busy = new pg.Client({ connectionString: service.database.url, options: '-c search_path=vintem' });
     await busy.connect();
@@ -302,11 +303,12 @@ describe('a flood', () => {
       );
       expect(new Set(answers)).toEqual(new Set([200]));
     }
+    await deliver(service, [receivedItem(other.id, 1500, 'Ebeside')], { token });
     await busy.query('ROLLBACK');
     await busy.end();
-    await becomes(id, 'paid');
-    // A thousand were under way; what came then waits for a worker.
-    await until(async () => (await left()) === 200);
+    await Promise.all([id, other.id].map((one) => becomes(one, 'paid')));
+    // Half of a thousand were under way; what came then waits for a worker.
+    await until(async () => (await left()) === 700);
     const worker = createInbound(later(service.runtime, 30_000));
     while (await worker.stepLeft());
     expect(await left()).toBe(0);

@@ -11,12 +11,19 @@ export interface StoredDelivery {
   tries: number;
   /** From when on any process may apply it. */
   nextAt: number;
+  /** In whose turn it is applied where it was left: the number of the account that it names; 0: none, or several. Null: not known. */
+  line: number | null;
 }
+
+/** The row of `inbound` is `i`. */
+export const deliveryColumns =
+  'i.id, i.connection, i.received_at AS "receivedAt", i.body, i.authentic, i.tries, i.next_at AS "nextAt", i.line';
 
 const insert: Statement = {
   name: 'inbound_insert',
-  text: `INSERT INTO inbound (id, connection, received_at, body, authentic, tries, next_at)
-    VALUES (unnest($1::uuid[]), unnest($2::text[]), unnest($3::timestamptz[]), unnest($4::bytea[]), unnest($5::boolean[]), unnest($6::integer[]), unnest($7::timestamptz[]))`,
+  text: `INSERT INTO inbound (id, connection, received_at, body, authentic, tries, next_at, line)
+    VALUES (unnest($1::uuid[]), unnest($2::text[]), unnest($3::timestamptz[]), unnest($4::bytea[]), unnest($5::boolean[]), unnest($6::integer[]), unnest($7::timestamptz[]),
+      unnest($8::bigint[]))`,
 };
 
 export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]): Promise<unknown> =>
@@ -28,6 +35,7 @@ export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]):
     rows.map((row) => row.authentic),
     rows.map((row) => row.tries),
     rows.map((row) => new Date(row.nextAt).toISOString()),
+    rows.map((row) => row.line),
   ]);
 
 const mark: Statement = {
@@ -57,8 +65,8 @@ export const leaveDelivery = (sql: Queries, id: string, nextAt: number): Promise
 
 const left: Statement = {
   name: 'inbound_left',
-  text: `SELECT id, connection, received_at AS "receivedAt", body, authentic, tries, next_at AS "nextAt"
-    FROM inbound WHERE applied_at IS NULL AND authentic AND connection = $1 AND next_at <= $2 ORDER BY next_at LIMIT $3`,
+  text: `SELECT ${deliveryColumns} FROM inbound i
+    WHERE i.applied_at IS NULL AND i.authentic AND i.connection = $1 AND i.next_at <= $2 ORDER BY i.next_at LIMIT $3`,
 };
 
 /** Authentic deliveries that are not applied yet: their process ended before, or applying them failed. */
