@@ -386,7 +386,7 @@ export function createMirror(db: Database): Mirror {
         auditStart: () => Promise.resolve({ from: null, earlier: null }),
         auditRows: () => each([]),
         strayAudits: () => each([]),
-        strayChains: () =>
+        strayRows: () =>
           each(
             [...chains]
               .filter(([id]) => !balanceOf.has(id))

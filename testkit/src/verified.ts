@@ -94,6 +94,6 @@ function together(cells: readonly Evidence[]): Evidence {
     paymentsById: (accountId, ids) => of(accountId).paymentsById(accountId, ids),
     async *auditChains() {},
     async *strayAudits() {},
-    strayChains: () => each((cell) => cell.strayChains()),
+    strayRows: () => each((cell) => cell.strayRows()),
   };
 }

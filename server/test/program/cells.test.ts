@@ -182,6 +182,27 @@ test('verify finds a chain that stands outside the cell of its account, the inst
   expect(strays).toEqual([[], [own, stray], []]);
 });
 
+test('verify finds rows of an account outside of its cell, and an account whose cell has nothing of it', async () => {
+  const { admin } = service.database;
+  const [, second, third] = merchants.map(({ ownerId }) => ownerId);
+  const faultsOf = async (cell: string, account: string | undefined) =>
+    (await verifiedCell(cell)).checks
+      .flatMap(({ violations }) => violations)
+      .filter(({ accountId }) => accountId === account)
+      .map(({ fault }) => fault);
+  await admin('INSERT INTO vintem_2.event SELECT * FROM vintem_3.event WHERE account_id = $1 LIMIT 1', [
+    third,
+  ]);
+  expect(await faultsOf('vintem_2', third)).toContain('rows outside the cell of their account: event');
+  await admin('DELETE FROM vintem_2.event WHERE account_id = $1', [third]);
+  await admin(`UPDATE vintem.account SET cell = 'vintem_3' WHERE id = $1`, [second]);
+  expect(await faultsOf('vintem_3', second)).toEqual(['0 live operations', '0 main operations']);
+  expect(await faultsOf('vintem_2', second)).toContainEqual(
+    expect.stringMatching(/^rows outside the cell of their account: operation, .*journal/),
+  );
+  await admin(`UPDATE vintem.account SET cell = 'vintem_2' WHERE id = $1`, [second]);
+});
+
 test('A person with accounts in three cells signs in once and sees each with its own rows', async () => {
   const email = 'ana@redes.example';
   for (const { ownerId } of merchants) await newPerson(service, ownerId, email);

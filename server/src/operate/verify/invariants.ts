@@ -1710,8 +1710,8 @@ export interface Evidence {
   auditRows(chain: StoredAuditChain, seq: number): AsyncIterable<ChainedAudit[]>;
   /** Accounts with audit rows and no chain. */
   strayAudits(): AsyncIterable<string>;
-  /** Journals of chains that have no balance row. */
-  strayChains(): AsyncIterable<{ accountId: string; chainId: string; fault: string }>;
+  /** Journals of chains that have no balance row, and chains and rows outside the cell of their account. */
+  strayRows(): AsyncIterable<{ accountId: string; chainId: string | null; fault: string }>;
   /** Columns of the schema that are no whole numbers and could hold money. */
   floatColumns(): Promise<string[]>;
   /** The provider's own truth. */
@@ -1965,7 +1965,7 @@ function closesAlong({ all, report }: Pass, summing: Summing, closes: readonly S
 
 /** Rows without a chain, and columns that hold no whole numbers. */
 async function examineStrays({ evidence, report, numbered }: Pass): Promise<void> {
-  for await (const { accountId, chainId, fault } of evidence.strayChains()) {
+  for await (const { accountId, chainId, fault } of evidence.strayRows()) {
     report(numbered(3), fault, { ...nowhere, accountId, operationId: chainId });
   }
   for (const column of await evidence.floatColumns()) {

@@ -125,6 +125,34 @@ export const findPlaces = async (
     await cellOf(sql),
   ]);
 
+/** Tables whose rows stand in the cell of their account alone; chains with a balance are looked for by `findPlaces`. */
+const tablesOfAccounts = [
+  'operation',
+  'request_key',
+  'payment',
+  'refund',
+  'intent',
+  'journal',
+  'hold',
+  'event',
+];
+
+const selectElsewhere: Statement = {
+  name: 'verify_elsewhere',
+  text: `SELECT a.id AS "accountId", CASE WHEN a.cell = $3 THEN '{}' ELSE array_remove(ARRAY[${tablesOfAccounts
+    .map((table) => `CASE WHEN EXISTS (SELECT FROM ${table} x WHERE x.account_id = a.id) THEN '${table}' END`)
+    .join(', ')}], NULL) END AS tables
+    FROM (SELECT id, cell FROM account WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2) a ORDER BY a.id`,
+};
+
+/** The next accounts, and of those that belong to another cell the tables of this one with rows of them. */
+export const findElsewhere = async (
+  sql: Queries,
+  after: string | null,
+  most: number,
+): Promise<{ accountId: string; tables: string[] }[]> =>
+  sql.run(selectElsewhere, [after, most, await cellOf(sql)]);
+
 const selectOperations: Statement = {
   name: 'verify_operations',
   text: `SELECT o.id, o.slot, o.main IS TRUE AS main, o.created_at AS "createdAt", o.deleted_at AS "deletedAt",

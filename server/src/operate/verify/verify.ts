@@ -29,6 +29,7 @@ import {
   findConnectionCloses,
   findDisputed,
   findEarlierAudit,
+  findElsewhere,
   findFloatColumns,
   findHashAt,
   findJournals,
@@ -450,10 +451,12 @@ export function storedEvidence(
       }
     },
 
-    async *strayChains() {
+    async *strayRows() {
       if (!full) return;
       for await (const { id } of accountRows()) yield* chainsWithoutBalance(sql, id);
-      if (accountId === null) yield* chainsElsewhere(sql);
+      if (accountId !== null) return;
+      yield* chainsElsewhere(sql);
+      yield* rowsElsewhere(sql);
     },
 
     floatColumns: () => findFloatColumns(sql),
@@ -503,9 +506,9 @@ async function* openIds(sql: Sql, accountId: string): AsyncGenerator<string[]> {
   }
 }
 
-type StrayChain = { accountId: string; chainId: string; fault: string };
+type StrayRows = { accountId: string; chainId: string | null; fault: string };
 
-async function* chainsWithoutBalance(sql: Sql, accountId: string): AsyncGenerator<StrayChain> {
+async function* chainsWithoutBalance(sql: Sql, accountId: string): AsyncGenerator<StrayRows> {
   for (let after = beforeAll; ; ) {
     const next = await findNextChain(sql, accountId, after);
     if (!next) return;
@@ -514,12 +517,26 @@ async function* chainsWithoutBalance(sql: Sql, accountId: string): AsyncGenerato
   }
 }
 
-async function* chainsElsewhere(sql: Sql): AsyncGenerator<StrayChain> {
+async function* chainsElsewhere(sql: Sql): AsyncGenerator<StrayRows> {
   const read = (after: { accountId: string; chainId: string } | null) =>
     findPlaces(sql, after, chainsPerPage);
   for await (const page of pagesOf(read, null, (last) => last, chainsPerPage)) {
     for (const { own, ...chain } of page)
       if (!own) yield { ...chain, fault: 'a chain outside the cell of its account' };
+  }
+}
+
+/** Accounts that have rows here beside those of their cell: no statement of theirs finds these. */
+async function* rowsElsewhere(sql: Sql): AsyncGenerator<StrayRows> {
+  const read = (after: string | null) => findElsewhere(sql, after, accountsPerPage);
+  for await (const page of pagesOf(read, null, ({ accountId }) => accountId, accountsPerPage)) {
+    for (const { accountId, tables } of page)
+      if (tables.length > 0)
+        yield {
+          accountId,
+          chainId: null,
+          fault: `rows outside the cell of their account: ${tables.join(', ')}`,
+        };
   }
 }
 
