@@ -6,7 +6,7 @@ import { type Cards, createCards } from './cards.ts';
 import { checkStep, type Examined, type Finding } from './checks.ts';
 import { beforeClose, type Closes, createCloses } from './closes.ts';
 import type { Database } from './database.ts';
-import { createDisputes, type Disputes } from './disputes.ts';
+import { createDisputes, type Disputes, shortStormMs } from './disputes.ts';
 import { createDues, type Dues } from './dues.ts';
 import type { Mirror } from './evidence.ts';
 import { createMerchant, type Merchant } from './merchant.ts';
@@ -24,6 +24,7 @@ import {
   planAbsence,
   planHold,
   planOutage,
+  planReleases,
   type Scene,
   weather,
 } from './troubles.ts';
@@ -246,6 +247,7 @@ export async function createCast(
       })
     : null;
   disputes?.plan();
+  if (disputes) planReleases(scene, db, random(run.seed ^ 0x3c3c), run.short ? shortStormMs : 90 * 60_000);
   const closes = run.closes
     ? createCloses({ world, db, bank, living, chance: random(run.seed ^ 0x2c2c), say })
     : null;

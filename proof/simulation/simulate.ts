@@ -95,7 +95,7 @@ const mustHappen: readonly string[] = [...netFaults]
     ['notSent', 'lost', 'hang', 'error', 'redirect', 'tooMany', 'late', 'answerLost', 'well'].map(
       (kind) => `endpoint ${kind}`,
     ),
-    ['event delivered again', 'hold placed', 'hold released'],
+    ['event delivered again', 'hold placed', 'hold released', 'hold of a dispute released'],
     [
       'database away',
       'draft code mailed again',

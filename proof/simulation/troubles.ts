@@ -138,35 +138,63 @@ export interface Crash {
   when: 'before' | 'after';
 }
 
+/** An act of an operator, which a fault of the database may break off. */
+const done = ({ world, say }: Scene, what: string, work: Promise<unknown>): Promise<void> =>
+  work.then(
+    () => {
+      say(what);
+      world.count(what);
+    },
+    () => world.count(`no ${what}`),
+  );
+
+const operatorOf = ({ living }: Scene) => ({ ...living().runtime, actor: 'operator' });
+
 /** An operator holds some of an operation's money back, and perhaps lets it go again. */
-export function planHold({ world, living, say }: Scene, chance: Random, base: Base): void {
+export function planHold(scene: Scene, chance: Random, base: Base): void {
+  const { world, living } = scene;
   const operationId = chance.pick(base.operations);
   const amountCents = chance.pick([300, 2_000, 9_000]);
   const after = chance.below(60_000);
   const releases = chance.chance(0.6) ? 1 + chance.below(60_000) : null;
-  const operator = () => ({ ...living().runtime, actor: 'operator' });
-  const told = (what: string, work: Promise<unknown>) =>
-    work.then(
-      () => {
-        say(what);
-        world.count(what);
-      },
-      () => world.count(`no ${what}`),
-    );
   world.at(world.now() + after, () => {
     if (!living().process.alive) return;
     let held: string | null = null;
-    void told(
+    void done(
+      scene,
       'hold placed',
-      placeHold(operator(), { operationId, amountCents, reason: 'a court says so' }).then(({ id }) => {
+      placeHold(operatorOf(scene), { operationId, amountCents, reason: 'a court says so' }).then(({ id }) => {
         held = id;
       }),
     );
     if (releases === null) return;
     world.at(world.now() + releases, () => {
-      if (held !== null && living().process.alive) void told('hold released', releaseHold(operator(), held));
+      if (held !== null && living().process.alive)
+        void done(scene, 'hold released', releaseHold(operatorOf(scene), held));
     });
   });
+}
+
+/**
+ * An operator releases what is held for disputes, at any moment of their lives: what their provider says of them afterwards holds nothing again (invariant 61).
+ * @param overMs how long disputes are opened and moved
+ */
+export function planReleases(scene: Scene, db: Database, chance: Random, overMs: number): void {
+  const { world, living } = scene;
+  const looks = chance.pick([0, 2, 6]);
+  for (let look = 0; look < looks; look++)
+    world.at(world.now() + chance.below(overMs), () => {
+      if (!living().process.alive) return;
+      void db.acquire().then((leave) => {
+        const [held] = db.run<{ id: string }>(
+          `SELECT id FROM hold WHERE placed_by = 'dispute' AND released_at IS NULL ORDER BY placed_at, id LIMIT 1`,
+          [],
+        );
+        leave();
+        if (held && living().process.alive)
+          void done(scene, 'hold of a dispute released', releaseHold(operatorOf(scene), held.id));
+      });
+    });
 }
 
 /** Other calls of another account found the provider down: the breaker is open, and a probe at a time decides what is sent. */
