@@ -409,6 +409,7 @@ const behaviours = [
   { lists: 'odd-items' },
   { listLagMs: 4_000, webhook: 'drop' },
   { pageCap: 3, webhook: 'drop' },
+  { pageCap: 3, lists: 'reversed', webhook: 'drop' },
   { pageCap: 2, listLagMs: 2_000, lists: 'odd-item' },
   { amounts: 'short', webhook: 'duplicate' },
   { amounts: 'other-type' },

@@ -50,7 +50,7 @@ export const choices = {
   query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
   returnForm: ['own', 'both', 'rtrId', 'id', 'changing'],
   amounts: ['exact', 'short', 'other-type', 'unreadable'],
-  lists: ['whole', 'odd-item', 'odd-items', 'other-amount'],
+  lists: ['whole', 'odd-item', 'odd-items', 'other-amount', 'reversed'],
   components: ['own', 'none', 'sent'],
   fees: ['off', 'on'],
   overdraft: ['allow', 'refuse'],
@@ -88,7 +88,7 @@ export type Behaviour = {
   returnForm: (typeof choices.returnForm)[number];
   /** In what form amounts stand in answers and deliveries: `12.30`, as `12.3`, as a number (Woovi: as text), or as `R$ 12,30`. */
   amounts: (typeof choices.amounts)[number];
-  /** `odd-item`: the first item of each page has an amount that cannot be read; `odd-items`: each; `other-amount`: each names more than what moved. */
+  /** `odd-item`: the first item of each page has an amount that cannot be read; `odd-items`: each; `other-amount`: each names more than what moved; `reversed`: the items of each page in the other order. */
   lists: (typeof choices.lists)[number];
   /** Lists show what is at least this old, under the time at which it happened. */
   listLagMs: number;

@@ -50,9 +50,7 @@ export function oddAnswer(outcome: Outcome, { amounts, lists }: Behaviour): Outc
   }
   const items = inForm(body, amounts);
   if (lists === 'whole') return { ...outcome, body: JSON.stringify(items) };
-  const most = lists === 'odd-item' ? 1 : Number.POSITIVE_INFINITY;
-  const odd = lists === 'other-amount' ? withMore : oddItem;
-  return { ...outcome, body: JSON.stringify(withOddItems(items, most, odd)) };
+  return { ...outcome, body: JSON.stringify(withItems(items, changeOf[lists])) };
 }
 
 /** Below these members providers of our dialects list things. */
@@ -62,14 +60,12 @@ const listNames = [
 ];
 const pageMarks = ['parametros', 'pageInfo', 'cursor', 'hasMore'];
 
-function withOddItems(body: unknown, most: number, odd: (item: unknown) => unknown): unknown {
+function withItems(body: unknown, change: (items: unknown[]) => unknown[]): unknown {
   if (typeof body !== 'object' || body === null || !pageMarks.some((mark) => mark in body)) return body;
   return Object.fromEntries(
     Object.entries(body).map(([name, member]) => [
       name,
-      listNames.includes(name) && Array.isArray(member)
-        ? member.map((item, at) => (at < most ? odd(item) : item))
-        : member,
+      listNames.includes(name) && Array.isArray(member) ? change(member) : member,
     ]),
   );
 }
@@ -82,3 +78,10 @@ function oddItem(item: unknown): unknown {
   const isDispute = 'idInfracao' in odd || 'disputeReason' in odd;
   return isDispute ? { ...odd, status: 'EM_ANALISE_NOVA' } : odd;
 }
+
+const changeOf: Record<Exclude<Behaviour['lists'], 'whole'>, (items: unknown[]) => unknown[]> = {
+  'odd-item': (items) => items.map((item, at) => (at === 0 ? oddItem(item) : item)),
+  'odd-items': (items) => items.map(oddItem),
+  'other-amount': (items) => items.map(withMore),
+  reversed: (items) => items.toReversed(),
+};

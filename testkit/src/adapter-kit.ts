@@ -958,17 +958,21 @@ function aboutChargeLists(bench: Bench): void {
     });
   });
 
-  test('a list with pages that are smaller than asked, and one with an odd item in each, is read to its end', async () => {
+  test('a list with pages that are smaller than asked, in another order, and one with an odd item in each, is read to its end', async () => {
     for (let n = 0; n < 3; n++) await charge(bench.provider, newId());
     const before = (await listed()).reports.length;
     await behave({ pageCap: 2 });
     const capped = await listed();
+    await behave({ lists: 'reversed' });
+    const reversed = await listed();
     await behave({ pageCap: 0, lists: 'odd-item' });
     const odd = await listed();
     await behave({ lists: 'whole', listLagMs: 3_600_000 });
     const late = await listed();
     await bench.control('DELETE', 'behaviour');
     expect([capped.complete, capped.reports.length]).toEqual([true, before]);
+    const txids = (one: typeof capped) => one.reports.map(({ txid }) => txid).toSorted();
+    expect([reversed.complete, txids(reversed)]).toEqual([true, txids(capped)]);
     // One, and where deposits are a list of their own the charge of the odd one as well.
     const unread = new Set(
       odd.unread.flatMap(({ kind, providerId }) => (kind === 'charge' ? [providerId] : [])),
