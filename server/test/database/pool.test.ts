@@ -308,6 +308,21 @@ describe('a session', () => {
     await pool.close();
   });
 
+  it('in which a statement took too long is used again', async () => {
+    const pool = openPool({ url: db.url, log: createLog('silent'), name: 'vintem test', size: 1 });
+    const self = sql('SELECT pg_backend_pid() AS pid');
+    const before = await pool.run(self);
+    const error = await pool
+      .tx(async (tx) => {
+        await tx.run(sql(`SELECT set_config('statement_timeout', '20ms', true)`));
+        await tx.run(sql('SELECT pg_sleep(300)'));
+      })
+      .catch((reason: unknown) => reason);
+    expect([sqlState(error), error instanceof ConnectionLost]).toEqual(['57014', false]);
+    expect(await pool.run(self)).toEqual(before);
+    await pool.close();
+  });
+
   it('waits no longer than two seconds for a lock', async () => {
     const holder = await db.sql.begin();
     await holder.run(sql('SELECT FROM installation FOR NO KEY UPDATE'));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readTransaction } from './woovi-bodies.ts';
+import { readTransaction, reasonOf, refusalOf } from './woovi-bodies.ts';
 
 it('a transaction that names another charge is none of the charge that was asked for', () => {
   const pix = {
@@ -18,4 +18,10 @@ it('a transaction that names another charge is none of the charge that was asked
     [null, 'one'],
   ] as const)
     expect(of(named, asked)).toMatchObject({ kind: 'received', pix: { endToEnd: 'E1', txid: 'one' } });
+});
+
+it('a receiver that the rules of the Central Bank restrict is a reason of its own, and no suspicion of this payment', () => {
+  const code = 'ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER';
+  expect(refusalOf({ status: 400, code, text: 'x' })).toBe('receiver_key_restricted');
+  expect([reasonOf(code), reasonOf('FRAD')]).toEqual(['receiver_key_restricted', 'fraud_suspected']);
 });
