@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { gather } from '../ground/gather.ts';
+import { inTurn } from '../ground/lines.ts';
 import type { Measures } from '../ground/measures.ts';
 import { isConnectionName, type Provider, type WebhookNews } from '../provider/provider.ts';
 import { installationId } from '../store/rows/audit.sql.ts';
@@ -250,7 +251,8 @@ function leftReader({ sql, clock }: TrackingDeps): (connection: string) => Promi
       );
     claims.set(connection, claim);
     const found = await claim(clock.now(), leftAtOnce);
-    return [...new Map(found.map((row) => [row.id, row])).values()];
+    // Some wait for a query of the shared limit: the first one of each account is tried first.
+    return inTurn(new Map(found.map((row) => [row.id, row])).values(), ({ line }) => String(line));
   };
 }
 

@@ -44,3 +44,12 @@ export function createLines<Item>(): Lines<Item> {
     owners: () => lines.size,
   };
 }
+
+/** One of each owner after the other, each owner's in their own order. */
+export function inTurn<Item>(items: Iterable<Item>, ownerOf: (item: Item) => string): Item[] {
+  const lines = createLines<Item>();
+  for (const item of items) lines.add(ownerOf(item), item);
+  const ordered: Item[] = [];
+  for (let item = lines.take(); item; item = lines.take()) ordered.push(item);
+  return ordered;
+}

@@ -2,7 +2,7 @@ import { queryOf } from '../flow/breaker.ts';
 import { listingLeast } from '../flow/listing.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../flow/query.ts';
 import type { TrackingDeps } from '../flow/tracking-deps.ts';
-import { createLines } from '../ground/lines.ts';
+import { inTurn } from '../ground/lines.ts';
 import { providerIdOf } from '../money/payment.ts';
 import type { ChargeReport, Provider } from '../provider/provider.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
@@ -36,23 +36,16 @@ export async function stepLateQueries(deps: TrackingDeps, provider: Provider): P
   const now = deps.clock.now();
   const due = await claimLateQueries(deps.sql, connection, now, now + claimMs, dueMost);
   if (due.length === 0) return false;
+  // A few are queried in a turn, and the others wait.
   const left = inTurn(
     due.length >= listingLeast && capabilities.canListCharges
       ? await withoutListed(deps, provider, due)
       : due,
+    ({ accountId }) => accountId,
   );
   for (const row of left.slice(0, queriesMost)) await queryLate(deps, provider, row);
   await postponeLateQueries(deps.sql, left.slice(queriesMost), deps.clock.now() + busyMs, false);
   return false;
-}
-
-/** One of each account after the other: a few are queried in a turn, and the others wait. */
-function inTurn(due: readonly DueLate[]): DueLate[] {
-  const lines = createLines<DueLate>();
-  for (const row of due) lines.add(row.accountId, row);
-  const ordered: DueLate[] = [];
-  for (let row = lines.take(); row; row = lines.take()) ordered.push(row);
-  return ordered;
 }
 
 /** @returns those that one listing does not show to be as they were */
