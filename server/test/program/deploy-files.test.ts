@@ -64,9 +64,9 @@ test('compose: only the proxy listens beyond this machine', () => {
     if (name !== 'proxy') for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
 });
 
-test('compose: images have a version, and passwords no default', () => {
+test('compose: images are pinned by their digests, and passwords have no default', () => {
   for (const [name, { image, environment = {} }] of services) {
-    expect(image, name).toMatch(/:v?\d|^\$\{VINTEM_IMAGE:-vintem:\d/);
+    expect(image, name).toMatch(/:v?\d[^@]*@sha256:[0-9a-f]{64}$|^\$\{VINTEM_IMAGE:-vintem:\d/);
     for (const [key, value] of Object.entries(environment))
       if (/PASSWORD|SECRET|DATABASE_URL/.test(key)) expect(String(value), key).toMatch(/^\/run\/secrets\//);
   }
