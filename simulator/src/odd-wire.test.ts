@@ -3,7 +3,7 @@ import { type Behaviour, defaultBehaviour } from './behaviour.ts';
 import { oddAnswer } from './odd-wire.ts';
 
 const listed = (lists: Behaviour['lists'], body: object): unknown => {
-  const outcome = { status: 200, headers: {}, body: JSON.stringify(body) };
+  const outcome = { status: 200, type: 'application/json', body: JSON.stringify(body) };
   const answer = oddAnswer(outcome, { ...defaultBehaviour, lists });
   return typeof answer === 'string' ? answer : JSON.parse(answer.body as string);
 };

@@ -185,8 +185,8 @@ test('verify finds a chain that stands outside the cell of its account, the inst
 test('verify finds rows of an account outside of its cell, and an account whose cell has nothing of it', async () => {
   const { admin } = service.database;
   const [, second, third] = merchants.map(({ ownerId }) => ownerId);
-  const faultsOf = async (cell: string, account: string | undefined) =>
-    (await verifiedCell(cell)).checks
+  const faultsOf = async (name: string, account: string | undefined) =>
+    (await verifiedCell(cells.find(({ cell }) => cell === name) as Runtime)).checks
       .flatMap(({ violations }) => violations)
       .filter(({ accountId }) => accountId === account)
       .map(({ fault }) => fault);

@@ -19,7 +19,7 @@ async function deliver(daysAgo: number, applied: boolean, authentic = true): Pro
   const time = at.toString(16).padStart(12, '0');
   const id = `${time.slice(0, 8)}-${time.slice(8)}${ids.uuid().slice(13)}`;
   const row = { id, connection: 'simulator', receivedAt: at, body: Buffer.from('x'), authentic };
-  await insertDeliveries(service.runtime.sql, [{ ...row, tries: 0, nextAt: at }]);
+  await insertDeliveries(service.runtime.sql, [{ ...row, tries: 0, nextAt: at, line: null }]);
   if (applied) await markApplied(service.runtime.sql, [id], at);
 }
 
