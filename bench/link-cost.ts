@@ -17,6 +17,7 @@ import {
   withoutAutovacuum,
 } from './processes.ts';
 import { median } from './report.ts';
+import { forgetStatements, readStatements, startCounting, textOfStatements } from './statements.ts';
 import { createMerchant, type Merchant, openWorld } from './world.ts';
 
 /**
@@ -24,15 +25,17 @@ import { createMerchant, type Merchant, openWorld } from './world.ts';
  * by the API (`charges`), in one `vintem start` with its simulator, in pairs whose order alternates; and of a Pix of a static code, from its delivery to the
  * balance (`static`), beside them. CPU time and not seconds, so that other work on the machine counts for little.
  *
- *   node bench/link-cost.ts [--pairs 7] [--accounts 20]
+ *   node bench/link-cost.ts [--pairs 7] [--accounts 20] [--statements]
  *
  * A turn is 20 calls for each account: a link has no more open charges, and an account makes no more than 300 a minute by links, whatever the settings say.
- * Each caller comes from a network of its own. Exit code 1 when the median of `links` is above the limit.
+ * Each caller comes from a network of its own. `--statements` adds PostgreSQL's execution time of each statement for one of each; such a run gives no
+ * ratio to quote. Exit code 1 when the median of `links` is above the limit.
  */
 const { values } = parseArgs({
   options: {
     pairs: { type: 'string', default: '7' },
     accounts: { type: 'string', default: '20' },
+    statements: { type: 'boolean', default: false },
   },
 });
 const pairs = Number(values.pairs);
@@ -87,7 +90,8 @@ function made({ status, body }: Reply): Record<string, string> {
 }
 
 async function measure(): Promise<boolean> {
-  const server = await startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
+  const start = values.statements ? startCounting : startEmbedded;
+  const server = await start({ dataDir, log: createLog('warn'), say: () => {} });
   await withoutAutovacuum(server.url);
   const [port, simulatorPort] = [await freePort(), await freePort()];
   const settings = {
@@ -171,9 +175,12 @@ async function measure(): Promise<boolean> {
       service: cpuSecondsOf(service.pid) - cpuSecondsOf(simulator),
       postgres: cpuSecondsOf(postgres),
     });
+    if (values.statements) await forgetStatements(server.url);
     const [before, began] = [cpu(), performance.now()];
     await act();
     const [after, seconds] = [cpu(), (performance.now() - began) / 1000];
+    if (values.statements)
+      console.log(`${kind}\n${textOfStatements(await readStatements(server.url), calls)}`);
     const each = (part: keyof CpuEach): number => ((after[part] - before[part]) / calls) * 1e6;
     return { service: each('service'), postgres: each('postgres'), perSecond: calls / seconds };
   };

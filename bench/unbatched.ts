@@ -18,10 +18,10 @@ const sql = openPool({ url: config.databaseUrl ?? '', log, name: 'vintem bench d
 const secrets = await loadSecrets(ids, config);
 const net = createUndiciNet();
 const runtime = await openRuntime({ config, sql, clock: systemClock, ids, net, secrets, log }, ending.signal);
-const till = {
-  ...runtime.till,
+// In place: each cell's own parts are used, of which a copy with another till would be none.
+Object.assign(runtime.till, {
   submit: ((command) => createTill(runtime).submit(command)) as typeof runtime.till.submit,
-};
-const api = await runApi({ ...runtime, till }, config);
+});
+const api = await runApi(runtime, config);
 process.on('disconnect', () => process.exit(0));
 process.send?.({ url: api.url });

@@ -202,7 +202,7 @@ function frame({ file, language, title, html, headings }, pages) {
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${base}${markdownAddress(file)}">
 <link rel="stylesheet" href="${named('site.css')}">
-<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copied="${say.copied}"></script>
+<script type="module" src="${named('site.js')}" data-base="${base}" data-search="${named('minisearch.js')}" data-copied="${say.copied}" data-service="https://YOUR-HOST"></script>
 </head>
 <body>
 <a class="skip" href="#content">${say.skip}</a>

@@ -59,7 +59,7 @@ export function llmsText(sections, document) {
 > A self-hosted service for Pix payments in Brazil: charges, transfers, refunds, statements and signed webhooks over an HTTP API. Amounts are integers in cents, times are RFC 3339 in UTC.
 
 Each page below is Markdown; without \`.md\` the same address is the page for people. Pages for merchants exist in English and in Brazilian Portuguese.
-Where a page says \`https://YOUR-HOST\`, write the address of the service that you use. The whole API as one OpenAPI 3.1 document: ${document}
+The pages name the address of the service that they come from. The whole API as one OpenAPI 3.1 document: ${document}
 
 ${lists.join('\n')}`;
 }

@@ -1,5 +1,5 @@
 // The search: its program, and an index that was made with the pages, read at the first key stroke.
-const { base, search, copied } = document.querySelector('script[data-base]').dataset;
+const { base, search, copied, service } = document.querySelector('script[data-base]').dataset;
 const input = document.getElementById('search');
 const found = document.getElementById('found');
 const language = document.documentElement.lang;
@@ -92,11 +92,8 @@ const filled = (text, name, value) =>
 
 function fill(key) {
   for (const [code, text] of written) {
-    const named = text
-      .replaceAll(/https:\/\/(?:YOUR|SEU)-HOST/g, location.origin)
-      .replaceAll('VINTEM_URL=http://127.0.0.1:3000', `VINTEM_URL=${location.origin}`);
     const inBlock = code.parentElement.tagName === 'PRE';
-    const ours = inBlock ? filled(named, 'VINTEM_URL', location.origin) : named;
+    const ours = inBlock ? filled(text, 'VINTEM_URL', service) : text;
     code.textContent = inBlock && key ? filled(ours, 'VINTEM_KEY', key).replaceAll('vtm_test_…', key) : ours;
   }
 }

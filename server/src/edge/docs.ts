@@ -66,6 +66,7 @@ export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
       done(null, payload);
     });
     let listing: Promise<SiteFiles> | undefined;
+    const written = pagesWithAddress(publicUrl);
     const serve = async (request: FastifyRequest, reply: FastifyReply) => {
       const [path = ''] = request.url.split('?', 1);
       const address = path.replace(/^\/docs\/?/, '').replace(/\/$/, '');
@@ -77,6 +78,8 @@ export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
       reply.type(types[extname(name)] ?? 'text/plain');
       // Of the page, whatever language its reader asks for.
       if (/\.(?:html|md)$/.test(name)) reply.header('content-language', isPortuguese(name) ? 'pt-BR' : 'en');
+      const page = await written(name);
+      if (page) return reply.send(await page(request, reply));
       if (!listed.compressed.has(name)) return reply.send(await readFile(site + name));
       variesByEncoding(reply);
       if (!takesBrotli(request)) return reply.send(await readFile(site + name));
@@ -91,6 +94,30 @@ export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
       return reply.send(await pages(request, reply));
     });
   });
+}
+
+/**
+ * Pages that name the service: they are sent with its own address, so that a block works as it is copied, out of the Markdown as well. Rejected: a script of
+ * the page alone, which moves what stands below a line that became longer.
+ * @returns by the name of a file; undefined for one that names no service
+ */
+function pagesWithAddress(publicUrl: string) {
+  const kept = new Map<string, Promise<ReturnType<typeof keptText> | undefined>>();
+  const read = async (name: string) => {
+    const text = await readFile(site + name, 'utf8');
+    const own = text
+      .replaceAll(/https:\/\/(?:YOUR|SEU)-HOST/g, publicUrl)
+      .replaceAll('VINTEM_URL=http://127.0.0.1:3000', `VINTEM_URL=${publicUrl}`);
+    return own === text ? undefined : keptText(own);
+  };
+  return async (name: string) => {
+    if (!/\.(?:html|md)$/.test(name)) return undefined;
+    const page = kept.get(name) ?? read(name);
+    kept.set(name, page);
+    // Read again by the next visitor.
+    page.catch(() => kept.delete(name));
+    return page;
+  };
 }
 
 /** `pt.html`, `merchants/pt/guide.md` */

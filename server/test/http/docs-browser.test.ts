@@ -11,12 +11,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let edge: Edge;
 let address: string;
+/** The service's own address, which pages name. */
+let ours: string;
 let browser: Browser;
 
 beforeAll(async () => {
   const build = new URL('../../../site/build.js', import.meta.url);
   await promisify(execFile)(process.execPath, [fileURLToPath(build)]);
   edge = await openEdge();
+  ours = edge.parts.config.publicUrl;
   address = await edge.app.listen({ port: 0, host: '127.0.0.1' });
   browser = await openBrowser();
 });
@@ -137,7 +140,7 @@ test('A block of code names this service and is copied by a press', async () => 
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
   await page.goto(`${address}/docs/merchants/guide`);
-  const block = page.locator('pre:visible', { hasText: address }).first();
+  const block = page.locator('pre:visible', { hasText: ours }).first();
   await block.waitFor();
   await block.getByRole('button', { name: 'Copy' }).click();
   await block.getByRole('button', { name: 'Copied' }).waitFor();
@@ -162,7 +165,7 @@ test('a test key fills the code of every page in its tab, in each language; it i
   await page.goto(`${address}/docs/merchants/quickstart`);
   const field = page.getByLabel('Test key');
   const before = await codes();
-  expect(before).toContain(`VINTEM_URL=${address} VINTEM_KEY=vtm_test_…`);
+  expect(before).toContain(`VINTEM_URL=${ours} VINTEM_KEY=vtm_test_…`);
   for (const wrong of [key.replace('test', 'live'), key.slice(0, -1), 'password']) {
     await field.fill(wrong);
     await field.press('Enter');
@@ -175,12 +178,12 @@ test('a test key fills the code of every page in its tab, in each language; it i
   await page.getByText('The code on every page has your key.').waitFor();
   const after = await codes();
   for (const filled of [
-    `export VINTEM_URL=${address} VINTEM_KEY=${key}`,
-    `new Vintem({ apiKey: '${key}', baseUrl: '${address}' })`,
+    `export VINTEM_URL=${ours} VINTEM_KEY=${key}`,
+    `new Vintem({ apiKey: '${key}', baseUrl: '${ours}' })`,
     `-H "Authorization: Bearer ${key}"`,
     `"Bearer " + "${key}"`,
     `'Authorization: Bearer ' . '${key}'`,
-    `curl -X POST "${address}/api/v1/public/pix/charges"`,
+    `curl -X POST "${ours}/api/v1/public/pix/charges"`,
   ])
     expect(after).toContain(filled);
   expect(after).not.toMatch(/\$VINTEM_|env\.VINTEM_|getenv\('VINTEM_|environ\["VINTEM_|vtm_test_…/);

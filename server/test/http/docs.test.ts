@@ -98,6 +98,22 @@ test('the Markdown of a page and the list of all pages are served as such, kept 
   }
 });
 
+test('a page that names the service has its address already, as a page for people, in each encoding, and as Markdown', async () => {
+  const { publicUrl } = edge.parts.config;
+  for (const url of [
+    '/docs/merchants/guide',
+    '/docs/merchants/pt/guide',
+    '/docs/merchants/quickstart.md',
+    '/docs/reference.md',
+  ]) {
+    const plain = await edge.app.inject({ url });
+    const small = await edge.app.inject({ url, headers: { 'accept-encoding': 'br' } });
+    expect([url, brotliDecompressSync(small.rawPayload).toString()]).toEqual([url, plain.body]);
+    expect(plain.body).not.toMatch(/(?:YOUR|SEU)-HOST/);
+    expect(plain.body).toContain(publicUrl);
+  }
+});
+
 test.each([
   ['/docs', 'en'],
   ['/docs/merchants/guide', 'en'],

@@ -379,6 +379,15 @@ describe('what is long', () => {
     const encodings = [made, read].map(({ headers }) => headers.get('content-encoding'));
     expect([made.status, read.status, ...encodings]).toEqual([201, 200, null, 'br']);
   });
+
+  test('is compressed as well where it is the page of a payment, which names the files of its own', async () => {
+    const url = `${service.url}/pagamentos/${crypto.randomUUID()}`;
+    const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+    const small = await fetch(url, { headers: { 'accept-encoding': 'br' } });
+    expect((await plain.text()).length).toBeGreaterThan(1_400);
+    const encodings = [plain, small].map(({ headers }) => headers.get('content-encoding'));
+    expect([...encodings, small.headers.get('vary')]).toEqual([null, 'br', 'accept-encoding']);
+  });
 });
 
 describe('news', () => {

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { takesBrotli, variesByEncoding } from '../../edge/compress.ts';
+import { compressed, takesBrotli, variesByEncoding } from '../../edge/compress.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { Ids } from '../../ports/ids.ts';
 
@@ -87,7 +87,7 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
     if (asset && pathname !== '/index.html')
       return send(request, reply, asset, pathname.startsWith('/assets/'));
     if (extname(pathname) !== '') throw refuse('route_not_found');
-    return sendPage(reply, files.get('index.html') as Asset, linksFor(preloads, pathname));
+    return sendPage(request, reply, files.get('index.html') as Asset, linksFor(preloads, pathname));
   });
 
   function secure(reply: FastifyReply, policy: string): void {
@@ -101,14 +101,14 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
       .header('permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=()');
   }
 
-  function sendPage(reply: FastifyReply, page: Asset, links: string): FastifyReply {
+  function sendPage(request: FastifyRequest, reply: FastifyReply, page: Asset, links: string): FastifyReply {
     const nonce = deps.ids.bytes(16).toString('base64');
     secure(reply, policyOf(nonce));
     const html = page.plain
       .toString()
       .replaceAll('{{nonce}}', nonce)
       .replace('  </head>', `${links}  </head>`);
-    return reply.type(page.type).send(html);
+    return reply.type(page.type).send(compressed(request, reply, html));
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, asset: Asset, hashed: boolean): FastifyReply {
