@@ -2714,6 +2714,14 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/links.test.ts',
   },
   {
+    name: 'a link that was sold and then closed is completed once more',
+    file: 'server/src/kinds/link/link.ts',
+    line: '  const completes = isComplete && !wasComplete;',
+    with: "  const completes = isComplete && link.status !== 'completed';",
+    rig: 'suite',
+    test: 'server/src/kinds/link/link.test.ts',
+  },
+  {
     name: 'a payment by card of a link is not counted',
     file: 'server/src/kinds/checkout/outcome.ts',
     line: '      writes.push(...linkWrites(view, payment, row, options));',

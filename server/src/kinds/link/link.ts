@@ -46,7 +46,11 @@ export function afterCharge(
   if (ended + paid === 0) return { link, events: [] };
   const paidCount = link.paidCount + paid;
   const isComplete = paid > 0 && link.maxPayments !== null && paidCount >= link.maxPayments;
-  const completes = isComplete && link.status !== 'completed';
+  // A merchant may have closed it after it was sold: it was reported then.
+  const wasComplete =
+    link.status === 'completed' ||
+    (link.status === 'disabled' && link.maxPayments !== null && link.paidCount >= link.maxPayments);
+  const completes = isComplete && !wasComplete;
   const overpaid = isComplete && paidCount > (link.maxPayments ?? 0);
   return {
     link: {
