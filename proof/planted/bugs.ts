@@ -2722,6 +2722,22 @@ export const bugs: Bug[] = [
     test: 'server/src/kinds/link/link.test.ts',
   },
   {
+    name: 'a link that a restore lost has another address',
+    file: 'server/src/api/links/links.ts',
+    line: "      id: sharedIdFor(deps.identity, accountId, 'payment_link', requestKey),",
+    with: '      id: crypto.randomUUID(),',
+    rig: 'suite',
+    test: 'server/test/payments/links.test.ts',
+  },
+  {
+    name: 'a static code that a restore lost has another identifier',
+    file: 'server/src/api/static-codes/static-codes.ts',
+    line: '    identifier: newStaticIdentifier(printedBitsFor(deps.identity, accountId, requestKey)),',
+    with: '    identifier: newStaticIdentifier(crypto.getRandomValues(new Uint8Array(15))),',
+    rig: 'suite',
+    test: 'server/test/payments/static-codes.test.ts',
+  },
+  {
     name: 'a payment by card of a link is not counted',
     file: 'server/src/kinds/checkout/outcome.ts',
     line: '      writes.push(...linkWrites(view, payment, row, options));',

@@ -7,6 +7,7 @@ import type { Caller } from '../../src/ground/caller.ts';
 import { ApiError } from '../../src/ground/errors.ts';
 import { findLinkPage } from '../../src/kinds/link/link-page.ts';
 import type { Runtime } from '../../src/main/runtime.ts';
+import { reconcile } from '../../src/operate/reconcile.ts';
 
 /** Links by which payers make charges of their own: what they may cost, sell and bring, at any time and by any payer. */
 
@@ -414,6 +415,28 @@ describe('the limits of a link', () => {
     expect(await createLink(later, caller, order)).toMatchObject({ replayed: true, link: { id: link.id } });
     const another = { ...order, requestKey: crypto.randomUUID() };
     expect(await codeOf(createLink(later, caller, another))).toBe('validation_failed');
+  });
+
+  test('come back with a link that a restore has lost, at the same address, and with a charge of it that was paid meanwhile', async () => {
+    const merchant = await service.newMerchant();
+    const order = { requestKey: crypto.randomUUID(), maxPayments: 1 };
+    const link = await newLink(merchant, order);
+    const form = { formKey: crypto.randomUUID() };
+    await service.simulator.behave({ webhook: 'drop' });
+    const charge = await open(link, form);
+    const { cell } = await cellOf(link);
+    for (const table of ['intent', 'payment', 'payment_link', 'request_key'])
+      await service.database.admin(`DELETE FROM ${cell}.${table} WHERE account_id = $1`, [merchant.ownerId]);
+    await act(charge.id, 'pay');
+    await service.simulator.behave({});
+    const { runtime } = service;
+    const everyCell = runtime.cells.all().map(({ sql }) => sql);
+    await reconcile(runtime, { ...runtime, everyCell, actor: 'tester' }, { accountId: null, sinceMs: null });
+    const again = await newLink(merchant, order);
+    expect([again.id, again.url]).toEqual([link.id, link.url]);
+    expect((await open(again, form)).id).toBe(charge.id);
+    await until(async () => (await merchant.balanceCents()) === 2500);
+    expect(await shown(merchant, link)).toMatchObject({ status: 'completed', openCount: 0, paidCount: 1 });
   });
 
   test('leave the link of a charge that the provider removed open for the next payer', async () => {

@@ -7,6 +7,7 @@ import decodeQR from 'qr/decode.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookUnmatched, unmatchedLine, unmatchedOf } from '../../src/flow/unmatched.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
+import { resolveIncident } from '../../src/operate/incidents/incident.ts';
 import type { Provider, StatementLine } from '../../src/provider/provider.ts';
 
 /** Codes that merchants print: who is paid by them, whatever reports it, how often and in which order. */
@@ -297,6 +298,51 @@ describe('a Pix of a static code', () => {
     await bookUnmatched(service.runtime, 'simulator', [unmatchedLine(line(code.identifier, endToEnd))], true);
     expect(await merchant.balanceCents()).toBe(0);
     expect(await openIncidents(endToEnd)).toMatchObject([{ kind: 'unmatched', detail: { believed: false } }]);
+  });
+
+  test('of a code that a restore has lost waits in suspense, until a repeat of the request makes the same code again', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const code = await newCode(merchant, { requestKey });
+    const { cell } = service.cellOf(merchant);
+    for (const text of [
+      `DELETE FROM ${cell}.static_code WHERE account_id = $1`,
+      `DELETE FROM ${cell}.request_key WHERE account_id = $1`,
+      'DELETE FROM vintem.static_identifier WHERE account_id = $1',
+    ])
+      await service.database.admin(text, [merchant.ownerId]);
+    const totals = async () => {
+      const [row] = await service.database.admin<{ clearing: string; suspense: string }>(
+        'SELECT sum(clearing) AS clearing, sum(suspense) AS suspense FROM journal',
+      );
+      return { clearing: Number(row?.clearing), suspense: Number(row?.suspense) };
+    };
+    const before = await totals();
+    const endToEnd = await payCode(code.identifier, 1500);
+    await until(async () => (await openIncidents(endToEnd)).length > 0);
+    expect(await newCode(merchant, { requestKey })).toMatchObject({
+      ...{ id: code.id, identifier: code.identifier, copyPaste: code.copyPaste },
+    });
+    // What is printed is the merchant's again, and what came meanwhile as soon as a list names it: once.
+    for (let read = 0; read < 2; read++)
+      await bookUnmatched(
+        service.runtime,
+        'simulator',
+        [unmatchedLine(line(code.identifier, endToEnd))],
+        true,
+      );
+    expect(await merchant.balanceCents()).toBe(1500);
+    const [incident] = await service.database.admin<{ id: string }>(
+      `SELECT id FROM incident WHERE detail ->> 'pix' = $1`,
+      [endToEnd],
+    );
+    const operator = { ...service.runtime, actor: 'tester' };
+    await resolveIncident(operator, incident?.id ?? '', { action: 'credit', reason: 'the code is back' });
+    // Of the two bookings the one of suspense is taken back, and nothing is given again.
+    const after = await totals();
+    expect([after.clearing - before.clearing, after.suspense - before.suspense]).toEqual([-1500, 0]);
+    await payCode(code.identifier, 700);
+    await until(async () => (await merchant.balanceCents()) === 2200);
   });
 
   test('that came over another connection than its code pays into is not its, and stands in suspense', async () => {

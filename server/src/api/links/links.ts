@@ -14,7 +14,7 @@ import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { events } from '../../store/events/event.ts';
 import { conditions } from '../../store/rows/conditions.sql.ts';
-import { fingerprintOf, madeEarlier, paymentIdFor } from '../../store/rows/idempotency.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor, sharedIdFor } from '../../store/rows/idempotency.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 import {
   type FieldRule,
@@ -63,7 +63,7 @@ export interface LinkOrder {
  * @throws ApiError `validation_failed`, `not_offered_by_provider`, `card_not_enabled`, `amount_out_of_limits`, `amount_below_fee`, `idempotency_conflict`, `operation_not_found`
  */
 export async function createLink(
-  deps: Omit<LinkDeps, 'cursorKey'>,
+  deps: Omit<LinkDeps, 'cursorKey' | 'ids'>,
   caller: Caller,
   order: LinkOrder,
 ): Promise<{ link: PaymentLink; replayed: boolean }> {
@@ -115,7 +115,8 @@ export async function createLink(
       throw refuse('operation_not_found');
     const bounds = await boundsOf(tx, accountId, methods, { amountCents, minimumCents, maximumCents });
     const link: PaymentLink = {
-      ...{ accountId, id: deps.ids.uuid(), operationId, title, description, amountCents, ...bounds },
+      ...{ accountId, operationId, title, description, amountCents, ...bounds },
+      id: sharedIdFor(deps.identity, accountId, 'payment_link', requestKey),
       ...{ maxPayments, nameField, documentField, expiresAt, successUrl, metadata, requestKey },
       ...{ takesPix: methods.includes('pix'), takesCard: methods.includes('card') },
       status: 'active',

@@ -4,11 +4,16 @@ import { cursorOf, placeOf } from '../../ground/cursor.ts';
 import { refuse } from '../../ground/errors.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
 import { newStaticIdentifier } from '../../provider/br-code.ts';
 import type { Provider } from '../../provider/provider.ts';
-import { fingerprintOf, madeEarlier, paymentIdFor } from '../../store/rows/idempotency.ts';
+import {
+  fingerprintOf,
+  madeEarlier,
+  paymentIdFor,
+  printedBitsFor,
+  sharedIdFor,
+} from '../../store/rows/idempotency.ts';
 import { lockAccount } from '../../store/rows/lock.sql.ts';
 import { findShownMerchant } from '../../store/rows/profile.sql.ts';
 import {
@@ -26,7 +31,6 @@ import { findKeyUse, insertKeyUse } from '../../store/rows/used-keys.sql.ts';
 export interface StaticCodeDeps {
   sql: Sql;
   clock: Clock;
-  ids: Ids;
   /** The installation's identity secret. */
   identity: Buffer;
   /** By connection. */
@@ -88,8 +92,9 @@ async function record(
   const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
   const now = deps.clock.now();
   const fresh: StaticCode = {
-    ...{ accountId, id: deps.ids.uuid(), operationId, name, amountCents, connection, metadata, requestKey },
-    identifier: newStaticIdentifier(deps.ids.bytes(15)),
+    ...{ accountId, operationId, name, amountCents, connection, metadata, requestKey },
+    id: sharedIdFor(deps.identity, accountId, 'static_code', requestKey),
+    identifier: newStaticIdentifier(printedBitsFor(deps.identity, accountId, requestKey)),
     copyPaste: null,
     status: 'active',
     paidCount: 0,

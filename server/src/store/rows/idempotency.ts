@@ -41,6 +41,21 @@ export function requestKeyFor(identity: Buffer, accountId: string, of: string): 
   return uuidOf(digest);
 }
 
+/**
+ * The id of a payment link or a static code, which people send and print: of account and request key as a payment's, so that a repeat after a restore that lost
+ * it makes the same one again. A UUIDv8 of 122 bits of the HMAC.
+ */
+export const sharedIdFor = (
+  identity: Buffer,
+  accountId: string,
+  resource: 'static_code' | 'payment_link',
+  requestKey: string,
+): string => uuidOf(macOf(identity)(`${resource}\0${accountId}\0${requestKey}`));
+
+/** 120 bits for what is printed in a static code, of the same. */
+export const printedBitsFor = (identity: Buffer, accountId: string, requestKey: string): Buffer =>
+  macOf(identity)(`static identifier\0${accountId}\0${requestKey}`).subarray(0, 15);
+
 /** The number of the account that a payment id belongs to, if it is one of ours at all. */
 export const accountNumberOf = (paymentId: string): number => Number.parseInt(paymentId.slice(0, 8), 16);
 
