@@ -2738,6 +2738,14 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/static-codes.test.ts',
   },
   {
+    name: 'a payer who paid twice reads that it goes back, whatever the rule of the account is',
+    file: 'server/src/payer/state.ts',
+    line: "  return secondGoesBack ? 'paidTwiceReturned' : 'paidTwice';",
+    with: "  return 'paidTwiceReturned';",
+    rig: 'suite',
+    test: 'server/test/payments/payer-pages.test.ts',
+  },
+  {
     name: 'a payment by card of a link is not counted',
     file: 'server/src/kinds/checkout/outcome.ts',
     line: '      writes.push(...linkWrites(view, payment, row, options));',

@@ -36,6 +36,8 @@ export interface PublicPayment extends ShownSeller {
   returnedCents: number;
   /** A dispute of its Pix is under way. */
   contested: boolean;
+  /** It was paid once more, and that Pix goes or went back to its payer. */
+  secondGoesBack: boolean;
   /** The amount of its Pix, where it is paid: of a charge with a due date not always what was asked for. */
   receivedCents: number;
   /** `2026-12-10`; null: it has none. */
@@ -63,6 +65,12 @@ const seller = `a.id AS "accountId", coalesce(m.display_name, a.name) AS name, m
 const contested = `CASE WHEN p.disputed THEN EXISTS (SELECT FROM dispute d
         WHERE d.account_id = p.account_id AND d.payment_id = p.id AND d.status IN ('open', 'defending')) ELSE false END AS contested`;
 
+const secondGoesBack = `CASE WHEN p.notice = 'paid_again' THEN EXISTS (SELECT FROM refund r
+          WHERE r.account_id = p.account_id AND r.payment_id = p.id AND r.reason = 'odd_money' AND r.status <> 'failed')
+        OR (a.return_odd_money IN ('second_payment', 'all') AND EXISTS (SELECT FROM incident i
+          WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.kind = 'second_payment' AND i.state = 'open'
+            AND i.kept_at IS NULL AND i.opened_at >= a.return_odd_money_since)) ELSE false END AS "secondGoesBack"`;
+
 const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_amount_cents AS "netAmountCents",
       p.fee_cents AS "feeCents", p.description, p.copy_paste AS "copyPaste", p.expires_at AS "expiresAt", p.paid_at AS "paidAt",
       p.settled_at AS "settledAt", p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
@@ -73,7 +81,8 @@ const shown = `p.id, p.kind, p.status, p.amount_cents AS "amountCents", p.net_am
 
 const ofPayment: Statement = {
   name: 'page_payment',
-  text: `SELECT ${seller}, ${shown}, ${contested}, coalesce(l.success_url, p.card ->> 'successUrl') AS "successUrl",
+  text: `SELECT ${seller}, ${shown}, ${contested}, ${secondGoesBack},
+      coalesce(l.success_url, p.card ->> 'successUrl') AS "successUrl",
       p.card ->> 'successUrl' AS "returnUrl", p.card ->> 'cancelUrl' AS "cancelUrl", coalesce(l.takes_pix, false) AS "linkTakesPix",
       coalesce(l.takes_card AND a.card_connection IS NOT NULL AND p.amount_cents BETWEEN a.minimum_card_cents AND a.maximum_card_cents, false)
         AS "linkTakesCard"

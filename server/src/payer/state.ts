@@ -8,6 +8,7 @@ export type ChargeState =
   | 'pending'
   | 'paid'
   | 'paidTwice'
+  | 'paidTwiceReturned'
   | 'refundedPartly'
   | 'refunded'
   | 'contested'
@@ -28,12 +29,14 @@ export function chargeStateOf(payment: PublicPayment): ChargeState {
   return status === 'cancelled' ? 'cancelled' : 'creating';
 }
 
-function paidStateOf({ contested, notice, receivedCents, refundedCents }: PublicPayment): ChargeState {
+function paidStateOf(payment: PublicPayment): ChargeState {
+  const { contested, notice, receivedCents, refundedCents, secondGoesBack } = payment;
   if (contested) return 'contested';
   if (refundedCents >= receivedCents) return 'refunded';
   if (notice === 'debited') return 'takenBack';
   if (refundedCents > 0) return 'refundedPartly';
-  return notice === 'paid_again' ? 'paidTwice' : 'paid';
+  if (notice !== 'paid_again') return 'paid';
+  return secondGoesBack ? 'paidTwiceReturned' : 'paidTwice';
 }
 
 /**
@@ -61,7 +64,8 @@ export function proofStateOf(payment: PublicPayment): ProofState {
     return payment.notice === 'returned' || payment.returnedCents > 0 ? 'returned' : 'settled';
   }
   const state = payment.status === 'paid' ? paidStateOf(payment) : 'none';
-  return state === 'paid' || state === 'paidTwice' ? 'settled' : (state as ProofState);
+  const isWhole = state === 'paid' || state === 'paidTwice' || state === 'paidTwiceReturned';
+  return isWhole ? 'settled' : (state as ProofState);
 }
 
 export const refundProofStateOf = ({ status }: PublicRefund): ProofState =>

@@ -215,6 +215,10 @@ export const words: Readonly<Record<Language, Words>> = {
         'Pago mais de uma vez',
         'Este código recebeu mais de um Pix. O valor a mais não conta como compra: combine a devolução com o recebedor.',
       ],
+      paidTwiceReturned: [
+        'Pago mais de uma vez',
+        'Este código recebeu mais de um Pix. O valor a mais não conta como compra e volta sozinho para a conta de onde veio.',
+      ],
       refundedPartly: [
         'Pago e reembolsado em parte',
         'Uma parte do valor voltou para a conta de quem pagou.',
@@ -377,6 +381,10 @@ export const words: Readonly<Record<Language, Words>> = {
       paidTwice: [
         'Paid more than once',
         'More than one Pix arrived for this code. The extra amount buys nothing: agree its return with the receiver.',
+      ],
+      paidTwiceReturned: [
+        'Paid more than once',
+        'More than one Pix arrived for this code. The extra amount buys nothing, and goes back by itself to the account that it came from.',
       ],
       refundedPartly: ['Paid and refunded in part', 'A part of the amount went back to the payer’s account.'],
       refunded: ['Payment refunded', 'The amount went back to the payer’s account.'],

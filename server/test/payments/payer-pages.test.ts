@@ -1,8 +1,9 @@
 import { get } from 'node:http';
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPageAddresses, type PageKind } from '../../src/ground/page-address.ts';
+import { setReturnRule } from '../../src/operate/accounts/return-rule.ts';
 
 /** The payer's pages over HTTP, as a browser without script, a bot and an attacker meet them. */
 
@@ -221,6 +222,29 @@ describe('a payer’s page', () => {
     expect(names.filter((name) => name === 'page_payment')).toEqual([]);
   });
 
+  test('A payer who pays twice reads whether the second Pix goes back by itself, as the rule of the account has it', async () => {
+    for (const [rule, words] of [
+      ['never', 'combine a devolução com o recebedor'],
+      ['second_payment', 'volta sozinho para a conta de onde veio'],
+    ] as const) {
+      const of = await service.newMerchant();
+      const operator = { ...service.cellOf(of), actor: 'tester' };
+      await setReturnRule(operator, of.ownerId, { returnOddMoney: rule, afterMinutes: 60 });
+      const { body } = await of.charge();
+      const path = new URL(body.payerUrl).pathname;
+      const pay = () =>
+        service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`, {});
+      await pay();
+      await until(async () => (await open(path)).text.includes('Pagamento recebido'));
+      await pay();
+      await until(async () => (await open(path)).text.includes('Pago mais de uma vez'));
+      expect((await open(path)).text).toContain(words);
+      expect((await open(`${path}?lang=en`)).text).toContain('Paid more than once');
+      const proof = service.runtime.pages.of('receipt', await numberOf(of), body.id);
+      expect((await open(new URL(proof).pathname)).text).toContain('Pix liquidado');
+    }
+  });
+
   test('A charge that ended unpaid says so, and a receipt of it proves nothing', async () => {
     const id = await newCharge();
     await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/remove`, {});
@@ -270,7 +294,8 @@ describe('a payment link', () => {
     const visited = await service.newMerchant();
     const seen = await newLink({}, visited);
     const before = await rowsOf(visited);
-    await Promise.all(Array.from({ length: 100 }, () => open(seen.path)));
+    for (let at = 0; at < 1_000; at += 50)
+      await Promise.all(Array.from({ length: 50 }, () => open(seen.path)));
     expect(await rowsOf(visited)).toEqual(before);
     const pages = await Promise.all(Array.from({ length: 100 }, () => open(link.path)));
     const [page] = pages;
