@@ -24,10 +24,22 @@ export interface Truth {
     returnedCents?: number;
     returns?: { rtrId: string; amountCents: number }[];
   }[];
+  /** Pix that came for no charge. */
+  codes: CodePix[];
   balanceCents: number;
 }
 
-interface ChargeTruth {
+/** A Pix under the identifier of a static code, or under none, and the key that it was paid into. */
+export interface CodePix extends Pick<ChargeTruth, 'refunds' | 'returns'> {
+  identifier: string;
+  key: string;
+  endToEnd: string;
+  amountCents: number;
+  paidAt: string;
+  feeCents?: number;
+}
+
+export interface ChargeTruth {
   txid: string;
   amountCents: number;
   status: string;
@@ -267,6 +279,7 @@ export function createGivingBack(around: Surroundings) {
     of(merchant: Merchant, paymentId: string): void {
       underWay.push(afterwards(merchant, paymentId));
     },
+    refund,
     /** Resolves when all of it has ended. */
     ended: (): Promise<unknown> => Promise.all(underWay),
 

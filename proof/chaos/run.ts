@@ -14,7 +14,8 @@ import { installationId } from '../../server/src/store/rows/audit.sql.ts';
 import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import { faultsOn } from '../processes/faults.ts';
 import { cardBooksOf } from './card-books.ts';
-import { type CardBooks, cardWeather, createCardPayers, paidOutCents } from './card-payers.ts';
+import { type CardBooks, cardWeather, createCardPayers } from './card-payers.ts';
+import { requestWeather } from './due-payers.ts';
 import {
   counted,
   createGivingBack,
@@ -35,16 +36,18 @@ import {
   percentile,
   sleep,
 } from './processes.ts';
+import { createStreet } from './street.ts';
 
 /**
- * A bad day, in full: parallel merchants pay, are paid, by Pix and by card, and give back while the provider, the database and every process fail in turn,
+ * A bad day, in full: parallel merchants pay, are paid, by Pix and by card, by payment links, printed codes and charges with a due date, and give back while the provider, the database and every process fail in turn,
  * with a kill -9 every ten seconds. Afterwards the fate of each payment, refund and dispute must agree with what the provider itself holds
  * true, each merchant's money with it to the cent, and `verify` with everything.
  *
  *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--cells 1] [--dialect efi] [--seed 1] [--fees] [--keep]
  *
- * With more than one cell the merchants stand in each of them in turn, all behind the same processes. With another dialect they stand on a
- * connection of that adapter, and the provider is the simulator in its protocol, without cards.
+ * With more than one cell the merchants stand in each of them in turn, all behind the same processes. In Efí's protocol every second one is on a connection of its own
+ * Pix key. With another dialect they stand on a connection of that adapter, and the provider is the simulator in its protocol, without cards, printed codes and due
+ * dates.
  * Prints its figures as JSON; exit code 1 when something does not agree.
  */
 const { values } = parseArgs({
@@ -80,6 +83,9 @@ const untold: Untold = {
 /** The acquirer pays out to the account for Pix at the root. */
 const withCards = dialect === 'efi';
 const cardConnection = 'cartoes';
+/** Beside the connection that is there without a command: another client and Pix key at the same provider. */
+const [firstKey, second] = ['vintem@simulator.example', 'segunda'];
+const secondKey = `${second}@simulator.example`;
 
 /** Mulberry32: the faults of a seed come in the same order. */
 function dice(seed: number): () => number {
@@ -110,6 +116,8 @@ const shared = {
   RATE_LIMITS: 'off',
   LOG_LEVEL: 'warn',
   PUBLIC_URL: `http://127.0.0.1:${port}`,
+  // Each payer of a link comes from an address of its own.
+  TRUSTED_PROXIES: '127.0.0.1',
 };
 const launch = (words: string[], ready: string, more: Record<string, string> = {}) => ({
   words,
@@ -149,9 +157,9 @@ const everythingAtOnce = ['--odd-money', 'all', '--after-minutes', '0'];
 const cells = ['vintem'];
 while (cells.length < Number(values.cells))
   cells.push((await command<{ name: string }>(['cells', 'add'], commandEnv)).json.name);
-const connection = dialect === 'efi' ? ['--test'] : ['--connection', dialect];
-if (dialect !== 'efi')
-  await command(['connection', 'create', '--name', dialect, '--adapter', dialect, '--simulator'], commandEnv);
+const further = dialect === 'efi' ? second : dialect;
+await command(['connection', 'create', '--name', further, '--adapter', dialect, '--simulator'], commandEnv);
+const isOnFirst = (n: number): boolean => dialect === 'efi' && n % 2 === 0;
 if (withCards) {
   const acquirer = ['--adapter', 'stripe-checkout', '--simulator'];
   await command(['connection', 'create', '--name', cardConnection, ...acquirer], commandEnv);
@@ -167,7 +175,7 @@ async function newMerchant(n: number): Promise<Merchant> {
       'create',
       '--name',
       `Loja ${n}`,
-      ...connection,
+      ...(isOnFirst(n) ? ['--test'] : ['--connection', further]),
       '--cell',
       cells[n % cells.length] ?? 'vintem',
     ],
@@ -255,6 +263,8 @@ const fates = [
 ];
 
 let running = true;
+/** Whether the comparison has run: until then a charge that expired may have been paid since, by a webhook that was dropped. */
+let reconciled = false;
 async function shop(merchant: Merchant): Promise<void> {
   while (running) {
     const kind = random() < 0.45 ? 'charge' : 'transfer';
@@ -313,7 +323,9 @@ const cards = createCardPayers({
   control: (method, path, body) =>
     http(method, acquirerUrl + path, method === 'GET' ? undefined : (body ?? {}), {}, 20_000),
   arrives: (amountCents) =>
-    http('POST', `${simulatorUrl}/control/static`, { identifier: 'CAIXA00000001', amountCents }),
+    http('POST', `${simulatorUrl}/control/static`, {
+      ...{ identifier: 'CAIXA00000001', amountCents, key: firstKey },
+    }),
   client: `vintem-${cardConnection}`,
   books: () => cardBooks(),
   // The faults of a seed stay those that they were without cards.
@@ -335,6 +347,25 @@ const givingBack = createGivingBack({
   untold,
   isCard: cards.isCard,
 });
+const keys = new Map(merchants.map((merchant, n) => [merchant, isOnFirst(n) ? firstKey : secondKey]));
+const street = createStreet(
+  {
+    ...{ merchants, call, control, note, isRunning: () => running, isTold: () => reconciled },
+    visit: (method, path, from, body) => {
+      const address = new URL(path, pick(bases)).href;
+      return http(method, address, body, { 'x-forwarded-for': from });
+    },
+    // The faults of a seed stay those that they were without it.
+    chance: dice(Number(values.seed) + 2_000),
+    made: givingBack.of,
+  },
+  {
+    keyOf: (merchant) => keys.get(merchant) ?? firstKey,
+    keys: [firstKey, secondKey],
+    refund: givingBack.refund,
+  },
+  dialect === 'efi',
+);
 
 /** Charges that a payer paid with another amount. */
 const odd = new Set<string>();
@@ -441,7 +472,11 @@ async function behaveAtAcquirer(behaviour: object): Promise<void> {
 async function weather(): Promise<void> {
   for (let n = 0; running; n++) {
     await control('DELETE', '/control/behaviour');
-    const next = { ...behaviours[n % behaviours.length], ...refundBehaviours[n % refundBehaviours.length] };
+    const next = {
+      ...behaviours[n % behaviours.length],
+      ...refundBehaviours[n % refundBehaviours.length],
+      ...requestWeather(n),
+    };
     await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, fees, ...next });
     await behaveAtAcquirer({ settleAfterMs: 50, delayMs: 500, ...cardWeather(n) });
     await sleep(n % 2 === 0 ? 3_000 : 6_000);
@@ -509,7 +544,7 @@ async function serves(): Promise<void> {
 console.error(`bad days in ${dataDir} for ${minutes} min`);
 const began = performance.now();
 const shops = merchants.flatMap((merchant) => [shop(merchant), shop(merchant)]);
-const cardShops = cards.begin();
+const otherShops = [...cards.begin(), ...street.begin()];
 const sky = weather();
 const disasters = disaster();
 disasters.catch((error: unknown) => console.error(String(error)));
@@ -520,7 +555,8 @@ while (performance.now() - began < minutes * 60_000) {
   );
 }
 running = false;
-await Promise.all([...shops, ...cardShops, sky, givingBack.ended(), cards.ended()]);
+await Promise.all([...shops, ...otherShops, sky, street.ended(), cards.ended()]);
+await givingBack.ended();
 await disasters;
 await control('DELETE', '/control/behaviour');
 await control('PUT', '/control/behaviour', { fees });
@@ -541,6 +577,7 @@ await Promise.all([
   givingBack.repeat(),
   cards.repeatPages().then(() => cards.repeatRefunds()),
   cards.arrive(),
+  street.repeat(),
 ]);
 // Every one is asked for once more: the same id must come back.
 await inTurns(
@@ -566,17 +603,18 @@ const listsDue = () =>
 const dueAgainMs = 30_000;
 let listsWereDue = performance.now();
 
-const cardsSettled = cards.settle((paymentIds) =>
+const queriesDue = (paymentIds: readonly string[]) =>
   ofCells(
     'queries due',
     `UPDATE intent SET due_at = now() WHERE state = 'awaiting' AND due_at > now() AND payment_id IN (
       SELECT unnest($1::uuid[]) UNION SELECT id FROM refund WHERE payment_id = ANY ($1))`,
     [paymentIds],
-  ),
-);
+  );
+const cardsSettled = cards.settle(queriesDue);
 
 const truthNow = async (): Promise<Truth> =>
-  sayable((await http('GET', `${simulatorUrl}/control/state`)).body, untold);
+  street.withCodes(sayable((await http('GET', `${simulatorUrl}/control/state`)).body, untold));
+const streetSettled = street.settle(truthNow, queriesDue, () => listsDue());
 const settled = new Set(['completed', 'cancelled', 'paid', 'failed', 'expired']);
 const states = new Map<string, { status: string; amountCents: number; feeCents: number; notice?: string }>();
 async function look(ones: Asked[]): Promise<void> {
@@ -588,8 +626,6 @@ async function look(ones: Asked[]): Promise<void> {
 /** Also what a call beside the one that made it was refused. */
 const made = asked.filter((one) => one.id !== null);
 const recoveryBegan = performance.now();
-/** Whether the comparison has run: until then a charge that expired may have been paid since, by a webhook that was dropped. */
-let reconciled = false;
 /** Whether the service says of it what the provider holds true. */
 function disagreement(
   one: Asked,
@@ -680,7 +716,7 @@ for (;;) {
   }
   await sleep(3_000);
 }
-await cardsSettled;
+await Promise.all([cardsSettled, streetSettled]);
 const recoveryMs = performance.now() - recoveryBegan;
 // The follow-up does not query payments that have ended, so a change in a dropped webhook is found only by the comparison.
 let compared = await command<Record<string, unknown>>(['reconcile'], commandEnv);
@@ -693,6 +729,8 @@ const unnamed = await sql.run<{ rtrId: string }>({
 const named = (of: { returns?: { rtrId: string }[] }): boolean =>
   of.returns?.some((back) => unnamed.some(({ rtrId }) => rtrId === back.rtrId)) ?? false;
 for (const { txid } of truth.charges.filter(named)) await control('POST', `/control/charges/${txid}/resend`);
+for (const { identifier } of truth.codes.filter(named))
+  await control('POST', `/control/charges/${identifier}/resend`);
 for (const { idEnvio } of truth.payouts.filter(named))
   await control('POST', `/control/payouts/${idEnvio}/resend`);
 const leftOfInbound = async () =>
@@ -729,7 +767,17 @@ for (const by = performance.now() + 90_000; withCards && performance.now() < by;
 /** The acquirer's own record of what the books have of it. */
 const acquirerCents = withCards ? cards.expectedCents(cardTruth, booksOfCards) : 0;
 const cardFaults = withCards ? cards.faults(cardTruth, booksOfCards) : [];
-truth = await truthNow();
+// ------------------------------------------------------------------------------------------------------------ street
+
+let streetFaults: string[] = [];
+for (const by = performance.now() + 90_000; ; await sleep(2_000)) {
+  await street.look();
+  truth = await truthNow();
+  streetFaults = await street.faults(truth);
+  if (streetFaults.length === 0 || performance.now() > by) break;
+  await listsDue();
+}
+for (const id of street.odd(truth)) odd.add(id);
 
 // ------------------------------------------------------------------------------------------------------------- costs
 
@@ -800,10 +848,15 @@ const clearings = await ofCells<{ accountId: string; cents: number }>(
 await Promise.all(pools.map((cell) => cell.sql.close()));
 const refundFaults = givingBack.faults(truth, new Set(returnIds.map(({ id }) => providerId(id))));
 /** By the provider's records of each payment. */
-const owners = new Map(made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId]));
-const heldByProvider = heldByOwner(truth, (id) => owners.get(id) ?? '');
-/** Payouts of the acquirer to the account for Pix are the company's own money. */
-if (paidOutCents(cardTruth) > 0) heldByProvider.set(installationId, paidOutCents(cardTruth));
+const owners = new Map([
+  ...made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId] as const),
+  ...street.owners(),
+]);
+/** Payouts of the acquirer to the account for Pix, and Pix under identifiers of nobody's, are of no merchant. */
+const heldByProvider = heldByOwner(
+  truth,
+  (id) => owners.get(id) ?? (id.startsWith('pix ') ? installationId : ''),
+);
 const merchantsApart = [
   ...new Set([...heldByProvider.keys(), ...clearings.map(({ accountId }) => accountId)]),
 ]
@@ -820,6 +873,7 @@ const agrees =
   wrong.length === 0 &&
   refundFaults.length === 0 &&
   cardFaults.length === 0 &&
+  streetFaults.length === 0 &&
   merchantsApart.length === 0 &&
   verified.ok &&
   clearingAgrees &&
@@ -872,8 +926,10 @@ console.log(
       reconcile: compared.json ?? compared.text,
       verify: { ok: verified.ok, wrong: verified.checks.filter((check) => !check.ok), cli: cli.code },
       ...(withCards && { cards: cards.figures(cardTruth, booksOfCards) }),
+      street: street.figures(truth),
       refundFaults: refundFaults.slice(0, 20),
       cardFaults: cardFaults.slice(0, 20),
+      streetFaults: streetFaults.slice(0, 40),
       wrong: wrong.slice(0, 20).map(([one, why]) => `${one.kind} ${one.id} ${one.body.pixKey ?? ''}: ${why}`),
     },
     null,

@@ -373,7 +373,7 @@ export function chargeView(bank: Bank, charge: Charge, stale: boolean) {
 export function paymentView(payment: Payment, returns: number, form: ReturnForm) {
   return {
     endToEndId: payment.endToEnd,
-    txid: payment.txid,
+    ...(payment.txid !== '' && { txid: payment.txid }),
     valor: toReais(payment.amountCents),
     ...(payment.parts && { componentesValor: componentsOf(payment.parts) }),
     chave: payment.key,

@@ -235,15 +235,15 @@ function cardState(one: Card) {
   };
 }
 
-/** A payer pays a static code, whatever its paper says. */
+/** A payer pays a static code, whatever its paper says. One without an identifier (`***`) makes a Pix that names none. */
 function payCode(desk: Desk, body: string): Reply {
   const read = readBody(body, ['identifier', 'amountCents', 'key']);
   if ('refusal' in read) return read.refusal;
   const amount = readCents(read.given);
   if ('refusal' in amount) return amount.refusal;
-  const { identifier, key } = read.given;
-  if (typeof identifier !== 'string' || !/^[a-zA-Z0-9]{1,25}$/.test(identifier))
-    return failure(400, 'identifier must be a text of 1 to 25 letters or digits');
+  const { identifier = '', key } = read.given;
+  if (typeof identifier !== 'string' || !/^[a-zA-Z0-9]{0,25}$/.test(identifier))
+    return failure(400, 'identifier must be a text of at most 25 letters or digits');
   if (amount.cents === undefined) return failure(400, 'amountCents is missing');
   if (key !== undefined && typeof key !== 'string') return failure(400, 'key must be a text');
   const { answer, writes } = payStatic(desk.bank, desk.world, identifier, amount.cents, key);
@@ -260,9 +260,10 @@ const receivedUnder = ({ bank }: Desk, txid: string): string[] =>
 function chargeResend(desk: Desk, txid: string, body: string): Reply {
   const read = readBody(body, []);
   if ('refusal' in read) return read.refusal;
-  const one = desk.bank.charges.get(txid);
-  if (one === undefined) return failure(404, `no charge ${txid}`);
-  desk.commit(paymentsOf(desk, one).flatMap((payment) => resend(desk.bank, desk.world, payment)));
+  const received = receivedUnder(desk, txid);
+  if (received.length === 0 && !desk.bank.charges.has(txid)) return failure(404, `no charge ${txid}`);
+  const payments = received.flatMap((endToEnd) => desk.bank.payments.get(endToEnd) ?? []);
+  desk.commit(payments.flatMap((payment) => resend(desk.bank, desk.world, payment)));
   return json(200, { ok: true });
 }
 
@@ -468,22 +469,38 @@ function state(desk: Desk, query: URLSearchParams): Reply {
   const idEnvio = query.get('idEnvio');
   const { bank } = desk;
   if (txid === null && idEnvio === null) {
-    const parts = stateParts(desk, bank.charges.values(), bank.payouts.values());
+    const codes = bank.paymentList.filter((payment) => !bank.charges.has(payment.txid));
+    const parts = stateParts(desk, {
+      charges: bank.charges.values(),
+      payouts: bank.payouts.values(),
+      codes,
+    });
     // An answer in one piece is the state of one moment. A million payouts are 200 MB, too much to wait for or to hold in
     // memory twice: so a long state is streamed while other requests are served.
-    const rows = bank.charges.size + bank.payouts.size;
+    const rows = bank.charges.size + bank.payouts.size + codes.length;
     const body = rows <= rowsInOnePiece ? [...parts].join('') : parts;
     return { status: 200, type: 'application/json', body };
   }
   const oneCharge = txid === null ? undefined : bank.charges.get(plainId(txid));
   const onePayout = idEnvio === null ? undefined : bank.payouts.get(plainId(idEnvio));
-  const parts = stateParts(desk, oneCharge ? [oneCharge] : [], onePayout ? [onePayout] : []);
+  const parts = stateParts(desk, {
+    charges: oneCharge ? [oneCharge] : [],
+    payouts: onePayout ? [onePayout] : [],
+    codes: txid === null || oneCharge ? [] : bank.paymentList.filter((payment) => payment.txid === txid),
+  });
   return { status: 200, type: 'application/json', body: [...parts].join('') };
 }
 
 const rowsInOnePiece = 50_000;
 
-function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Payout>): Generator<string> {
+interface Shown {
+  charges: Iterable<Charge>;
+  payouts: Iterable<Payout>;
+  /** Pix that came for no charge. */
+  codes: Iterable<Payment>;
+}
+
+function* stateParts(desk: Desk, { charges, payouts, codes }: Shown): Generator<string> {
   const { bank } = desk;
   const now = desk.world.now();
   const disputed = disputesByPix(bank);
@@ -491,6 +508,8 @@ function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Pa
   yield* joined(charges, (one) => JSON.stringify(chargeState(desk, one, now, disputed)));
   yield '],"payouts":[';
   yield* joined(payouts, (one) => JSON.stringify(payoutState(one)));
+  yield '],"codes":[';
+  yield* joined(codes, (one) => JSON.stringify(codeState(one)));
   yield '],"disputes":[';
   yield* joined(bank.disputes.values(), (one) => JSON.stringify(one));
   yield '],"cards":[';
@@ -583,6 +602,15 @@ const returnsState = ({ returns }: { returns: readonly PixReturn[] }) =>
 function paymentsOf(desk: Desk, charge: Charge): Payment[] {
   return charge.payments.flatMap((endToEnd) => desk.bank.payments.get(endToEnd) ?? []);
 }
+
+/** A Pix under the identifier of a static code, or under none. */
+const codeState = (payment: Payment) => ({
+  ...{ identifier: payment.txid, key: payment.key, endToEnd: payment.endToEnd },
+  ...{ amountCents: payment.amountCents, paidAt: new Date(payment.at).toISOString() },
+  ...feesState([payment]),
+  ...refundsState([payment]),
+  ...(payment.returns.length > 0 && { returns: returnsState(payment) }),
+});
 
 function paymentState(payment: Payment) {
   const { endToEnd, amountCents, at } = payment;

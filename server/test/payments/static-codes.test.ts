@@ -323,7 +323,7 @@ describe('a Pix of a static code', () => {
     expect(await newCode(merchant, { requestKey })).toMatchObject({
       ...{ id: code.id, identifier: code.identifier, copyPaste: code.copyPaste },
     });
-    // What is printed is the merchant's again, and what came meanwhile as soon as a list names it: once.
+    // The paper is the merchant's again, and a Pix that came meanwhile as soon as a list names it: once.
     for (let read = 0; read < 2; read++)
       await bookUnmatched(
         service.runtime,
