@@ -37,6 +37,16 @@ describe.runIf(python !== null)('A client in Python', () => {
     });
   });
 
+  // It is in no registry: `INTER_CLIENT` names the folder of a checkout.
+  test.runIf(process.env.INTER_CLIENT)('Banco Inter’s own runs a day of a merchant', async () => {
+    expect(await day('inter_day.py', process.env.INTER_CLIENT ?? '')).toEqual({
+      ...{ charge: 'ATIVA', withoutId: 32, paid: 'CONCLUIDA', listed: 2, received: 1 },
+      ...{ refund: 'EM_PROCESSAMENTO', refundAsked: '5.00', payout: 'PROCESSADO', done: 9.75 },
+      ...{ enriched: ['ESTORNO D 5.00', 'PIX C 50.00', 'PIX D 9.75'], statement: 3, balance: 35.25 },
+      ...{ callbacks: 50, webhook: true },
+    });
+  });
+
   test('no call of them was refused', () => {
     const asked = recorder.calls().filter(({ path }) => !path.startsWith('/nowhere'));
     expect(asked.length).toBeGreaterThan(40);

@@ -67,6 +67,8 @@ export type Bank = {
   webhooks: Map<string, Webhook>;
   /** By account: whom the provider asks before a payout leaves. */
   questions: Map<string, Question>;
+  /** By account: what a client has set of it. */
+  configs: Map<string, AccountConfig>;
   /** Reports that were requested. Not kept: after a restart a client requests them again. */
   reports: Map<string, Report>;
   behaviour: Behaviour;
@@ -267,6 +269,12 @@ export type Webhook = {
 };
 /** An address that answers whether a payout may leave. */
 export type Question = { account: string; url: string; token: string };
+/** What a client has set of its account, as it said it; and the Pix keys whose deliveries name no fee by it. */
+export type AccountConfig = {
+  account: string;
+  said: object;
+  withoutFees: { received: string[]; sent: string[] };
+};
 /** A report of a closed day, as it was requested. */
 export type Report = { id: string; day: string; kinds: string[]; requestedAt: number };
 export type Counts = { queries: number; webhooksSent: number };
@@ -305,6 +313,7 @@ export type Entry =
   | ['webhook', Webhook]
   | ['webhook-removed', string]
   | ['question', Question]
+  | ['config', AccountConfig]
   | ['behaviour', Behaviour]
   | ['blocked', Blocked]
   | ['notification', Notification]
@@ -361,6 +370,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
     clients: new Map(),
     webhooks: new Map(),
     questions: new Map(),
+    configs: new Map(),
     reports: new Map(),
     behaviour: { ...defaultBehaviour },
     terms,
@@ -1425,6 +1435,11 @@ export function removeWebhook(bank: Bank, key: string): Entry[] {
   return bank.webhooks.delete(key) ? [['webhook-removed', key]] : [];
 }
 
+export function setConfig(bank: Bank, config: AccountConfig): Entry[] {
+  bank.configs.set(config.account, config);
+  return [['config', config]];
+}
+
 export function setBehaviour(bank: Bank, behaviour: Behaviour): Entry[] {
   bank.behaviour = behaviour;
   return [['behaviour', behaviour]];
@@ -1534,6 +1549,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'question':
       bank.questions.set(entry[1].account, entry[1]);
       break;
+    case 'config':
+      bank.configs.set(entry[1].account, entry[1]);
+      break;
     case 'blocked':
       bank.blocked.set(entry[1].account, entry[1]);
       break;
@@ -1618,6 +1636,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const client of bank.clients.values()) yield ['client', client];
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
   for (const question of bank.questions.values()) yield ['question', question];
+  for (const config of bank.configs.values()) yield ['config', config];
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
   for (const code of bank.staticCodes.values()) yield ['static-code', code];

@@ -71,7 +71,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'POST card-cash' && id !== undefined) return cash(desk, id, action, request.body);
   if (call === 'POST cards' && id !== undefined)
     return card(desk, cardOf(desk.bank, plainId(id)), action, request.body);
-  if (call === 'POST refunds' && id !== undefined) return refund(desk, plainId(id), action, request.body);
+  if (call === 'POST refunds' && id !== undefined) return refund(desk, id, action, request.body);
   return unknownCall();
 }
 
@@ -317,7 +317,7 @@ function refund(desk: Desk, id: string, action: string | undefined, body: string
   const read = readBody(body, []);
   if ('refusal' in read) return read.refusal;
   for (const payment of desk.bank.paymentList) {
-    const found = payment.returns.find((one) => one.id === id);
+    const found = payment.returns.find((one) => one.id === id || one.id === plainId(id));
     if (found === undefined) continue;
     if (found.state !== 'pending') return failure(409, 'the refund is not pending: its fate is decided');
     desk.commit(
@@ -481,8 +481,8 @@ function state(desk: Desk, query: URLSearchParams): Reply {
     const body = rows <= rowsInOnePiece ? [...parts].join('') : parts;
     return { status: 200, type: 'application/json', body };
   }
-  const oneCharge = txid === null ? undefined : bank.charges.get(plainId(txid));
-  const onePayout = idEnvio === null ? undefined : bank.payouts.get(plainId(idEnvio));
+  const oneCharge = txid === null ? undefined : bank.charges.get(nameIn(bank.charges, txid));
+  const onePayout = idEnvio === null ? undefined : bank.payouts.get(nameIn(bank.payouts, idEnvio));
   const parts = stateParts(desk, {
     charges: oneCharge ? [oneCharge] : [],
     payouts: onePayout ? [onePayout] : [],
@@ -675,7 +675,7 @@ export function pageData(desk: Desk): Reply {
 
 /** A charge as a payer's bank would show it. */
 export function pageCharge(desk: Desk, txid: string): Reply {
-  const one = desk.bank.charges.get(plainId(txid));
+  const one = desk.bank.charges.get(nameIn(desk.bank.charges, txid));
   return one === undefined
     ? failure(404, 'no such charge')
     : json(200, chargeCard(desk, one, desk.world.now()));

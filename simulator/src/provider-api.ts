@@ -37,7 +37,9 @@ import {
   requestPayout,
   requestRefund,
   requestReport,
+  setConfig,
   showKey,
+  type Webhook,
 } from './bank.ts';
 import { behaviourOfMessage } from './behaviour.ts';
 import { accountName, type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
@@ -59,6 +61,7 @@ import {
   reportText,
   reportView,
 } from './efi.ts';
+import { readConfig, readResend, resendAll } from './efi-account.ts';
 import { isRecord, toReais } from './money.ts';
 import { issueToken, readBasic, readToken, tokenLifeSeconds } from './oauth.ts';
 import { type ListQuery, pageOf, readListQuery } from './page-of-list.ts';
@@ -107,6 +110,9 @@ export function providerApi(anyone: Desk, request: Request): Outcome | undefined
     case 'cob':
     case 'cobv':
       if (path.length === 2 && method === 'GET') return listCharges(desk, first, request.query);
+      // The provider chooses the id of a charge without one.
+      if (path.length === 2 && method === 'POST' && first === 'cob')
+        return putCharge(desk, first, desk.world.letters(32), request.body);
       if (path.length !== 3 || second === undefined) return undefined;
       if (method === 'PUT') return putCharge(desk, first, second, request.body);
       if (method === 'PATCH') return patchCharge(desk, first, second, request.body);
@@ -121,6 +127,7 @@ export function providerApi(anyone: Desk, request: Request): Outcome | undefined
       if (path.length === 2) return listPayments(desk, request.query);
       return path.length === 3 && second !== undefined ? getPayment(desk, second) : undefined;
     case 'webhook':
+      if (path.length === 2 && method === 'GET') return listWebhooks(desk, request.query);
       return path.length === 3 && second !== undefined
         ? webhook(desk, method, second, request.body)
         : undefined;
@@ -129,6 +136,9 @@ export function providerApi(anyone: Desk, request: Request): Outcome | undefined
         if (method === 'POST' && third === 'extrato-conciliacao') return postReport(desk, request.body);
         return method === 'GET' ? getReport(desk, third) : undefined;
       }
+      if (second === 'config' && path.length === 3) return accountConfig(desk, method, request.body);
+      if (second === 'webhook' && third === 'reenviar' && path.length === 4)
+        return method === 'POST' ? postResend(desk, request.body) : undefined;
       if (second === 'infracoes' && third !== undefined && fourth === 'defesa' && path.length === 5)
         return method === 'POST' ? postDefence(desk, third, request.body) : undefined;
       if (method !== 'GET') return undefined;
@@ -473,8 +483,7 @@ const wholePayment = (desk: Desk, payment: Payment) =>
 function putPayout(desk: ClientDesk, idEnvio: string, body: string): Outcome {
   if (!isIdEnvio(idEnvio))
     return refusal(400, 'id_envio_invalido', 'O idEnvio deve ter de 1 a 35 letras ou dígitos');
-  const read = readPayout(idEnvio, parsed(body));
-  if ('request' in read) desk.commit(showKey(desk.bank, desk.client, read.request.payerKey));
+  const read = payoutAsTaken(desk, readPayout(idEnvio, parsed(body)));
   const { writes, ...fated } = requestPayout(
     desk.bank,
     desk.world,
@@ -495,6 +504,16 @@ function putPayout(desk: ClientDesk, idEnvio: string, body: string): Outcome {
       ? refusal(404, code, reason)
       : refusal(422, 'pagamento_negado', reason);
   });
+}
+
+/** Efí sends nothing from a key whose deliveries have no address. It publishes no name of this refusal: the one here is ours. */
+function payoutAsTaken(desk: ClientDesk, read: ReturnType<typeof readPayout>): typeof read {
+  if ('refusal' in read) return read;
+  const { payerKey } = read.request;
+  desk.commit(showKey(desk.bank, desk.client, payerKey));
+  const { registration } = desk.bank.behaviour;
+  if (registration !== 'checked' || desk.bank.webhooks.has(payerKey)) return read;
+  return { refusal: refusal(400, 'webhook_nao_cadastrado', 'A chave do pagador não tem webhook') };
 }
 
 function getPayout(desk: Desk, payout: Payout | undefined): Outcome {
@@ -596,6 +615,58 @@ export const addressNotReached = (): Reply =>
     'A URL informada não respondeu à chamada de teste com 2xx.',
   );
 
+/** Those of the keys of the client's account. */
+function listWebhooks(desk: ClientDesk, query: URLSearchParams): Outcome {
+  const own = [...desk.bank.webhooks.values()].filter((one) => ownOf(desk, one) !== undefined);
+  const all = own.sort((one, other) => one.createdAt - other.createdAt);
+  return queriedList(desk, query, 'WebhookConsultaInvalida', (list, _stale, nothing) => {
+    const { parametros, items } = pageOf(nothing ? [] : all, ({ createdAt }) => createdAt, list);
+    return { parametros, webhooks: items.map(webhookView) };
+  });
+}
+
+const webhookView = ({ key, url, createdAt }: Webhook) => ({
+  webhookUrl: url,
+  chave: key,
+  cnpj: ownCnpj,
+  criacao: new Date(createdAt).toISOString(),
+});
+
+function accountConfig(desk: ClientDesk, method: string, body: string): Outcome | undefined {
+  const account = accountName(desk);
+  if (method === 'GET') {
+    const asMade = { pix: { receberSemChave: true, chaves: {} } };
+    return queried(
+      desk,
+      () => json(200, asMade),
+      () => json(200, desk.bank.configs.get(account)?.said ?? asMade),
+    );
+  }
+  if (method !== 'PUT') return undefined;
+  const read = readConfig(account, parsed(body));
+  if ('refusal' in read) return read.refusal;
+  desk.commit(setConfig(desk.bank, read.config));
+  return { status: 204, type: '', body: '' };
+}
+
+function postResend(desk: ClientDesk, body: string): Outcome {
+  const read = readResend(parsed(body));
+  if ('refusal' in read) return read.refusal;
+  const { payments, payoutsByEndToEnd } = desk.bank;
+  const found = read.endToEnds.map((id) =>
+    read.sent ? ownOf(desk, payoutsByEndToEnd.get(id)) : ownOf(desk, payments.get(id)),
+  );
+  if (found.includes(undefined)) return paymentNotFound();
+  desk.commit(
+    resendAll(
+      desk.bank,
+      desk.world,
+      found.filter((one) => one !== undefined),
+    ),
+  );
+  return { status: 202, type: '', body: '' };
+}
+
 function webhook(desk: ClientDesk, method: string, key: string, body: string): Outcome | undefined {
   if (key.length > 77) {
     return problem(400, 'WebhookOperacaoInvalida', 'Webhook inválido', 'A chave tem mais de 77 caracteres.');
@@ -625,13 +696,7 @@ function webhook(desk: ClientDesk, method: string, key: string, body: string): O
     );
   }
   if (method === 'GET' && registered !== undefined) {
-    const { url, createdAt } = registered;
-    return json(200, {
-      webhookUrl: url,
-      chave: key,
-      cnpj: ownCnpj,
-      criacao: new Date(createdAt).toISOString(),
-    });
+    return json(200, webhookView(registered));
   }
   if (method === 'DELETE') {
     desk.commit(removeWebhook(desk.bank, key));

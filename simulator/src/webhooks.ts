@@ -4,6 +4,7 @@ import { paymentView } from './api-pix.ts';
 import { type Bank, nextReturnForm } from './bank.ts';
 import type { Desk, Request } from './desk.ts';
 import { payoutNotice } from './efi.ts';
+import { namesFee } from './efi-account.ts';
 import { toReais } from './money.ts';
 import { readToken } from './oauth.ts';
 import { inForm } from './odd-wire.ts';
@@ -164,10 +165,16 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
     if (kind === 'payment') {
       const payment = bank.payments.get(id);
       if (payment !== undefined)
-        pix.push({ ...paymentView(payment, returns, nextReturnForm(bank)), ...feeNotice(payment) });
+        pix.push({
+          ...paymentView(payment, returns, nextReturnForm(bank)),
+          ...(namesFee(bank, payment.key, 'received') && feeNotice(payment)),
+        });
     } else {
       const payout = bank.payouts.get(id);
-      if (payout !== undefined) pix.push(payoutNotice(payout, returns, nextReturnForm(bank)));
+      if (payout === undefined) continue;
+      const { feeCents: _, ...free } = payout;
+      const shown = namesFee(bank, payout.payerKey, 'sent') ? payout : free;
+      pix.push(payoutNotice(shown, returns, nextReturnForm(bank)));
     }
   }
   return JSON.stringify(inForm({ pix }, bank.behaviour.amounts));

@@ -25,6 +25,7 @@ import {
   requestPayout,
   requestRefund,
   type StatementLine,
+  type StaticCode,
   storeFile,
   type Webhook,
 } from './bank.ts';
@@ -88,6 +89,7 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
   const desk: ClientDesk = { ...anyone, client };
   if (method === 'POST' && name === 'dispute' && action === 'evidence')
     return postEvidence(desk, id ?? '', body);
+  if (name === 'charge' && action === 'refund') return chargeRefunds(desk, request, id ?? '');
   if (action !== undefined) return undefined;
   // `/account/` ends in a slash.
   const one = id === '' ? undefined : id;
@@ -110,6 +112,15 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
       );
     case 'POST qrcode-static':
       return postStaticCode(desk, client, body);
+    case 'GET qrcode-static':
+      return list(
+        desk,
+        query,
+        'pixQrCodes',
+        [...desk.bank.staticCodes.values()].filter((code) => ownOf(desk, code) !== undefined),
+        (code) => code.createdAt,
+        staticCodeView,
+      );
     case 'GET qrcode-static/':
       return getStaticCode(desk, one ?? '');
     case 'GET transaction':
@@ -146,6 +157,8 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
       return postRefund(desk, body);
     case 'GET refund/':
       return getRefund(desk, one ?? '');
+    case 'GET refund':
+      return list(desk, query, 'refunds', refundsOf(ownAccount(desk)), (one) => one.at, refundView);
     case 'GET account':
     case 'GET account/':
       return account(desk, one);
@@ -161,6 +174,8 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
       return postWebhook(desk, client, body);
     case 'GET webhook':
       return webhooks(desk, client, query);
+    case 'DELETE webhook/':
+      return deleteWebhook(desk, client, one ?? '');
     default:
       return undefined;
   }
@@ -294,6 +309,12 @@ const returnsOf = ({ payments, payouts }: Account): PixReturn[] =>
     .flatMap(({ returns }) => returns.filter(({ state }) => state === undefined))
     .sort((one, other) => one.at - other.at);
 
+/** Those that the receiver has asked for, in order of time. */
+const refundsOf = ({ payments }: Pick<Account, 'payments'>): PixReturn[] =>
+  payments
+    .flatMap(({ asked = {}, returns }) => returns.filter(({ id }) => id in asked))
+    .sort((one, other) => one.at - other.at);
+
 function getTransaction(desk: ClientDesk, endToEnd: string): Outcome {
   return queried(
     desk,
@@ -419,6 +440,24 @@ function postRefund(desk: ClientDesk, body: string): Outcome {
   );
 }
 
+/** The refunds of a charge's last Pix. */
+function chargeRefunds(
+  desk: ClientDesk,
+  { method, query, body }: Request,
+  txid: string,
+): Outcome | undefined {
+  const payments = ownOf(desk, desk.bank.charges.get(txid))?.payments ?? [];
+  const payment = desk.bank.payments.get(payments.at(-1) ?? '');
+  if (payment === undefined) return chargeNotFound();
+  if (method === 'POST') {
+    const given = parsed(body);
+    const named = isRecord(given) ? { ...given, transactionEndToEndId: payment.endToEnd } : given;
+    return postRefund(desk, JSON.stringify(named));
+  }
+  const all = refundsOf({ payments: [payment] });
+  return method === 'GET' ? list(desk, query, 'refunds', all, (one) => one.at, refundView) : undefined;
+}
+
 function getRefund(desk: ClientDesk, id: string): Outcome {
   return queried(
     desk,
@@ -484,7 +523,7 @@ function postEvidence(desk: ClientDesk, id: string, body: string): Outcome {
 const mostOfPage = 100;
 
 /** `start`, `end`, `skip`, `limit`: both ends of the time are inclusive. */
-function list<T extends Charge | Payment | Payout | Dispute | PixReturn | StatementLine>(
+function list<T extends Charge | Payment | Payout | Dispute | PixReturn | StatementLine | StaticCode>(
   desk: Desk,
   query: URLSearchParams,
   name: string,
@@ -624,8 +663,10 @@ export function wooviTrial(_desk: Desk, { method, path, body }: Request): Post |
     : undefined;
 }
 
+const webhookId = (event: string): string => Buffer.from(`Webhook:${event}`).toString('base64');
+
 const webhookView = ({ url, createdAt }: Pick<Webhook, 'url' | 'createdAt'>, event: string) => ({
-  id: Buffer.from(`Webhook:${event}`).toString('base64'),
+  id: webhookId(event),
   name: event,
   event,
   url,
@@ -640,6 +681,17 @@ function webhooks(desk: Desk, client: string, query: URLSearchParams): Reply {
   const asked = query.get('url');
   const shown = there !== undefined && (asked === null || asked === there.url) ? (there.events ?? []) : [];
   return json(200, { webhooks: there === undefined ? [] : shown.map((event) => webhookView(there, event)) });
+}
+
+function deleteWebhook(desk: Desk, client: string, id: string): Reply {
+  const there = desk.bank.webhooks.get(client);
+  const left = there?.events?.filter((event) => webhookId(event) !== id);
+  if (there === undefined || left?.length === there.events?.length) return failure('Webhook not found');
+  const { url } = there;
+  desk.commit(
+    registerWebhook(desk.bank, desk.world, { key: client, url, clientId: client, events: left ?? [] }),
+  );
+  return json(200, { status: 'OK' });
 }
 
 /** As short as Woovi's own key; made when it is first needed. */

@@ -2,7 +2,15 @@ import { parsePix } from 'pix-utils';
 import { describe, expect, test } from 'vitest';
 import { crc16 } from '../src/br-code.ts';
 import { faults } from './api-pix-schema.ts';
-import { chargeBody, expectNoAnswer, key, newId, startEndpoint, startProvider } from './provider.ts';
+import {
+  chargeBody,
+  clientOf,
+  expectNoAnswer,
+  key,
+  newId,
+  startEndpoint,
+  startProvider,
+} from './provider.ts';
 
 const full = {
   devedor: { cpf: '12345678909', nome: 'Maria da Silva' },
@@ -304,6 +312,30 @@ describe('a charge that ends otherwise', () => {
     expect((await provider.call('PATCH', `/v2/cob/${txid}`, { status })).status).toBe(400);
     expect((await provider.call('PATCH', `/v2/cob/${newId()}`, { status })).status).toBe(404);
   });
+});
+
+test('A charge without an id gets one of the provider, under which it is found', async () => {
+  const provider = await startProvider();
+  const created = await provider.call('POST', '/v2/cob', chargeBody());
+  expect(created.status).toBe(201);
+  expect(faults('CobGerada', created.body)).toEqual([]);
+  const { txid } = created.body;
+  expect((await provider.call('GET', `/v2/cob/${txid}`)).body).toMatchObject({ txid, status: 'ATIVA' });
+  expect((await provider.call('POST', '/v2/cob', chargeBody())).body.txid).not.toBe(txid);
+  expect((await provider.call('POST', '/v2/cob', chargeBody({ chave: 7 }))).status).toBe(400);
+});
+
+test('The addresses of the keys of an account are listed, and those of another account are not', async () => {
+  const provider = await startProvider();
+  const endpoint = await startEndpoint();
+  await endpoint.register(provider);
+  const other = clientOf(provider.url, 'other');
+  await other.call('PUT', '/v2/webhook/outra@loja.example', { webhookUrl: endpoint.url });
+  const window = 'inicio=2020-01-01T00:00:00Z&fim=2099-01-01T00:00:00Z';
+  const { body } = await provider.call('GET', `/v2/webhook?${window}`);
+  expect(faults('WebhooksConsultados', body)).toEqual([]);
+  expect(body.webhooks).toMatchObject([{ chave: key, webhookUrl: endpoint.url }]);
+  expect((await provider.call('GET', '/v2/webhook')).status).toBe(400);
 });
 
 test('a webhook registration is kept, shown and removed', async () => {

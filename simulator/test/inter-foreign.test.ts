@@ -33,7 +33,8 @@ async function inter() {
       headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json', ...headers },
       ...init,
     });
-    return { status: answer.status, body: await answer.json() };
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
   };
   const request = foreign('inter/send-request').body as Json;
   const pay = (chave: string, idempotency: string, valor: unknown = '9.75') =>
@@ -129,4 +130,55 @@ test('reports received Pix as API Pix does, and payouts not at all', async () =>
     (count) => count > 0,
   );
   expect(inbox.items().map(({ txid: told }) => told)).toEqual([txid]);
+});
+
+const cob = {
+  calendario: { expiracao: 3600 },
+  valor: { original: '50.00' },
+  chave: 'recebedor@loja.example',
+};
+
+test('The call of Inter’s sandbox pays a charge once it is there, and the plain statement has the Pix', async () => {
+  const { call } = await inter();
+  const txid = 'd'.repeat(32);
+  const pay = (valor: unknown) => call('POST', `/pix/v2/cob/pagar/${txid}`, { valor });
+  expect((await pay('50.00')).status).toBe(404);
+  await call('PUT', `/pix/v2/cob/${txid}`, cob);
+  expect((await pay('R$ 50')).status).toBe(400);
+  expect((await pay(50)).status).toBe(201);
+  expect((await call('GET', `/pix/v2/cob/${txid}`)).body.status).toBe('CONCLUIDA');
+  const { body } = await call('GET', '/banking/v2/extrato?dataInicio=2020-01-01&dataFim=2099-12-31');
+  expect(body.transacoes).toEqual([
+    {
+      ...{ dataEntrada: expect.any(String), tipoTransacao: 'PIX', tipoOperacao: 'C', valor: '50.00' },
+      ...{ titulo: 'Pix recebido', descricao: 'Pix recebido' },
+    },
+  ]);
+  expect((await call('GET', '/banking/v2/extrato?dataInicio=2020-01-01')).status).toBe(400);
+});
+
+test('Deliveries that were not taken are listed, and made again on request', async () => {
+  const { call } = await inter();
+  let answers = 500;
+  const inbox = await startEndpoint(() => answers);
+  await call('PUT', '/pix/v2/webhook/recebedor@loja.example', { webhookUrl: inbox.url });
+  const txid = 'e'.repeat(32);
+  await call('PUT', `/pix/v2/cob/${txid}`, cob);
+  await call('POST', `/pix/v2/cob/pagar/${txid}`, { valor: '50.00' });
+  const window = 'dataHoraInicio=2020-01-01T00:00:00Z&dataHoraFim=2099-01-01T00:00:00Z&pagina=0';
+  const listed = await until(
+    () => call('GET', `/pix/v2/webhook/callbacks?${window}&txid=${txid}`),
+    ({ body }) => body.data[0]?.numeroTentativa > 0,
+  );
+  expect(listed.body).toMatchObject({ totalElementos: 1, data: [{ webhookUrl: inbox.url, sucesso: false }] });
+  expect((await call('GET', `/pix/v2/webhook/callbacks?${window}&txid=outro`)).body.data).toEqual([]);
+  answers = 200;
+  const before = inbox.deliveries.length;
+  const retry = (ids: string[]) => call('POST', '/pix/v2/webhook/callbacks/retry', { txid: ids });
+  expect((await retry([txid])).status).toBe(202);
+  await until(
+    () => inbox.deliveries.length,
+    (count) => count > before,
+  );
+  expect((await retry([])).status).toBe(400);
 });

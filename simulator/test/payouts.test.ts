@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBank, passTime, requestPayout } from '../src/bank.ts';
 import { realWorld } from '../src/world.ts';
-import { expectNoAnswer, key, newId, type Provider, payoutBody, startProvider, until } from './provider.ts';
+import {
+  expectNoAnswer,
+  key,
+  newId,
+  type Provider,
+  payoutBody,
+  startEndpoint,
+  startProvider,
+  until,
+} from './provider.ts';
 
 const settled = (provider: Provider, idEnvio: string) =>
   until(
@@ -74,6 +83,18 @@ describe('a payout', () => {
     expect(refused.body).toMatchObject({ nome, mensagem: expect.any(String) });
     expect((await provider.payout(idEnvio)).status).toBe(404);
     expect(await provider.payoutState(idEnvio)).toMatchObject({ timesReceived: 1, timesAccepted: 0 });
+  });
+
+  test('of a key without an address is refused where addresses are checked, and its id stays free', async () => {
+    const provider = await startProvider();
+    const endpoint = await startEndpoint();
+    await provider.behave({ registration: 'checked' });
+    const idEnvio = newId();
+    const refused = await provider.putPayout(idEnvio);
+    expect([refused.status, refused.body.nome]).toEqual([400, 'webhook_nao_cadastrado']);
+    expect(await provider.payoutState(idEnvio)).toMatchObject({ timesReceived: 1, timesAccepted: 0 });
+    await endpoint.register(provider);
+    expect((await provider.putPayout(idEnvio)).status).toBe(201);
   });
 
   test('needs an id of 1 to 35 letters or digits', async () => {

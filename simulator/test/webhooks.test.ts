@@ -209,3 +209,50 @@ describe('the webhook behaviour', () => {
     expect(items[1]).not.toHaveProperty('devolucoes');
   });
 });
+
+test('Deliveries name the fee until the account is set not to have it, and then as it is set', async () => {
+  const provider = await startProvider();
+  const endpoint = await startEndpoint();
+  await endpoint.register(provider);
+  await provider.behave({ fees: 'on' });
+  const paid = async (n: number) => {
+    const txid = newId();
+    await provider.putCharge(txid);
+    await provider.control('POST', `/charges/${txid}/pay`);
+    return (await until(endpoint.items, (items) => items.length === n)).at(-1);
+  };
+  expect(await paid(1)).toMatchObject({ gnExtras: { tarifa: '0.15' } });
+  const received = { txidObrigatorio: false, qrCodeEstatico: { recusarTodos: false } };
+  const set = (recebimento: object) =>
+    provider.call('PUT', '/v2/gn/config', {
+      pix: { receberSemChave: true, chaves: { [key]: { recebimento } } },
+    });
+  expect((await set(received)).status).toBe(204);
+  expect((await paid(2))?.gnExtras).toBeUndefined();
+  const notificacao = { tarifa: true, pagador: false };
+  await set({ ...received, webhook: { notificacao } });
+  expect(await paid(3)).toMatchObject({ gnExtras: { tarifa: '0.15' } });
+  expect((await provider.call('GET', '/v2/gn/config')).body.pix.chaves[key].recebimento.webhook).toEqual({
+    notificacao,
+  });
+  expect((await set({ txidObrigatorio: 'no' })).status).toBe(400);
+});
+
+test('A client has deliveries of its own Pix made again, and not those of another account', async () => {
+  const provider = await startProvider();
+  const endpoint = await startEndpoint();
+  await endpoint.register(provider);
+  const txid = newId();
+  await provider.putCharge(txid);
+  const { endToEnd } = (await provider.control('POST', `/charges/${txid}/pay`)).body;
+  await until(endpoint.items, (items) => items.length === 1);
+  const again = { tipo: 'PIX_RECEBIDO', e2eids: [endToEnd] };
+  expect((await provider.call('POST', '/v2/gn/webhook/reenviar', again)).status).toBe(202);
+  const [first, second] = await until(endpoint.items, (items) => items.length === 2);
+  expect(second).toEqual(first);
+  const other = clientOf(provider.url, 'other');
+  await other.call('PUT', '/v2/webhook/outra@loja.example', { webhookUrl: endpoint.url });
+  expect((await other.call('POST', '/v2/gn/webhook/reenviar', again)).status).toBe(404);
+  const wrong = { ...again, tipo: 'PIX' };
+  expect((await provider.call('POST', '/v2/gn/webhook/reenviar', wrong)).status).toBe(400);
+});

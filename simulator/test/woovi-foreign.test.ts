@@ -266,3 +266,36 @@ test('evidence of a dispute: files are stored once, and become part of it', asyn
   const late = await evidence(id);
   expect([late.status, late.body]).toEqual([400, foreign('woovi/evidence-refused-ended').body]);
 });
+
+test('Charges, payouts and refunds whose client gave UUIDs are shown and steered by them', async () => {
+  const { call } = await woovi();
+  const [charge, payout, refund] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+  await call('PUT', '/control/behaviour', { payout: 'stay-pending', refund: 'stay-pending' });
+  await call('POST', '/api/v1/charge', { correlationID: charge, value: 5_000 });
+  expect((await call('POST', `/control/charges/${charge}/pay`)).status).toBe(200);
+  const asked = { correlationID: refund, value: 500, comment: '' };
+  expect((await call('POST', `/api/v1/charge/${charge}/refund`, asked)).body.refund.correlationID).toBe(
+    refund,
+  );
+  expect((await call('POST', `/control/refunds/${refund}/complete`)).status).toBe(200);
+  const { refunds } = (await call('GET', '/api/v1/refund')).body;
+  expect(refunds).toMatchObject([{ correlationID: refund, status: 'REFUNDED' }]);
+  expect((await call('GET', `/api/v1/charge/${charge}/refund`)).body.refunds).toEqual(refunds);
+  const to = { destinationAlias: 'fulano@example.com', destinationAliasType: 'EMAIL', autoApprove: true };
+  await call('POST', '/api/v1/payment', { ...to, correlationID: payout, value: 1_000 });
+  expect((await call('POST', `/control/payouts/${payout}/complete`)).status).toBe(200);
+  const state = (await call('GET', `/control/state?txid=${charge}&idEnvio=${payout}`)).body;
+  expect(state.charges).toMatchObject([{ txid: charge, status: 'paid' }]);
+  expect(state.payouts).toMatchObject([{ idEnvio: payout, status: 'completed' }]);
+});
+
+test('An event that is taken off an address is not registered any more, and the others are', async () => {
+  const { call } = await woovi();
+  const register = async (event: string) =>
+    (await call('POST', '/api/v1/webhook', { webhook: { event, url: 'http://127.0.0.1:9/x' } })).body.webhook;
+  const [first] = [await register(events[0] ?? ''), await register(events[1] ?? '')];
+  expect((await call('DELETE', `/api/v1/webhook/${first.id}`)).status).toBe(200);
+  const { webhooks } = (await call('GET', '/api/v1/webhook')).body;
+  expect(webhooks).toMatchObject([{ event: events[1] }]);
+  expect((await call('DELETE', `/api/v1/webhook/${first.id}`)).status).toBe(400);
+});
