@@ -280,6 +280,12 @@ export function payerRoutes(
         return html(reply.code(503).header('retry-after', 1), frame, emptyPage('broken', frame));
       });
 
+      // Behind the hooks of a page: what leads nowhere is no more for an index than what leads somewhere.
+      pay.setNotFoundHandler((request, reply) => {
+        const frame = frameOf(request);
+        return html(reply.code(404), frame, emptyPage('notFound', frame));
+      });
+
       pay.get('/style.css', (request, reply) => {
         const { colour = '' } = request.query as Query;
         const own = /^[0-9a-f]{6}$/.test(colour) ? `:root{--accent:#${colour}}\n` : '';
