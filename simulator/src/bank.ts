@@ -69,6 +69,8 @@ export type Bank = {
   questions: Map<string, Question>;
   /** By account: what a client has set of it. */
   configs: Map<string, AccountConfig>;
+  /** Of Stark's web banking, by their ids. */
+  projects: Map<string, Project>;
   /** Reports that were requested. Not kept: after a restart a client requests them again. */
   reports: Map<string, Report>;
   behaviour: Behaviour;
@@ -275,6 +277,8 @@ export type AccountConfig = {
   said: object;
   withoutFees: { received: string[]; sent: string[] };
 };
+/** It signs its calls with a key of its own, and works for an account. */
+export type Project = { id: string; publicKey: string; account: string };
 /** A report of a closed day, as it was requested. */
 export type Report = { id: string; day: string; kinds: string[]; requestedAt: number };
 export type Counts = { queries: number; webhooksSent: number };
@@ -314,6 +318,7 @@ export type Entry =
   | ['webhook-removed', string]
   | ['question', Question]
   | ['config', AccountConfig]
+  | ['project', Project]
   | ['behaviour', Behaviour]
   | ['blocked', Blocked]
   | ['notification', Notification]
@@ -371,6 +376,7 @@ export function emptyBank(terms: TermsName = 'free'): Bank {
     webhooks: new Map(),
     questions: new Map(),
     configs: new Map(),
+    projects: new Map(),
     reports: new Map(),
     behaviour: { ...defaultBehaviour },
     terms,
@@ -1435,6 +1441,11 @@ export function removeWebhook(bank: Bank, key: string): Entry[] {
   return bank.webhooks.delete(key) ? [['webhook-removed', key]] : [];
 }
 
+export function setProject(bank: Bank, project: Project): Entry[] {
+  bank.projects.set(project.id, project);
+  return [['project', project]];
+}
+
 export function setConfig(bank: Bank, config: AccountConfig): Entry[] {
   bank.configs.set(config.account, config);
   return [['config', config]];
@@ -1552,6 +1563,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'config':
       bank.configs.set(entry[1].account, entry[1]);
       break;
+    case 'project':
+      bank.projects.set(entry[1].id, entry[1]);
+      break;
     case 'blocked':
       bank.blocked.set(entry[1].account, entry[1]);
       break;
@@ -1637,6 +1651,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
   for (const question of bank.questions.values()) yield ['question', question];
   for (const config of bank.configs.values()) yield ['config', config];
+  for (const project of bank.projects.values()) yield ['project', project];
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
   for (const code of bank.staticCodes.values()) yield ['static-code', code];

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { chargeStatusWord, copyPasteOf } from './api-pix.ts';
 import {
   type Bank,
@@ -24,6 +25,7 @@ import {
   returnPayout,
   setBehaviour,
   setBlocked,
+  setProject,
   setQuestion,
   settlePayout,
   settleRefund,
@@ -62,6 +64,7 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'POST sweep' && id === undefined) return withdrawAll(desk, request.body);
   if (call === 'POST keys' && id !== undefined) return newsOfKey(desk, id);
   if (call === 'PUT questions' && id !== undefined) return question(desk, id, request.body);
+  if (call === 'PUT projects' && id !== undefined) return project(desk, id, request.body);
   if (call === 'POST static' && id === undefined) return payCode(desk, request.body);
   if (call === 'POST charges' && id !== undefined)
     return charge(desk, nameIn(desk.bank.charges, id), action, request.body);
@@ -162,6 +165,29 @@ function question(desk: Desk, account: string, body: string): Reply {
   if (typeof token !== 'string') return failure(400, 'token must be a text');
   desk.commit(setQuestion(desk.bank, account, { url, token }));
   return json(200, { ok: true });
+}
+
+/** A project with a public key and an account, as a person makes it in Stark's web banking. */
+function project(desk: Desk, id: string, body: string): Reply {
+  if (desk.bank.terms !== 'stark') return failure(409, 'this provider has no projects');
+  const read = readBody(body, ['publicKey', 'workspaceId']);
+  if ('refusal' in read) return read.refusal;
+  const { publicKey, workspaceId } = read.given;
+  if (!/^\d{1,20}$/.test(id)) return failure(400, 'the id of a project has digits alone');
+  if (typeof publicKey !== 'string' || !isCurveKey(publicKey))
+    return failure(400, 'publicKey must be the PEM of a key of the curve secp256k1');
+  if (typeof workspaceId !== 'string' || !/^\d{1,20}$/.test(workspaceId))
+    return failure(400, 'workspaceId must have digits alone');
+  desk.commit(setProject(desk.bank, { id, publicKey, account: workspaceId }));
+  return json(200, { ok: true });
+}
+
+function isCurveKey(pem: string): boolean {
+  try {
+    return createPublicKey(pem).asymmetricKeyDetails?.namedCurve === 'secp256k1';
+  } catch {
+    return false;
+  }
 }
 
 const cardActions: ReadonlySet<string> = new Set<CardAction>([

@@ -131,20 +131,31 @@ function clientOf(desk: Desk, { headers, body }: Request): string | Reply {
   const [accessId, time, signature] = ['access-id', 'access-time', 'access-signature'].map((name) =>
     String(headers[name] ?? ''),
   ) as [string, string, string];
-  const named = Buffer.from(/^project\/([\w-]+)$/.exec(accessId)?.[1] ?? '', 'base64url').toString();
-  const colon = named.indexOf(':');
-  const client = { id: named.slice(0, colon), secret: named.slice(colon + 1) };
-  if (colon < 1 || client.secret === '' || !desk.isClient(client))
-    return failure('invalidAccessId', 'The header Access-Id is not valid');
+  const client = projectOf(desk, /^project\/([\w-]+)$/.exec(accessId)?.[1] ?? '');
+  if (client === undefined) return failure('invalidAccessId', 'The header Access-Id is not valid');
   if (!/^\d+$/.test(time)) return failure('invalidAccessTime', 'The header Access-Time is not valid');
   const bytes = Buffer.from(signature, 'base64');
-  if (!verify('SHA256', Buffer.from(`${accessId}:${time}:${body}`), clientKey(client.secret), bytes))
+  if (!verify('SHA256', Buffer.from(`${accessId}:${time}:${body}`), client.key, bytes))
     return failure(
       'invalidSignature',
       'Provided digital signature in the header Access-Signature does not check out',
     );
-  desk.commit(rememberClient(desk.bank, client));
-  return client.id;
+  const { id, secret } = client;
+  desk.commit(rememberClient(desk.bank, { id, secret }));
+  return id;
+}
+
+/** One that a person made with its public key, or one whose id is the base64 of a name and its secret. */
+function projectOf(desk: Desk, given: string): { id: string; secret: string; key: KeyObject } | undefined {
+  const made = desk.bank.projects.get(given);
+  if (made !== undefined)
+    return { id: made.account, secret: made.publicKey, key: createPublicKey(made.publicKey) };
+  const named = Buffer.from(given, 'base64url').toString();
+  const colon = named.indexOf(':');
+  const client = { id: named.slice(0, colon), secret: named.slice(colon + 1) };
+  return colon < 1 || client.secret === '' || !desk.isClient(client)
+    ? undefined
+    : { ...client, key: clientKey(client.secret) };
 }
 
 // ----------------------------------------------------------------------------------------------- lists

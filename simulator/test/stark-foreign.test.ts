@@ -1,4 +1,12 @@
-import { createECDH, createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import {
+  createECDH,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+} from 'node:crypto';
 import { expect, test } from 'vitest';
 import { differences, foreign } from './foreign.ts';
 import { newId, startEndpoint, startProvider, until } from './provider.ts';
@@ -99,6 +107,33 @@ test('A call whose signature is of another body, or that has none, is refused be
   const bare = await fetch(`${url}/stark/v2/balance`);
   expect([bare.status, ((await bare.json()) as Json).errors[0].code]).toEqual([400, 'invalidAccessId']);
   expect((await call('GET', '/v2/transfer')).body.transfers).toEqual([]);
+});
+
+test('A project that was made with a public key signs with its own, and works for its account', async () => {
+  const { url } = await stark();
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+  const pem = publicKey.export({ type: 'spki', format: 'pem' });
+  const make = async (id: string, body: object) =>
+    (await fetch(`${url}/stark/control/projects/${id}`, { method: 'PUT', body: JSON.stringify(body) }))
+      .status;
+  expect(await make('5656565656565656', { publicKey: pem, workspaceId: '5078376503050240' })).toBe(200);
+  const balance = async (signs: typeof privateKey, id: string) => {
+    const time = String(Math.floor(Date.now() / 1000));
+    const signature = sign('SHA256', Buffer.from(`project/${id}:${time}:`), signs).toString('base64');
+    const headers = {
+      ...{ 'access-id': `project/${id}`, 'access-time': time },
+      'access-signature': signature,
+    };
+    const answer = await fetch(`${url}/stark/v2/balance`, { headers });
+    return [answer.status, ((await answer.json()) as Json).errors?.[0].code];
+  };
+  expect(await balance(privateKey, '5656565656565656')).toEqual([200, undefined]);
+  expect(await balance(key, '5656565656565656')).toEqual([400, 'invalidSignature']);
+  expect(await balance(privateKey, '5656565656565657')).toEqual([400, 'invalidAccessId']);
+  const other = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
+  const wrong = other.export({ type: 'spki', format: 'pem' });
+  expect(await make('1', { publicKey: wrong, workspaceId: '5078376503050240' })).toBe(400);
+  expect(await make('1', { publicKey: pem, workspaceId: 'loja' })).toBe(400);
 });
 
 test('A second code under one tag is another code, and a reversal leaves what it names', async () => {
