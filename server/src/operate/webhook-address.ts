@@ -1,6 +1,7 @@
-import type { Statement } from '../ports/sql.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
 import { type Operator, OperatorRefused } from '../store/operator.ts';
 import { installationId, writeAudit } from '../store/rows/audit.sql.ts';
+import { findWebhookTokens } from '../store/rows/inbound.sql.ts';
 
 /**
  * Changes the secret part of the address that a provider delivers to.
@@ -38,4 +39,17 @@ export async function changeWebhookAddress(
     await writeAudit(tx, audit);
     return { connection };
   });
+}
+
+/**
+ * For a provider whose address a person enters. Whoever knows it can send deliveries, so it is shown at the shell alone.
+ * @throws OperatorRefused no such connection
+ */
+export async function showWebhookAddress(
+  { sql, config }: { sql: Queries; config: { hooksUrl: string } },
+  connection: string,
+): Promise<{ connection: string; address: string }> {
+  const tokens = await findWebhookTokens(sql, connection);
+  if (!tokens) throw new OperatorRefused(`no connection ${connection}`);
+  return { connection, address: `${config.hooksUrl}/hooks/providers/${connection}/${tokens.current}` };
 }

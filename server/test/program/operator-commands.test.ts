@@ -260,6 +260,29 @@ test('the lists of the provider are compared', async () => {
   expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);
 });
 
+test('The address that a person enters at a provider is shown, reached, and changed only when that is asked for', async () => {
+  const shown = async () => {
+    const { code, json } = await vintem('provider', 'address', '--connection', 'simulator', '--show');
+    expect([code, json.connection]).toEqual([0, 'simulator']);
+    return new URL(json.address).pathname;
+  };
+  const path = await shown();
+  const reach = async (at: string) =>
+    (
+      await fetch(program.url + at, {
+        method: 'POST',
+        body: '{"pix":[]}',
+        headers: { 'content-type': 'application/json' },
+      })
+    ).status;
+  // Without a signature it is refused there, and at another address not known.
+  expect([await reach(path), await reach(`${path}x`)]).toEqual([401, 404]);
+  expect(await shown()).toBe(path);
+  expect((await vintem('provider', 'address', '--connection', 'simulator')).code).toBe(0);
+  expect(await shown()).not.toBe(path);
+  expect((await vintem('provider', 'address', '--connection', 'nowhere', '--show')).code).toBe(1);
+});
+
 test('the balance of the provider, and lines of its statement that have no answer', async () => {
   const balance = await vintem('provider', 'balance', '--connection', 'simulator');
   expect(balance).toMatchObject({

@@ -32,7 +32,7 @@ import { type Doubt, doubts, type Reconciled, reconcile } from '../../operate/re
 import { dismissUnread, listUnread, showUnread } from '../../operate/unread/unread-items.ts';
 import { findCellsOf } from '../../operate/verify/verify.sql.ts';
 import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../../operate/verify/verify.ts';
-import { changeWebhookAddress } from '../../operate/webhook-address.ts';
+import { changeWebhookAddress, showWebhookAddress } from '../../operate/webhook-address.ts';
 import { homeCell } from '../../store/database/cells.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
 import { findAccountOf, findHold } from '../../store/rows/holds.sql.ts';
@@ -242,12 +242,18 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'provider address',
-    usage: '[--connection NAME]',
+    usage: '[--connection NAME] [--show]',
     about:
-      'changes the secret address that the provider delivers to; the one before stays good until the next change',
-    options: { connection: { type: 'string' } },
+      'changes the secret address that the provider delivers to; the one before stays good until the next change. --show: shows it, for a provider where a person enters it, and changes nothing',
+    options: { connection: { type: 'string' }, show: { type: 'boolean' } },
     run: async (edge, { values }) => {
       const connection = String(values.connection ?? 'live');
+      if (values.show === true) {
+        const shown = await onDatabase(edge, 'provider address', (context) =>
+          showWebhookAddress(context, connection),
+        );
+        return { json: shown, text: shown.address };
+      }
       const json = await asOperator(edge, 'provider address', (operator) =>
         changeWebhookAddress(operator, connection),
       );

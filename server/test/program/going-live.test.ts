@@ -1,0 +1,206 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@vintem/simulator';
+import { blocksOf, firstMoney, startWalk, type Walk } from '@vintem/testkit/page-walk.ts';
+import { type Program, programOn } from '@vintem/testkit/program.ts';
+import { type Simulator, simulatorAt } from '@vintem/testkit/service.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+
+/**
+ * Going live at each provider by its page alone. A simulator that knows nothing of the installation stands in the place of the provider: the account is a
+ * live one, the credentials come from the file that the page describes, and every command is typed as it is printed, but for the provider's address.
+ */
+
+let program: Program;
+let provider: { url: string; stop(): Promise<void> };
+let stateDir: string;
+let walk: Walk;
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'vintem-provider-'));
+  provider = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
+});
+afterAll(async () => {
+  await provider?.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  // An installation for each: every page calls its connection alike.
+  program = await programOn();
+  await program.start();
+  const env = { DATA_DIR: program.dataDir, PUBLIC_URL: program.url, LOG_LEVEL: 'silent' };
+  walk = await startWalk(env, [
+    ['http://127.0.0.1:3000', program.url],
+    ['https://pix.api.efipay.com.br', provider.url],
+  ]);
+});
+afterEach(async () => {
+  await walk?.remove();
+  await program?.remove();
+});
+
+interface Site {
+  page: string;
+  heading?: string;
+  adapter: string;
+  connection: string;
+  /** Of the simulator. */
+  desk: string;
+  /** The members of the credentials, as the provider has given them; null: the page writes the file. */
+  credentials: Record<string, string> | null;
+  /** Files that a person gets at the provider. */
+  certificate?: string;
+  /** A person at the provider's own pages. */
+  panel?(desk: Simulator): Promise<void>;
+  refunds: boolean;
+  transfers: boolean;
+}
+
+const tokens = { webhookToken: 'w'.repeat(32), withdrawalToken: 'q'.repeat(32) };
+const application = { clientId: 'loja', clientSecret: 'segredo', pixKey: 'chave@loja.example' };
+const both = { refunds: true, transfers: true };
+const sites: Site[] = [
+  {
+    ...{ page: 'asaas.md', adapter: 'asaas', connection: 'loja', desk: '/asaas', ...both },
+    credentials: {
+      ...{ apiKey: `$aact_prod_${Buffer.from('loja:segredo').toString('base64')}`, ...tokens },
+      ...{ customer: 'cus_000005219613', email: 'you@example.com' },
+    },
+    // "Mecanismos de segurança".
+    panel: async (desk) => {
+      const url = `${program.url}/hooks/providers/loja/withdrawals`;
+      await desk.control('PUT', '/control/questions/loja', { url, token: tokens.withdrawalToken });
+    },
+  },
+  {
+    ...{ page: 'stark.md', adapter: 'stark', connection: 'loja', desk: '/stark' },
+    ...{ credentials: null, refunds: false, transfers: true },
+    // "Integrations", with the two ids that the page shows.
+    panel: async (desk) => {
+      const publicKey = await readFile(join(walk.folder, 'stark-public.pem'), 'utf8');
+      const project = { publicKey, workspaceId: '5078376503050240' };
+      await desk.control('PUT', '/control/projects/5656565656565656', project);
+    },
+  },
+  {
+    ...{ page: 'woovi.md', adapter: 'woovi', connection: 'loja', desk: '/woovi', ...both },
+    credentials: { appId: Buffer.from('loja:segredo').toString('base64') },
+  },
+  {
+    ...{ page: 'inter.md', adapter: 'inter', connection: 'loja', desk: '/inter', ...both },
+    ...{ credentials: application, certificate: 'loja' },
+  },
+  {
+    ...{ page: 'api-pix-banks.md', adapter: 'bb', connection: 'banco', desk: '/api-pix' },
+    ...{ certificate: 'banco', refunds: true, transfers: false },
+    credentials: { ...application, appKey: 'chave de aplicação' },
+  },
+];
+
+test.each(sites)('An account at the provider of $page goes live by the page alone', async (site) => {
+  const { page, adapter, connection, desk, refunds, transfers } = site;
+  const atProvider = simulatorAt(provider.url + desk);
+  await fromProvider(site);
+  const blocks = await blocksOf(page);
+  const create = blocks.findIndex(({ text }) => text.includes(`connection create --name ${connection} `));
+  for (const [at, block] of blocks.slice(0, create + 1).entries()) {
+    if (block.language === 'json') await writeCredentials(blocks[create]?.text ?? '', block.text, site);
+    if (block.language !== 'sh') continue;
+    if (at === create) await site.panel?.(atProvider);
+    for (const line of block.lines) await typed(line, adapter, desk);
+  }
+  expect(await walk.must('npx vintem connection list')).toMatch(new RegExp(`^${connection} .* live `, 'm'));
+  await firstMoney(walk, {
+    ...{ connection, refunds, transfers },
+    pay: async (id) => {
+      const { status } = await atProvider.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+      expect(status).toBe(200);
+    },
+  });
+});
+
+test('An account at Efí goes live by the page of going live, and its certificate is changed', async () => {
+  const site: Site = {
+    ...{ page: 'going-live.md', adapter: 'efi', connection: 'loja-a', desk: '', ...both },
+    credentials: { clientId: 'loja-a', clientSecret: 'segredo', pixKey: 'chave@loja.example' },
+  };
+  const [first, second] = ['Step by step', 'A new client certificate'];
+  const blocks = await blocksOf(site.page, first);
+  for (const name of ['loja-a', 'new']) await certificateOf(name, 'p12');
+  await certificateOf('b', 'pem');
+  const b = { clientId: 'loja-b', clientSecret: 'segredo', pixKey: 'outra@loja.example' };
+  await writeFile(join(walk.folder, 'loja-b.json'), JSON.stringify(b), { mode: 0o600 });
+  let account = '';
+  for (const block of blocks) {
+    if (block.language === 'json') await writeCredentials('--credentials loja-a.json', block.text, site);
+    if (block.language !== 'sh') continue;
+    for (const line of block.lines) {
+      const out = await typed(line, 'efi', '');
+      account = /ownerId\s+(\S+)/.exec(out)?.[1] ?? account;
+    }
+  }
+  const atProvider = simulatorAt(provider.url);
+  await firstMoney(walk, {
+    ...{ connection: 'loja-a', ownerId: account, ...both },
+    pay: async (id) =>
+      void (await atProvider.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`)),
+  });
+  for (const { lines } of await blocksOf(site.page, second))
+    for (const line of lines) await typed(line, 'efi', '');
+  await walk.must('npx vintem connection rotate loja-a --back');
+  await setsFees();
+});
+
+/** The calls of Efí's page by which its deliveries name fees. */
+async function setsFees(): Promise<void> {
+  const [calls] = (await blocksOf('efi.md', 'Costs')).filter(({ language }) => language === 'sh');
+  const [secret = '', token = '', pasted = '', read = '', set = ''] = calls?.lines ?? [];
+  await walk.must(secret, 'segredo\n');
+  const { access_token } = JSON.parse(await walk.must(token.replace('Client_Id_…', 'loja-a')));
+  await walk.must(pasted, `${access_token}\n`);
+  expect(JSON.parse(await walk.must(read))).toMatchObject({ pix: { chaves: {} } });
+  expect(await walk.must(set)).toBe('');
+  const { pix } = JSON.parse(await walk.must(read));
+  expect(pix.chaves['chave@loja.example'].recebimento.webhook.notificacao.tarifa).toBe(true);
+}
+
+/** Types a line of a page; the connection is made at the simulator's address in the place of the provider's. */
+async function typed(line: string, adapter: string, desk: string): Promise<string> {
+  const isMade = line.includes(`connection create `) && line.includes(`--adapter ${adapter} `);
+  const { code, out } = await walk.type(isMade ? `${line} --url ${provider.url}${desk}` : line);
+  const faults = out.split('\n').filter((one) => one.startsWith('FAULT'));
+  // This machine is no address that a provider could reach, as the page says.
+  if (line.includes('vintem doctor'))
+    expect(faults).toEqual([expect.stringContaining('PUBLIC_URL is no https address')]);
+  else expect([line, code, code === 0 ? '' : out]).toEqual([line, 0, '']);
+  return out;
+}
+
+/** The file of the page, with what the provider has given in the place of its samples. */
+async function writeCredentials(command: string, sample: string, { credentials, desk }: Site): Promise<void> {
+  if (credentials === null) return;
+  expect(Object.keys(JSON.parse(sample)).sort()).toEqual(Object.keys(credentials).sort());
+  const [, name = ''] = /--credentials (\S+)/.exec(command) ?? [];
+  const file = join(walk.folder, name);
+  // A bank's tokens are asked for at an address of their own.
+  const tokenUrl = desk === '/api-pix' ? { tokenUrl: `${provider.url}${desk}/oauth/token` } : {};
+  await writeFile(file, JSON.stringify({ ...credentials, ...tokenUrl }), { mode: 0o600 });
+  expect((await stat(file)).mode & 0o077).toBe(0);
+}
+
+async function fromProvider({ certificate }: Site): Promise<void> {
+  if (certificate !== undefined) await certificateOf(certificate, 'pem');
+}
+
+/** As a provider's panel gives it. */
+async function certificateOf(name: string, form: 'pem' | 'p12'): Promise<void> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  await writeFile(join(walk.folder, `${name}.key`), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await walk.must(`openssl req -x509 -new -key ${name}.key -out ${name}.crt -days 365 -subj /CN=loja`);
+  if (form === 'p12')
+    await walk.must(
+      `openssl pkcs12 -export -in ${name}.crt -inkey ${name}.key -out ${name}.p12 -passout pass:`,
+    );
+}
