@@ -533,7 +533,7 @@ export function payCharge(
 
 /**
  * A payer pays a static code: a Pix that carries the code's identifier and belongs to no charge.
- * @param key absent: the account that made the code by a call, else the first one that is notified
+ * @param key absent: the account that made the code by a call, else the first one that is notified, else the first one
  */
 export function payStatic(
   bank: Bank,
@@ -542,7 +542,8 @@ export function payStatic(
   amountCents: number,
   key: string | undefined,
 ): { answer: { endToEnd: string } | 'no-account'; writes: Entry[] } {
-  const to = key ?? bank.staticCodes.get(identifier)?.key ?? [...bank.webhooks.keys()][0];
+  const first = [...bank.webhooks.keys(), ...bank.accounts.keys()][0];
+  const to = key ?? bank.staticCodes.get(identifier)?.key ?? first;
   if (to === undefined) return { answer: 'no-account', writes: [] };
   const { payment, writes } = receive(bank, world, { txid: identifier, key: to, amountCents });
   return { answer: { endToEnd: payment.endToEnd }, writes };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultBehaviour } from '../src/behaviour.ts';
-import { newId, startProvider } from './provider.ts';
+import { clientOf, key, newId, startEndpoint, startProvider } from './provider.ts';
 
 describe('the behaviour', () => {
   test('is shown, merged and reset', async () => {
@@ -86,6 +86,27 @@ describe('a control call', () => {
     const uuid = '01234567-89ab-cdef-0123-456789abcdef';
     expect((await provider.control('POST', `/charges/${uuid}/pay`, '')).status).toBe(200);
     expect((await provider.state(`?txid=${uuid}`)).charges).toMatchObject([{ txid }]);
+  });
+
+  test('pays a static code into the account of its key, else into the one that is notified first, else into the first', async () => {
+    const provider = await startProvider();
+    const pay = (fields: object) =>
+      provider.control('POST', '/static', { identifier: 'MESA7', amountCents: 500, ...fields });
+    expect((await pay({})).status).toBe(404);
+    const received = async () => {
+      const window = 'inicio=2020-01-01T00:00:00Z&fim=2099-01-01T00:00:00Z';
+      return (await provider.call('GET', `/v2/pix?${window}&txid=MESA7`)).body.pix.length;
+    };
+    await provider.putCharge(newId());
+    expect((await pay({})).status).toBe(200);
+    expect(await received()).toBe(1);
+    const endpoint = await startEndpoint();
+    const other = clientOf(provider.url, 'other');
+    await other.call('PUT', '/v2/webhook/outra@loja.example', { webhookUrl: endpoint.url });
+    await pay({});
+    expect(await received()).toBe(1);
+    await pay({ key });
+    expect(await received()).toBe(2);
   });
 
   test('is refused to a page from elsewhere', async () => {
