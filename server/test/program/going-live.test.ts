@@ -153,6 +153,54 @@ test('An account at Efí goes live by the page of going live, and its certificat
   await setsFees();
 });
 
+test.each([
+  { page: 'stripe.md', adapter: 'stripe-checkout', desk: '/stripe', first: { webhookSecret: 'whsec_later' } },
+  {
+    ...{ page: 'asaas-checkout.md', adapter: 'asaas-checkout', desk: '/asaas' },
+    first: { email: 'you@example.com', webhookToken: tokens.webhookToken },
+  },
+])(
+  'Cards are taken by $page alone, in the test environment with which it begins',
+  async ({ page, ...site }) => {
+    const { adapter, desk, first } = site;
+    const coded = (form: 'base64' | 'base64url') => Buffer.from('loja:segredo').toString(form);
+    const key =
+      desk === '/stripe'
+        ? { secretKey: `sk_test_${coded('base64url')}` }
+        : { apiKey: `$aact_hmlg_${coded('base64')}` };
+    const blocks = await blocksOf(page, 'Step by step');
+    const sample = blocks.find(({ language }) => language === 'json')?.text ?? '';
+    const credentials = { ...key, ...first };
+    expect(Object.keys(JSON.parse(sample)).sort()).toEqual(Object.keys(credentials).sort());
+    await writeFile(join(walk.folder, 'cartoes.json'), JSON.stringify(credentials));
+    const made = await walk.must('npx vintem account create --name Loja --test');
+    walk.known.OWNER_ID = /ownerId\s+(\S+)/.exec(made)?.[1] ?? '';
+    const lines = blocks.filter(({ language }) => language === 'sh').flatMap((block) => block.lines);
+    for (const line of lines.filter((one) => !one.endsWith(' --simulator'))) {
+      const out = await typed(line.replace(/(connection create .*)/, '$1 --sandbox'), adapter, desk);
+      if (line.includes('provider address')) await endpointAtStripe(key.secretKey ?? '', out.trim());
+    }
+  },
+);
+
+/** Made by a person in Stripe's dashboard, with the events of the page; its secret is shown once. */
+async function endpointAtStripe(secretKey: string, url: string): Promise<void> {
+  const text = await readFile(new URL('../../../docs/operators/stripe.md', import.meta.url), 'utf8');
+  const [, named = ''] = /with the events (.*?)\.\n/s.exec(text) ?? [];
+  const events = [...named.matchAll(/`([^`]+)`/g)].map(([, event = ''], at) => [
+    `enabled_events[${at}]`,
+    event,
+  ]);
+  expect(events.length).toBeGreaterThan(10);
+  const made = await fetch(`${provider.url}/stripe/v1/webhook_endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secretKey}` },
+    body: new URLSearchParams([['url', url], ...events] as [string, string][]),
+  });
+  const { secret } = (await made.json()) as { secret: string };
+  await writeFile(join(walk.folder, 'secret.json'), JSON.stringify({ webhookSecret: secret }));
+}
+
 /** The calls of Efí's page by which its deliveries name fees. */
 async function setsFees(): Promise<void> {
   const [calls] = (await blocksOf('efi.md', 'Costs')).filter(({ language }) => language === 'sh');

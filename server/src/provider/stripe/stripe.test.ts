@@ -2,6 +2,7 @@ import { answeringNet } from '@vintem/testkit/answering-net.ts';
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { expect, test } from 'vitest';
 import { createLog } from '../../ground/log.ts';
+import { placeOf } from '../adapter.ts';
 import { stripeAdapter } from './stripe.ts';
 
 const { net, answers } = answeringNet();
@@ -34,4 +35,20 @@ test('A payout that cannot be read is named by the payout and its direction, and
     reports: [{ reference: 'po_1', isReturn: false }],
     unread: [{ kind: 'sent', name: 'po_1 back' }],
   });
+});
+
+test('Stripe’s test mode has the address of its live mode: the key alone tells which of the two a connection is', () => {
+  const url = stripeAdapter.testUrl ?? '';
+  expect([url, placeOf(stripeAdapter, url)]).toEqual(['https://api.stripe.com', null]);
+  const make = (test: boolean, secretKey: string) =>
+    stripeAdapter.create(
+      {
+        ...{ name: 'stripe', test, simulated: false, url, certificate: null },
+        credentials: { secretKey, webhookSecret: 'whsec_x' },
+      },
+      { net, clock: manualClock(), log: createLog('silent') },
+    ).capabilities.movesMoney;
+  expect([make(true, 'sk_test_x'), make(false, 'sk_live_x')]).toEqual([false, true]);
+  expect(() => make(true, 'sk_live_x')).toThrow('live mode');
+  expect(() => make(false, 'sk_test_x')).toThrow('test mode');
 });

@@ -153,7 +153,7 @@ export const stripeAdapter: Adapter = {
   certificate: 'none',
   defaultUrl: 'https://api.stripe.com',
   // Its test mode has the same address and keys of its own.
-  testUrl: null,
+  testUrl: 'https://api.stripe.com',
   simulatorPath: '/stripe',
   create({ name, test, simulated, url, credentials, identity }, { net, clock }) {
     const { secretKey = '', webhookSecret = '', previousWebhookSecret } = credentials;
