@@ -271,7 +271,7 @@ export type Webhook = {
 };
 /** An address that answers whether a payout may leave. */
 export type Question = { account: string; url: string; token: string };
-/** What a client has set of its account, as it said it; and the Pix keys whose deliveries name no fee by it. */
+/** Settings of an account, as its client said them, and the Pix keys whose deliveries name no fee by them. */
 export type AccountConfig = {
   account: string;
   said: object;

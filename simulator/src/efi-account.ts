@@ -4,7 +4,7 @@ import { isRecord } from './money.ts';
 import type { Reply } from './reply.ts';
 import type { World } from './world.ts';
 
-/** What a client of Efí sets of its account, and what it asks for once more. The forms are those of Efí's client 2.0.1. */
+/** Settings of an account at Efí, and deliveries that its client asks for once more. The forms are those of Efí's client 2.0.1. */
 
 const invalid = (mensagem: string): { refusal: Reply } => ({
   refusal: refusal(400, 'json_invalido', mensagem),

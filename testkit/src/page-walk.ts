@@ -34,7 +34,7 @@ export async function blocksOf(page: string, heading?: string): Promise<Block[]>
 
 export interface Typed {
   code: number;
-  /** What the line printed. */
+  /** All that the line printed. */
   out: string;
 }
 
@@ -82,7 +82,7 @@ export async function startWalk(
         (text, [printed, here]) => text.replaceAll(printed, here),
         line.replace(/\b[A-Z]+_ID\b/g, (name) => walk.known[name] ?? name),
       );
-      // What one line sets the next one has, as in one shell.
+      // The next line has what this one sets, as in one shell.
       const script = `umask "$(cat '${mask}')"; set -a\n${filled}\ncode=$?; umask > '${mask}'; env -0 > '${variables}'; exit $code`;
       const typed = await new Promise<Typed>((done) => {
         const child = execFile(

@@ -42,7 +42,7 @@ export async function changeWebhookAddress(
 }
 
 /**
- * For a provider whose address a person enters. Whoever knows it can send deliveries, so it is shown at the shell alone.
+ * For a provider where a person enters it. With it deliveries can be forged where nothing else proves them, so it is shown at the shell alone.
  * @throws OperatorRefused no such connection
  */
 export async function showWebhookAddress(

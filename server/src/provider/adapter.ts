@@ -38,7 +38,7 @@ export function placeOf(
   url: string,
 ): 'live' | 'test' | null {
   const host = new URL(url).hostname;
-  // Where the key alone tells, the adapter reads it.
+  // The key alone says it, and the adapter reads that.
   if (testUrl !== null && new URL(testUrl).hostname === new URL(defaultUrl).hostname) return null;
   const isAt = (known: string | null, others: readonly string[] = []): boolean =>
     (known !== null && new URL(known).hostname === host) || others.includes(host);

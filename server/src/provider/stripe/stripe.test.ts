@@ -37,7 +37,7 @@ test('A payout that cannot be read is named by the payout and its direction, and
   });
 });
 
-test('Stripe’s test mode has the address of its live mode: the key alone tells which of the two a connection is', () => {
+test('Stripe’s test mode has the address of its live mode: the key alone says which of the two a connection is', () => {
   const url = stripeAdapter.testUrl ?? '';
   expect([url, placeOf(stripeAdapter, url)]).toEqual(['https://api.stripe.com', null]);
   const make = (test: boolean, secretKey: string) =>
