@@ -490,7 +490,20 @@ describe("a provider's own test environment", () => {
     ).rejects.toThrow(/^url: is missing, and no test environment of this provider is known/);
   });
 
-  test.each(adapterNames)(
+  test('Stripe has one address for both, and a key of the other mode makes no connection', async () => {
+    const made = (secretKey: string, isTest: boolean) =>
+      createConnection(
+        deps,
+        sandbox({
+          ...{ name: 'cartoes', adapter: 'stripe-checkout', sandbox: isTest },
+          credentials: { secretKey, webhookSecret: 'whsec_x' },
+        }),
+      );
+    await expect(made('rk_live_x', true)).rejects.toThrow("secretKey: is of Stripe's live mode");
+    await expect(made('rk_test_x', false)).rejects.toThrow("secretKey: is of Stripe's test mode");
+  });
+
+  test.each(adapterNames.filter((name) => name !== 'stripe-checkout'))(
     'Each known host of %s is of one environment, and makes no connection of the other',
     async (name) => {
       const adapter = adapters[name];
@@ -503,8 +516,7 @@ describe("a provider's own test environment", () => {
       const test = known(testUrl, otherHosts.test);
       expect(live.map((url) => placeOf(adapter, url))).toEqual(live.map(() => 'live'));
       expect(test.map((url) => placeOf(adapter, url))).toEqual(test.map(() => 'test'));
-      // Stripe has one address for both.
-      expect(test.length > 0).toBe(name !== 'stripe-checkout');
+      expect(test.length).toBeGreaterThan(0);
       const credentials = {
         ...simulatorCredentials(adapter, service.runtime.secrets, 'loja-s'),
         ...(adapter.certificate === 'required' && {
