@@ -60,3 +60,29 @@ test('The pages print commands, and a command that is none is noticed', async ()
   expect(faultOf('payment shown ID')).toContain('no such command');
   expect(faultOf('payment show ID --loud')).toContain('--loud');
 });
+
+test('The table of what goes wrong first names lines of the log, metrics and alerts that the program has', async () => {
+  const root = new URL('../../../', import.meta.url);
+  const sources = (await readdir(new URL('server/src/', root), { recursive: true })).filter((name) =>
+    /(?<!\.test)\.ts$/.test(name),
+  );
+  const texts = await Promise.all(
+    sources.map((name) => readFile(new URL(`server/src/${name}`, root), 'utf8')),
+  );
+  const program = texts.join('\n');
+  const alerts = await readFile(new URL('deploy/prometheus/alerts.yaml', root), 'utf8');
+  const [, table = ''] = (await readFile(new URL('first-week.md', folder), 'utf8')).split(
+    '### At each provider',
+  );
+  const rows = (table.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| '));
+  const quoted = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+  const cells = rows.map((row) => row.split('|').map((cell) => cell.trim()));
+  const lines = cells.flatMap(([, , , log]) => quoted(log)).filter((text) => text.includes(' '));
+  const measured = cells.flatMap(([, , , , metric]) => quoted(metric));
+  expect(lines.length).toBeGreaterThan(8);
+  expect(lines.filter((text) => !program.includes(text))).toEqual([]);
+  expect(measured.length).toBeGreaterThan(6);
+  expect(
+    measured.filter((name) => !alerts.includes(name) && !program.includes(name.replace(/^vintem_/, ''))),
+  ).toEqual([]);
+});
