@@ -222,6 +222,8 @@ function postCharge(desk: Desk, client: string, query: URLSearchParams, body: st
 function postStaticCode(desk: ClientDesk, client: string, body: string): Outcome {
   const read = readStaticCode(client, parsed(body));
   if ('refusal' in read) return read.refusal;
+  if (desk.bank.behaviour.charge === 'refuse-unknown')
+    return failure('Recusa que nenhuma tabela contém', 422);
   const created = createStaticCode(desk.bank, desk.world, read.request);
   if (created === undefined) return failure('Já existe um QR Code com o identifier fornecido');
   desk.commit(created.writes);

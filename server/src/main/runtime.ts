@@ -132,7 +132,7 @@ export async function openRuntime(
   const measures = createMeasures();
   // The packages are read only where there is a collector.
   const traces = config.tracing && (await import('./tracing.ts')).createTraces(config.tracing);
-  const wrap = (provider: Provider): Provider => measured(provider, { clock, measures, traces });
+  const wrap = (provider: Provider): Provider => measured(provider, { clock, log, measures, traces });
   const ofEnvironment = new Map([...unmeasured].map(([name, provider]) => [name, wrap(provider)]));
   const connections = keepConnections({ ...ground, wrap }, ofEnvironment);
   await connections.refresh();

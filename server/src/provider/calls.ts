@@ -8,6 +8,8 @@ export interface ProviderCall {
   does: 'send' | 'ask';
   /** It has no outcome for "no answer", and throws instead. */
   throws?: true;
+  /** It is no attempt of an intent, with which the provider's words to it would be kept. */
+  keepsNoWords?: true;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each call has arguments of its own.
@@ -26,7 +28,7 @@ const own: Own = {
   queryCharge: ask('query_charge'),
   listCharges: ask('list_charges'),
   cancelCharge: send('cancel_charge'),
-  createStaticCode: send('create_static_code'),
+  createStaticCode: { ...send('create_static_code'), keepsNoWords: true },
   sendPayout: send('send_payout'),
   confirmPayout: send('confirm_payout'),
   queryPayout: ask('query_payout'),

@@ -149,6 +149,31 @@ describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, refun
       });
     });
 
+    test.runIf(dialect === 'woovi')(
+      'A refusal of a static code is named by log and metric, with the words that nothing else keeps',
+      async () => {
+        const merchant = await service.newMerchant();
+        const warned = vi.spyOn(service.runtime.log, 'warn');
+        await service.simulator.behave({ charge: 'refuse-unknown' });
+        const order = { name: 'Mesa 7', amountCents: 1000, requestKey: crypto.randomUUID() };
+        expect((await merchant.call('POST', '/static-codes', order)).body.code).toBe('provider_unavailable');
+        await service.simulator.behave({});
+        const said = {
+          connection: 'simulator',
+          call: 'create_static_code',
+          error: expect.stringMatching(/^422 \S/),
+        };
+        expect(warned.mock.calls).toContainEqual([
+          { ...said, message: 'Recusa que nenhuma tabela contém' },
+          'the provider did not take a call',
+        ]);
+        const counted = [...service.runtime.measures.providerErrors.all()].map(({ labels }) => labels);
+        expect(counted).toContainEqual(['simulator', 'create_static_code', said.error]);
+        warned.mockRestore();
+        expect((await merchant.call('POST', '/static-codes', order)).status).toBe(201);
+      },
+    );
+
     test.runIf(dialect === 'woovi')('and so is one of the second step of a payout', async () => {
       const merchant = await funded();
       await service.simulator.behave({ confirm: 'refuse-unknown' });
