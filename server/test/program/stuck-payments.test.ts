@@ -4,7 +4,12 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { applyOutcome } from '../../src/flow/apply.ts';
 import type { Observation } from '../../src/kinds/payment/interpret-report.ts';
-import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
+import {
+  listIncidents,
+  resolveIncident,
+  showIncident,
+  wordsOfIncident,
+} from '../../src/operate/incidents/incident.ts';
 
 /** Payments that the provider does not end, and money that it reports oddly: a person and the merchant learn of each. */
 
@@ -83,13 +88,20 @@ describe('a payment that a day of answered queries does not end', () => {
     expect(await incidentsOf(service, body.id)).toMatchObject([{ kind: 'undecided' }]);
     const [incident] = await openOf(merchant);
     const operator = { ...later(service.runtime, 40 * hour), actor: 'tester' };
+    // `vintem incident show` has the provider's words beside it.
+    const shown = await showIncident(service.cellOf(merchant), incident?.id ?? '');
+    const [said] = await wordsOfIncident(service.cellOf(merchant), shown);
+    expect(said).toMatchObject({
+      name: '422 CobRecusaNaoDocumentada',
+      message: 'Recusa que nenhuma tabela contém',
+    });
     await resolveIncident(operator, incident?.id ?? '', {
       action: 'writeoff',
       reason: 'its code was never shown',
     });
-    const shown = (await merchant.call('GET', `/payments/${body.id}`)).body;
-    expect(shown).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_operator' });
-    expect(shown.notice).toMatch(/support/);
+    const ended = (await merchant.call('GET', `/payments/${body.id}`)).body;
+    expect(ended).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_operator' });
+    expect(ended.notice).toMatch(/support/);
   });
 });
 

@@ -18,6 +18,7 @@ import {
   listIncidents,
   resolveIncident,
   showIncident,
+  wordsOfIncident,
 } from '../../operate/incidents/incident.ts';
 import { noteVerified } from '../../operate/monitored.sql.ts';
 import { type OwnIncidents, resolveOwnIncidents } from '../../operate/own-incidents.ts';
@@ -319,7 +320,19 @@ export const operatorCommands: Command[] = [
           ({ action, postings }) => ({ act: action === 'none' ? null : acts[action], action, postings }),
         );
         const each = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
-        return { json: { ...shownIncident(incident), allowed }, text: [text, ...each].join('\n\n') };
+        const words = (await wordsOfIncident(operator, incident)).map((one) => ({
+          ...one,
+          at: instant(one.at),
+        }));
+        const said = words.map(({ at, name, message }) => [String(at), name, message ?? '']);
+        return {
+          json: { ...shownIncident(incident), allowed, words },
+          text: [
+            text,
+            ...(said.length === 0 ? [] : [`said by the provider\n${table(said, '')}`]),
+            ...each,
+          ].join('\n\n'),
+        };
       });
     },
   },

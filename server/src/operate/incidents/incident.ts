@@ -1,7 +1,9 @@
+import { findWords } from '../../flow/provider-words.sql.ts';
 import { pixOf, referencesAt } from '../../flow/unmatched.ts';
 import { eventKinds } from '../../money/journal.ts';
 import { paymentIdOf } from '../../money/payment.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
+import type { ProviderWords } from '../../provider/provider.ts';
 import { subscribedBy, subscribedTypes } from '../../store/events/subscribed-types.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../../store/operator.ts';
 import { accountNumberOf, fingerprintOf, paymentIdFor } from '../../store/rows/idempotency.ts';
@@ -80,6 +82,16 @@ export async function showIncident(
   const key = await suspenseKeyOf(sql, incident, reference);
   const ofPix = key === null ? [] : await findIncidentsOfPix(sql, key);
   return { ...viewOf(incident), related: ofPix.filter((one) => one !== id) };
+}
+
+/** The provider's words to the attempts that an incident is about, the newest first. */
+export async function wordsOfIncident(
+  { sql }: Pick<Operator, 'sql'>,
+  { accountId, paymentId, detail }: Pick<IncidentView, 'accountId' | 'paymentId' | 'detail'>,
+): Promise<(ProviderWords & { at: number })[]> {
+  const { refundId, cancelId, defenceId } = detail as Readonly<Record<string, unknown>>;
+  const subjects = [paymentId, refundId, cancelId, defenceId].filter((one) => typeof one === 'string');
+  return subjects.length === 0 ? [] : findWords(sql, accountId, subjects);
 }
 
 const viewOf = (incident: IncidentCase): IncidentView => ({
