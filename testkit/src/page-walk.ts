@@ -131,6 +131,18 @@ const answer = await fetch(url, { method: after('-X')[0] ?? (body === undefined 
 process.stdout.write(await answer.text());
 `;
 
+/**
+ * Types `vintem doctor` until the running service has registered its address, which takes it some seconds after the connection was made.
+ * @returns its faults
+ */
+export async function faultsOf(walk: Walk, line: string): Promise<string[]> {
+  for (;;) {
+    const { out } = await walk.type(line);
+    const faults = out.split('\n').filter((one) => one.startsWith('FAULT'));
+    if (!faults.some((one) => /^FAULT\s+\S+\s+webhook/.test(one))) return faults;
+  }
+}
+
 export interface FirstMoney {
   connection: string;
   /** Of the account that is there already; absent: the page makes one. */
@@ -182,7 +194,11 @@ export async function firstMoney(walk: Walk, { connection, ownerId, pay, refunds
     walk.known.TRANSFER_ID = sent.id;
     await becomes(transfer[1], 'completed');
   }
+  const balance = await answered(
+    'curl "$VINTEM_URL/api/v1/public/account" -H "authorization: Bearer $VINTEM_KEY"',
+  );
   const left = 1_200 - (refunds ? 200 : 0) - (transfers ? 1_000 : 0);
+  expect(balance.balanceCents).toBe(left);
   const [story = '', account = '', ...rest] = compare;
   expect(await walk.must(story)).toContain(made.id);
   expect(await walk.must(account)).toMatch(new RegExp(`R\\$\\s0?${(left / 100).toFixed(2)}`));

@@ -1,4 +1,4 @@
-import { blocksOf, firstMoney, startWalk, type Walk } from '@vintem/testkit/page-walk.ts';
+import { blocksOf, faultsOf, firstMoney, startWalk, type Walk } from '@vintem/testkit/page-walk.ts';
 import { type Program, programOn } from '@vintem/testkit/program.ts';
 import { simulatorAt } from '@vintem/testkit/service.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -62,8 +62,7 @@ test.each(providers)(
         ),
     ];
     expect(await walk.must(make)).toContain(connection);
-    const doctor = await walk.must(`npx vintem doctor --connection ${connection}`);
-    expect(doctor).not.toContain('FAULT');
+    expect(await faultsOf(walk, `npx vintem doctor --connection ${connection}`)).toEqual([]);
     await firstMoney(walk, {
       ...{ connection, refunds, transfers },
       pay: async () => void (await walk.must(pay)),
