@@ -39,7 +39,7 @@ export function placeOf(
 ): 'live' | 'test' | null {
   const host = new URL(url).hostname;
   // The key alone says it, and the adapter reads that.
-  if (testUrl !== null && new URL(testUrl).hostname === new URL(defaultUrl).hostname) return null;
+  if (testUrl !== null && testUrl === defaultUrl) return null;
   const isAt = (known: string | null, others: readonly string[] = []): boolean =>
     (known !== null && new URL(known).hostname === host) || others.includes(host);
   if (isAt(testUrl, otherHosts.test)) return 'test';

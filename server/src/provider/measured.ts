@@ -20,7 +20,7 @@ export function measured(provider: Provider, { clock, log, measures, traces }: M
   const errorNames = namesOfErrors();
   const timed =
     <Args extends unknown[], Answer>(
-      { name: call, keepsNoWords = false }: ProviderCall,
+      { name: call, keepsNoWords }: ProviderCall,
       work: (...args: Args) => Promise<Answer>,
     ) =>
     async (...args: Args): Promise<Answer> => {
