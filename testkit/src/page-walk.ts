@@ -72,7 +72,7 @@ export async function startWalk(
   const [variables, mask] = [join(bin, 'variables'), join(bin, 'mask')];
   await writeFile(mask, '0022');
   const path = `${bin}:${process.env.PATH}`;
-  let kept: Record<string, string> = { PATH: path, HOME: folder, ...env };
+  const settings: Record<string, string> = { PATH: path, HOME: folder, ...env };
 
   const walk: Walk = {
     folder,
@@ -82,13 +82,18 @@ export async function startWalk(
         (text, [printed, here]) => text.replaceAll(printed, here),
         line.replace(/\b[A-Z]+_ID\b/g, (name) => walk.known[name] ?? name),
       );
-      // The next line has what this one sets, as in one shell.
-      const script = `umask "$(cat '${mask}')"; set -a\n${filled}\ncode=$?; umask > '${mask}'; env -0 > '${variables}'; exit $code`;
+      // The next line has what this one sets, as in one shell; an environment has only what was exported.
+      const script = [
+        `umask "$(cat '${mask}')"; [ ! -f '${variables}' ] || . '${variables}'`,
+        filled,
+        `code=$?; umask > '${mask}'; names="${'$'}{!VINTEM_*} ${'$'}{!EFI_*}"`,
+        `[ -z "${'$'}{names// }" ] || declare -p $names > '${variables}'; exit $code`,
+      ].join('\n');
       const typed = await new Promise<Typed>((done) => {
         const child = execFile(
           'bash',
           ['-c', script],
-          { cwd: folder, env: kept, maxBuffer: 1 << 24 },
+          { cwd: folder, env: settings, maxBuffer: 1 << 24 },
           (error, stdout, stderr) => {
             const code = error === null ? 0 : Number(error.code ?? 1);
             done({ code, out: stdout + (code === 0 ? '' : stderr) });
@@ -96,13 +101,6 @@ export async function startWalk(
         );
         child.stdin?.end(paste);
       });
-      const read = await readFile(variables, 'utf8');
-      kept = Object.fromEntries(
-        read
-          .split('\0')
-          .filter(Boolean)
-          .map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)]),
-      );
       return typed;
     },
     async must(line, paste) {
@@ -173,8 +171,8 @@ export async function firstMoney(walk: Walk, { connection, ownerId, pay, refunds
       expect([line, ['unknown', 'pending'].includes(now) || now]).toEqual([line, true]);
     }
   };
-  const madeHere = ownerId === undefined ? await walk.must(at(accounts[0])) : `ownerId ${ownerId}`;
-  walk.known.OWNER_ID = /ownerId\s+(\S+)/.exec(madeHere)?.[1] ?? '';
+  const madeHere = ownerId === undefined ? await walk.must(at(accounts[0])) : `account ${ownerId}`;
+  walk.known.OWNER_ID = /^account (\S+)/m.exec(madeHere)?.[1] ?? '';
   const key = /vtm_(?:live|test)_\S+/.exec(await walk.must(accounts[1] ?? ''))?.[0] ?? '';
   await walk.must(session[0] ?? '');
   await walk.must(session[1] ?? '', `${key}\n`);

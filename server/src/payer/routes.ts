@@ -280,11 +280,14 @@ export function payerRoutes(
         return html(reply.code(503).header('retry-after', 1), frame, emptyPage('broken', frame));
       });
 
-      // Behind the hooks of a page: what leads nowhere is no more for an index than what leads somewhere.
-      pay.setNotFoundHandler((request, reply) => {
+      // Behind the hooks of a page: an address that leads nowhere is no more for an index than one that leads somewhere.
+      const nowhere = (request: FastifyRequest, reply: FastifyReply) => {
         const frame = frameOf(request);
         return html(reply.code(404), frame, emptyPage('notFound', frame));
-      });
+      };
+      pay.get('/', nowhere);
+      pay.get('/*', nowhere);
+      pay.setNotFoundHandler(nowhere);
 
       pay.get('/style.css', (request, reply) => {
         const { colour = '' } = request.query as Query;

@@ -172,7 +172,7 @@ describe('a payer’s page', () => {
 
   test('An address below /pay that is none gets the same page, which no index keeps', async () => {
     const page = await open('/pay/x');
-    for (const path of ['/pay', '/pay/', '/pay/x/y', '/pay/x/y/z', '/pay?lang=pt-BR']) {
+    for (const path of ['/pay', '/pay/', '/pay/x/y', '/pay/x/y/z', '/pay/?lang=pt-BR']) {
       const { status, headers, text } = await open(path);
       const told = [status, headers.get('x-robots-tag'), headers.get('content-security-policy')];
       expect([path, ...told]).toEqual([path, 404, 'noindex', page.headers.get('content-security-policy')]);
@@ -181,7 +181,7 @@ describe('a payer’s page', () => {
     const posted = await fetch(`${service.url}/pay/x/y`, { method: 'POST' });
     expect([posted.status, posted.headers.get('x-robots-tag')]).toEqual([404, 'noindex']);
     // Beside it the answer is that of the API.
-    const beside = await open('/payments');
+    const beside = await open('/api/nowhere');
     expect([beside.status, beside.headers.get('x-robots-tag')]).toEqual([404, null]);
     expect(JSON.parse(beside.text).code).toBe('route_not_found');
   });

@@ -138,7 +138,7 @@ test('An account at Efí goes live by the page of going live, and its certificat
     if (block.language !== 'sh') continue;
     for (const line of block.lines) {
       const out = await typed(line, 'efi', '');
-      account = /ownerId\s+(\S+)/.exec(out)?.[1] ?? account;
+      account = /^account (\S+)/m.exec(out)?.[1] ?? account;
     }
   }
   const atProvider = simulatorAt(provider.url);
@@ -174,7 +174,7 @@ test.each([
     expect(Object.keys(JSON.parse(sample)).sort()).toEqual(Object.keys(credentials).sort());
     await writeFile(join(walk.folder, 'cartoes.json'), JSON.stringify(credentials));
     const made = await walk.must('npx vintem account create --name Loja --test');
-    walk.known.OWNER_ID = /ownerId\s+(\S+)/.exec(made)?.[1] ?? '';
+    walk.known.OWNER_ID = /^account (\S+)/m.exec(made)?.[1] ?? '';
     const lines = blocks.filter(({ language }) => language === 'sh').flatMap((block) => block.lines);
     for (const line of lines.filter((one) => !one.endsWith(' --simulator'))) {
       const out = await typed(line.replace(/(connection create .*)/, '$1 --sandbox'), adapter, desk);
