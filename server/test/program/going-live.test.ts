@@ -30,7 +30,10 @@ beforeEach(async () => {
   // An installation for each: every page calls its connection alike.
   program = await programOn();
   await program.start();
-  const env = { DATA_DIR: program.dataDir, PUBLIC_URL: program.url, LOG_LEVEL: 'silent' };
+  const env = {
+    ...{ DATA_DIR: program.dataDir, SIMULATOR_URL: program.simulatorUrl },
+    ...{ PUBLIC_URL: program.url, LOG_LEVEL: 'silent' },
+  };
   walk = await startWalk(env, [
     ['http://127.0.0.1:3000', program.url],
     ['https://pix.api.efipay.com.br', provider.url],
@@ -223,7 +226,9 @@ async function typed(line: string, adapter: string, desk: string): Promise<strin
     return '';
   }
   const isMade = line.includes(`connection create `) && line.includes(`--adapter ${adapter} `);
-  return walk.must(isMade ? `${line} --url ${provider.url}${desk}` : line);
+  // The protocol has its version in the address.
+  const path = desk === '/api-pix' ? `${desk}/v2` : desk;
+  return walk.must(isMade ? `${line} --url ${provider.url}${path}` : line);
 }
 
 /** The file of the page, with what the provider has given in the place of its samples. */
