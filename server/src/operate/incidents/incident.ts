@@ -17,6 +17,7 @@ import {
   isTestConnection,
   type SuspendedMoney,
 } from '../../store/rows/incidents.sql.ts';
+import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { refundKey, refunds } from '../../store/rows/refunds.sql.ts';
 import { namesReturnOf } from '../../store/rows/statement-lines.sql.ts';
 import { findIncidentsOfPix, findPixOfReturn, suspenseKey } from '../../store/rows/suspense.sql.ts';
@@ -80,6 +81,22 @@ export async function showIncident(
   const key = await suspenseKeyOf(sql, incident, reference);
   const ofPix = key === null ? [] : await findIncidentsOfPix(sql, key);
   return { ...viewOf(incident), related: ofPix.filter((one) => one !== id) };
+}
+
+/** The payment that an incident is about, as an operator at the shell sees it; empty: it is about none. */
+export async function factsOfPayment(
+  { sql }: Pick<Operator, 'sql'>,
+  { accountId, paymentId }: Pick<IncidentView, 'accountId' | 'paymentId'>,
+): Promise<{
+  payerName?: string | null;
+  description?: string;
+  paymentCents?: number;
+  paymentStatus?: string;
+}> {
+  const [payment] = paymentId === null ? [] : await payments.read(sql, [paymentKey(accountId, paymentId)]);
+  if (!payment) return {};
+  const { payerName, description, amountCents: paymentCents, status: paymentStatus } = payment;
+  return { payerName, description, paymentCents, paymentStatus };
 }
 
 const viewOf = (incident: IncidentCase): IncidentView => ({
