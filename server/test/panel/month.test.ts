@@ -182,7 +182,9 @@ function shopOf(seed: number) {
   }
   /** The provider, the acquirer or a person takes: covered or not. */
   function taken(kind: 'debit' | 'debitToSuspense' | 'cardSeize'): Posted {
-    const amountCents = chance.between(100, 25_000);
+    // Now and then more than there is.
+    const beyond = chance.between(1, 20) === 1 ? balance.available : 0;
+    const amountCents = beyond + chance.between(100, 25_000);
     today.outCents += amountCents;
     goesOut(amountCents);
     if (kind === 'cardSeize')
@@ -411,8 +413,9 @@ describe('The month of 10,000 movements', () => {
       const at = (name: string) => header.findIndex((one) => one.toLowerCase().startsWith(name));
       const of = (name: string) => sum(rows.map((row) => centsOf(row[at(name)] ?? '')));
       const figures = {
-        ...{ inCents: of('in'), outCents: of('out'), feeCents: of('fee') },
-        ...{ refundCents: of('refund'), holdCents: of('hold') },
+        // Debits are below zero in the file.
+        ...{ inCents: of('in'), outCents: -of('out'), feeCents: -of('fee') },
+        ...{ refundCents: -of('refund'), holdCents: -of('hold') },
       };
       for (const name of names) all[name] += figures[name];
       const paper = (await pdfOf(`/closes.pdf?month=${month}&language=en`)).split('\n');
@@ -470,7 +473,8 @@ describe('The month of 10,000 movements', () => {
 });
 
 const text = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 });
-const shownOf = (cents: number): string => text.format(cents / 100);
+/** Nothing has no sign. */
+const shownOf = (cents: number): string => text.format((cents + 0) / 100);
 /** `1.234,56`, `1234.56`, `-0,05`. */
 const centsOf = (written: string): number => {
   const digits = Number(written.replace(/[^\d]/g, ''));

@@ -254,7 +254,7 @@ test('The PDF of a statement carries the letterhead with the CNPJ, the legal nam
   for (const column of ['Data', 'Histórico', 'Doc.', 'Débito (R$)', 'Crédito (R$)', 'Saldo (R$)'])
     expect(lines).toContain(column);
   // A fee stands on the row of its Pix, and in its debit.
-  expect(text).toMatch(/inclui tarifa de R\$\s0,25/);
+  expect(text).toMatch(/inclui tarifa de\s+R\$\s0,25/);
   expect(lines).toContain('-20,00');
   expect(text).not.toContain('Tarifa de transferência');
 });
