@@ -37,7 +37,9 @@ export function Closes() {
           <table className="table folding dense closes">
             <thead>
               <tr>
-                <th scope="col">{words.closes.day}</th>
+                <th scope="col" className="day">
+                  {words.closes.day}
+                </th>
                 {names && (
                   <th scope="col" className="of">
                     {words.common.operation}
