@@ -118,17 +118,20 @@ export const loginCommands: Command[] = [
       safeUrl(url);
       const key = (await givenKey(values)) ?? (await readKey());
       if (key === '') throw new UsageFault('no key was given');
-      const account = await out.progress(
+      const vintem = new Vintem({ apiKey: key, baseUrl: url });
+      const [account, { operations }] = await out.progress(
         'asking the service',
-        new Vintem({ apiKey: key, baseUrl: url }).account.get(),
+        Promise.all([vintem.account.get(), vintem.operations.list()]),
       );
+      const operationName = operations.find(({ id }) => id === account.operationId)?.name ?? '';
       await store(configFile, { url, key });
       const livemode = !key.startsWith('vtm_test_');
       out.answer(
-        { url, operationId: account.operationId, livemode, file: configFile },
+        { url, operationId: account.operationId, operationName, livemode, file: configFile },
         fields({
           service: url,
           account: livemode ? 'live' : 'test',
+          operation: operationName,
           balance: reais(account.balanceCents),
           stored: configFile,
         }),

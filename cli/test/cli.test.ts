@@ -90,7 +90,10 @@ test('login stores the key in a file that only its owner reads, and nothing when
   const done = await run(['login', '--url', service.url, '--json'], `${merchant.key}\n`);
   expect([done.code, done.json]).toEqual([
     0,
-    { url: service.url, operationId: merchant.operationId, livemode: false, file: config },
+    {
+      ...{ url: service.url, operationId: merchant.operationId, operationName: 'Principal' },
+      ...{ livemode: false, file: config },
+    },
   ]);
   expect((await stat(config)).mode & 0o777).toBe(0o600);
   expect(JSON.parse(await readFile(config, 'utf8'))).toEqual({ url: service.url, key: merchant.key });

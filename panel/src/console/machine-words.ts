@@ -110,7 +110,7 @@ const pt = {
     costs: 'Custos do provedor',
     ownIn: 'Dinheiro próprio que entrou',
     ownOut: 'Dinheiro próprio que saiu',
-    held: 'Retido nas operações',
+    held: 'Bloqueado nas operações',
     blocked: 'Bloqueado no provedor',
     since: 'Movido depois do dia, até a comparação',
     transit: 'Em trânsito, contado como saído',
@@ -148,7 +148,7 @@ const pt = {
     show: 'Mostrar as operações',
     operationsNone: 'Nenhuma operação foi fechada neste dia.',
     account: 'Conta',
-    holds: 'Retenções',
+    holds: 'Bloqueios',
     back: 'Fechamentos',
   },
   notice: {

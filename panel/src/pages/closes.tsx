@@ -34,11 +34,17 @@ export function Closes() {
           noMatch={null}
           empty={<Empty icon="statement" title={words.closes.empty} lead={words.closes.emptyHint} />}
         >
-          <table className="table folding">
+          <table className="table folding dense closes">
             <thead>
               <tr>
-                <th scope="col">{words.closes.day}</th>
-                {names && <th scope="col">{words.common.operation}</th>}
+                <th scope="col" className="day">
+                  {words.closes.day}
+                </th>
+                {names && (
+                  <th scope="col" className="of">
+                    {words.common.operation}
+                  </th>
+                )}
                 {columns.map(({ name }) => (
                   <th key={name} scope="col" className="right">
                     {words.closes[name]}
@@ -59,14 +65,18 @@ export function Closes() {
                   )}
                   {days.map((close) => (
                     <tr key={`${close.operationId}${close.day}`}>
-                      <td>
+                      <td title={words.closes.seal(close.lastSeq, close.head)}>
                         <strong className="num">{plainDay(close.day)}</strong>
-                        <div className="soft" title={`${words.closes.seal}: ${close.head}`}>
-                          {words.closes.sealOf(close.lastSeq)}{' '}
-                          <span className="mono">{close.head.slice(0, 8)}</span>
-                        </div>
                       </td>
-                      {names && <td data-label={words.common.operation}>{names.get(close.operationId)}</td>}
+                      {names && (
+                        <td
+                          className="cut"
+                          data-label={words.common.operation}
+                          title={names.get(close.operationId)}
+                        >
+                          {names.get(close.operationId)}
+                        </td>
+                      )}
                       {columns.map(({ name, cents }) => (
                         <td key={name} className="right" data-label={words.closes[name]}>
                           <Money cents={cents(close)} />

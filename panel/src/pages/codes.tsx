@@ -8,29 +8,29 @@ import { useWords } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { useNewForm } from '../ui/new-form.ts';
-import { OfMainOperation } from '../ui/of-source.tsx';
-import { OperationField, useOperationPages } from '../ui/operation-field.tsx';
+import { useSources } from '../ui/of-source.tsx';
+import { OperationField } from '../ui/operation-field.tsx';
 import { Empty, FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { SourceTable } from '../ui/source-table.tsx';
 
-/** The static codes of an operation, newest first. */
+/** The static codes of the operations shown, newest first. */
 export function Codes() {
   const words = useWords();
   const { api, may } = useScope();
-  const { pages } = useOperationPages(
-    'static-codes',
-    ({ operationId }, cursor: string | null) =>
-      ask(() =>
-        api.GET('/static-codes', {
-          params: { query: { limit: 30, ...(cursor && { cursor }) } },
-          // Without a name they are those of the main operation.
-          headers: operationId ? { 'x-service-operation': operationId } : {},
-        }),
-      ),
-    (last) => last.nextCursor,
-  );
-  const codes = pages.data?.pages.flatMap((page) => page.staticCodes) ?? [];
+  const {
+    pages,
+    rows: codes,
+    names,
+  } = useSources('static-codes', async (operationId, cursor) => {
+    const page = await ask(() =>
+      api.GET('/static-codes', {
+        params: { query: { limit: 30, ...(cursor && { cursor }) } },
+        headers: { 'x-service-operation': operationId },
+      }),
+    );
+    return { rows: page.staticCodes, nextCursor: page.nextCursor };
+  });
   const create = may('charges') && (
     <Button component={Link} to="/qr-fixos/novo" leftSection={<Icon name="plus" size={18} />}>
       {words.codes.new}
@@ -41,7 +41,6 @@ export function Codes() {
       <PageHead title={words.codes.title} lead={words.codes.lead}>
         {codes.length > 0 && create}
       </PageHead>
-      <OfMainOperation />
       <section className="card" aria-label={words.codes.title}>
         <Listed
           pages={pages}
@@ -56,6 +55,7 @@ export function Codes() {
           <SourceTable
             to="/qr-fixos/$id"
             heads={words.codes}
+            names={names}
             rows={codes.map((code) => ({
               ...code,
               amount: code.amountCents === null ? words.codes.anyAmount : money(code.amountCents),

@@ -64,7 +64,7 @@ export function Home() {
       ) : (
         <div className="stack">
           <Warnings data={data} />
-          <Deadlines disputes={data.disputes} />
+          <Deadlines disputes={data.disputes} endingKeys={data.endingKeys} />
           <FirstSteps data={data} />
           <Balances operations={shown} />
           <Holds data={data} operations={shown} />
@@ -219,18 +219,20 @@ function HoldReason({ reason }: { reason: string }) {
 }
 
 /** Acts that end by a date, the next one first: home begins with them. */
-function Deadlines({ disputes }: Pick<Overview, 'disputes'>) {
+function Deadlines({ disputes, endingKeys }: Pick<Overview, 'disputes' | 'endingKeys'>) {
   const words = useWords();
-  if (disputes.length === 0) return null;
+  if (disputes.length === 0 && endingKeys.length === 0) return null;
   return (
     <section className="card" aria-labelledby="deadlines">
       <div className="cardhead">
         <h2 id="deadlines">{words.home.deadlines}</h2>
-        <span className="soft">{words.home.disputesTitle(disputes.length)}</span>
+        {disputes.length > 0 && <span className="soft">{words.home.disputesTitle(disputes.length)}</span>}
       </div>
-      <p className="soft" style={{ margin: '2px 0 6px' }}>
-        {words.home.disputesAbout}
-      </p>
+      {disputes.length > 0 && (
+        <p className="soft" style={{ margin: '2px 0 6px' }}>
+          {words.home.disputesAbout}
+        </p>
+      )}
       <ul className="moves">
         {disputes.map((one) => (
           <li key={one.id} className="keyrow">
@@ -244,6 +246,17 @@ function Deadlines({ disputes }: Pick<Overview, 'disputes'>) {
               <Money cents={one.amountCents} />
               <DefenceOf dispute={one} />
             </span>
+          </li>
+        ))}
+        {endingKeys.map(({ id, name, expiresAt }) => (
+          <li key={id} className="keyrow">
+            <span style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
+              {words.home.keyEnds(name)}
+              <span className="soft" style={{ display: 'block', fontSize: 13 }}>
+                <Deadline at={expiresAt} ended={false} />
+              </span>
+            </span>
+            <Link to="/integracoes/chaves">{words.home.replaceKey}</Link>
           </li>
         ))}
       </ul>

@@ -4,7 +4,7 @@ import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
-import { PaymentLines } from '../ui/names.tsx';
+import { partyOf } from '../ui/names.tsx';
 import { useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 
@@ -46,12 +46,18 @@ export function Journal() {
 function JournalTable({ lines, names }: { lines: JournalLine[]; names: Map<string, string> | null }) {
   const words = useWords();
   return (
-    <table className="table folding journal">
+    <table className="table folding dense journal">
       <thead>
         <tr>
-          <th scope="col">{words.detail.line}</th>
+          <th scope="col" className="kind">
+            {words.detail.line}
+          </th>
           <th scope="col">{words.statement.party}</th>
-          {names && <th scope="col">{words.common.operation}</th>}
+          {names && (
+            <th scope="col" className="of">
+              {words.common.operation}
+            </th>
+          )}
           <th scope="col" className="right">
             {words.detail.available}
           </th>
@@ -64,7 +70,7 @@ function JournalTable({ lines, names }: { lines: JournalLine[]; names: Map<strin
           <th scope="col" className="right">
             {words.detail.balanceAfter}
           </th>
-          <th scope="col" className="right">
+          <th scope="col" className="right date">
             {words.common.date}
           </th>
         </tr>
@@ -85,9 +91,10 @@ function JournalTable({ lines, names }: { lines: JournalLine[]; names: Map<strin
 function JournalRow({ line, operation }: { line: JournalLine; operation: string | undefined }) {
   const words = useWords();
   const name = words.detail.lines[line.template] ?? line.template;
+  const party = line.payment && [partyOf(line.payment), line.payment.description].filter(Boolean).join(' · ');
   return (
     <tr {...(line.payment && { className: 'link' })}>
-      <td>
+      <td className="kind cut" title={name}>
         {line.payment === null ? (
           name
         ) : (
@@ -96,11 +103,15 @@ function JournalRow({ line, operation }: { line: JournalLine; operation: string 
           </Link>
         )}
       </td>
-      <td className="wide">
-        <PaymentLines names={line.payment} />
+      <td className="wide party cut" title={party ?? undefined}>
+        {party}
       </td>
-      {operation !== undefined && <td className="off">{operation}</td>}
-      <td className="right">
+      {operation !== undefined && (
+        <td className="off cut" title={operation}>
+          {operation}
+        </td>
+      )}
+      <td className="right change">
         <SignedMoney cents={line.availableCents} />
       </td>
       <td className="right off">
@@ -109,10 +120,10 @@ function JournalRow({ line, operation }: { line: JournalLine; operation: string 
       <td className="right off">
         <Money cents={line.heldCents} />
       </td>
-      <td className="right">
+      <td className="right after">
         <strong className="num">{money(line.balanceAfterCents)}</strong>
       </td>
-      <td className="right soft">
+      <td className="right soft date">
         <When at={line.postedAt} />
       </td>
     </tr>

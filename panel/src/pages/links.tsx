@@ -6,28 +6,27 @@ import { useWords } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { LinkStatus, linkAmount, paidOf } from '../ui/link-facts.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
-import { OfMainOperation } from '../ui/of-source.tsx';
-import { useOperationPages } from '../ui/operation-field.tsx';
+import { useSources } from '../ui/of-source.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
 import { SourceTable } from '../ui/source-table.tsx';
 
-/** The payment links of an operation, newest first. */
+/** The payment links of the operations shown, newest first. */
 export function Links() {
   const words = useWords();
   const { api, may } = useScope();
-  const { pages } = useOperationPages(
-    'payment-links',
-    ({ operationId }, cursor: string | null) =>
-      ask(() =>
-        api.GET('/payment-links', {
-          params: { query: { limit: 30, ...(cursor && { cursor }) } },
-          // Without a name they are those of the main operation.
-          headers: operationId ? { 'x-service-operation': operationId } : {},
-        }),
-      ),
-    (last) => last.nextCursor,
-  );
-  const links = pages.data?.pages.flatMap((page) => page.paymentLinks) ?? [];
+  const {
+    pages,
+    rows: links,
+    names,
+  } = useSources('payment-links', async (operationId, cursor) => {
+    const page = await ask(() =>
+      api.GET('/payment-links', {
+        params: { query: { limit: 30, ...(cursor && { cursor }) } },
+        headers: { 'x-service-operation': operationId },
+      }),
+    );
+    return { rows: page.paymentLinks, nextCursor: page.nextCursor };
+  });
   const create = may('charges') && (
     <Button component={Link} to="/links/novo" leftSection={<Icon name="plus" size={18} />}>
       {words.links.new}
@@ -38,7 +37,6 @@ export function Links() {
       <PageHead title={words.links.title} lead={words.links.lead}>
         {links.length > 0 && create}
       </PageHead>
-      <OfMainOperation />
       <section className="card" aria-label={words.links.title}>
         <Listed
           pages={pages}
@@ -53,6 +51,7 @@ export function Links() {
           <SourceTable
             to="/links/$id"
             heads={words.links}
+            names={names}
             rows={links.map((link) => ({
               ...link,
               name: link.title,

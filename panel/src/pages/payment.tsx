@@ -306,7 +306,7 @@ function Timeline({ data }: { data: Detail }) {
   const states = data.history.map((step, at) => ({
     at: step.at,
     key: `${step.status}${step.at}`,
-    mood: moodOf(step.status),
+    mood: at === 0 && step.status === 'unknown' ? 'rest' : moodOf(step.status),
     title:
       at === 0 && step.status === 'unknown' ? (
         <span className="status rest">{words.story.created}</span>

@@ -28,6 +28,7 @@ export function Receipt() {
     return <p className="soft">{words.receipt.notYet}</p>;
   }
   const transfer = record.kind === 'transfer';
+  const taken = data.disputes.reduce((sum, one) => sum + one.debitedCents, 0);
   return (
     <Sheet
       what={words.receipt.of[record.kind]}
@@ -44,6 +45,7 @@ export function Receipt() {
         [words.common.fee, transfer ? money(record.providerFeeCents ?? record.feeCents ?? 0) : null],
         [words.receipt.refunded, record.refundedCents ? money(record.refundedCents) : null],
         [words.receipt.returned, record.returnedCents ? money(record.returnedCents) : null],
+        [words.receipt.debited, taken > 0 ? money(taken) : null],
         [words.detail.endToEnd, record.endToEnd],
         [words.detail.id, record.id],
       ]}

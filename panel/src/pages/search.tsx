@@ -6,10 +6,10 @@ import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
 import { RecordTable, recordsQuery } from '../ui/records.tsx';
 
-/** Charges and transfers that the field in the top bar finds: by text, amount, id or endToEnd. */
+/** Charges and transfers of all operations that the field in the top bar finds: by text, amount, id or endToEnd. */
 export function Search() {
   const words = useWords();
-  const scope = useScope();
+  const scope = { ...useScope(), operationId: null };
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const pages = useInfiniteQuery(recordsQuery(scope, null, { q }));
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
@@ -25,11 +25,7 @@ export function Search() {
           noMatch={null}
           empty={<Empty icon="search" title={words.find.noMatch} />}
         >
-          <RecordTable
-            records={records}
-            kind={null}
-            names={scope.operationId === null && names.size > 1 ? names : null}
-          />
+          <RecordTable records={records} kind={null} names={names.size > 1 ? names : null} />
           <MoreFoot pages={pages} />
         </Listed>
       </section>

@@ -281,6 +281,9 @@ function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, str
             {words.detail.line}
           </th>
           <th scope="col">{words.statement.party}</th>
+          <th scope="col" className="right document">
+            {words.statement.document}
+          </th>
           {names && (
             <th scope="col" className="named">
               {words.common.operation}
@@ -338,6 +341,7 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
       <td className="cut party" title={party ?? undefined}>
         {party}
       </td>
+      <td className="off right soft num">{line.id.split('-')[0]}</td>
       {operation !== undefined && (
         <td className="off cut" title={operation}>
           {operation}

@@ -16,6 +16,10 @@ type Webhook = Schemas['Webhook'];
 type Delivery = Schemas['Delivery'];
 
 const moods = { active: 'good', failing: 'bad', disabled: 'rest' } as const;
+/** The endpoint took it; null: it did not answer. */
+const isTaken = (statusCode: number | null): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300;
+
 export const deliveryMoods = { pending: 'wait', delivered: 'good', failed: 'bad', skipped: 'rest' } as const;
 
 export function useWebhooks() {
@@ -501,7 +505,7 @@ function DeliveryCard({
       ) : (
         <ol className="timeline" style={{ marginBottom: 16 }}>
           {delivery.attempts.map((attempt) => (
-            <li key={attempt.n}>
+            <li key={attempt.n} className={isTaken(attempt.statusCode) ? 'good' : 'bad'}>
               <strong>{words.webhooks.attempt(attempt.n)}</strong>
               <div className="soft" style={{ fontSize: 14 }}>
                 {dateTimeSeconds(attempt.at, language)} · {attempt.statusCode ?? attempt.error} ·{' '}

@@ -42,18 +42,3 @@ export function PaymentName({ id, names }: { id: string | null; names: Names | n
     </>
   );
 }
-
-/** The payment of a movement: who, and the description below. */
-export function PaymentLines({ names }: { names: Names | null }) {
-  if (names === null) return null;
-  return (
-    <>
-      {partyOf(names)}
-      {names.description && (
-        <div className="soft" style={{ fontSize: 14 }}>
-          {names.description}
-        </div>
-      )}
-    </>
-  );
-}

@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
+import { type MergedPage, mergedPage, type Rests } from '../merged.ts';
 import { useOverview, useScope } from '../session.tsx';
-import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from './listed.tsx';
-import { useStartOperation } from './operation-field.tsx';
+import { useOperationNames, useShownOperation, useStartOperation } from './operation-field.tsx';
 import { RecordTable } from './records.tsx';
 
 /** Which payment link or static code a page shows, by its address; the operation is empty until the operations have arrived. */
@@ -15,14 +15,27 @@ export function useSourceAddress(): { id: string; operationId: string } {
   return { id, operationId: useStartOperation(operacao ?? operationId) };
 }
 
-/** Says that a list holds what belongs to the main operation, where all of them are chosen: links and codes belong to one. */
-export function OfMainOperation() {
-  const words = useWords();
-  const { operationId } = useScope();
-  const operations = useOverview(true).data?.operations ?? [];
-  const main = operations.find((one) => one.isDefault);
-  if (operationId !== null || operations.length < 2 || !main) return null;
-  return <p className="soft">{words.links.onlyOf(main.name)}</p>;
+/** Payment links or static codes of the operation chosen at the top, or of all of them, the newest first. */
+export function useSources<Row extends { createdAt: string }>(
+  what: 'payment-links' | 'static-codes',
+  read: (operationId: string, cursor: string | null) => Promise<{ rows: Row[]; nextCursor: string | null }>,
+) {
+  const { account } = useScope();
+  const operationId = useShownOperation();
+  const { data } = useOverview(true);
+  const shown = operationId === null ? data?.operations.map(({ id }) => id) : [operationId];
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, what, shown],
+    queryFn: ({ pageParam }) => mergedPage(shown ?? [], pageParam, read),
+    enabled: shown !== undefined,
+    initialPageParam: null as Rests<Row> | null,
+    getNextPageParam: ({ rests }: MergedPage<Row>) => rests,
+  });
+  return {
+    pages,
+    rows: pages.data?.pages.flatMap((page) => page.rows) ?? [],
+    names: useOperationNames(operationId),
+  };
 }
 
 /** The charges of a payment link or of a static code, with their payers, and the file of them. */

@@ -21,8 +21,11 @@ export function SourceTable({
   rows,
   to,
   heads,
+  names,
 }: {
   rows: readonly SourceRow[];
+  /** Of the operations, where several are shown. */
+  names: Map<string, string> | null;
   to: '/links/$id' | '/qr-fixos/$id';
   heads: { name: string; payments: string; received: string };
 }) {
@@ -35,6 +38,7 @@ export function SourceTable({
           <th scope="col" className="right">
             {common.amount}
           </th>
+          {names && <th scope="col">{common.operation}</th>}
           <th scope="col">{common.status}</th>
           <th scope="col" className="right">
             {heads.payments}
@@ -58,6 +62,7 @@ export function SourceTable({
             <td className="right" data-label={common.amount}>
               {amount}
             </td>
+            {names && <td data-label={common.operation}>{names.get(operationId)}</td>}
             <td>{status}</td>
             <td className="right num" data-label={heads.payments}>
               {payments}

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Detail, Dispute } from '../api/client.ts';
-import { dateTimeSeconds, money } from '../format.ts';
+import { dateTime, dateTimeSeconds, money } from '../format.ts';
 import { Deadline } from '../pages/disputes.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { DefenceOf } from './defence.tsx';
@@ -117,7 +117,7 @@ interface Step {
 
 /** Everything that happened to the payment, in one order. @param states its own states, with who caused each */
 export function useStory(data: Detail, states: Step[]): Step[] {
-  const words = useWords();
+  const { words, language } = useText();
   const steps: Step[] = [...states];
   const add = (at: string | null, key: string, mood: string, title: string, about: string | null = null) => {
     if (at !== null) steps.push({ at, key, mood, title, about });
@@ -129,10 +129,16 @@ export function useStory(data: Detail, states: Step[]): Step[] {
     if (one.settledAt !== null)
       add(one.settledAt, `done ${one.id}`, 'good', words.story.steps.refundDone(money(one.amountCents)));
     else if (one.status === 'failed')
-      add(one.createdAt, `failed ${one.id}`, 'bad', words.story.steps.refundFailed(money(one.amountCents)));
+      add(one.updatedAt, `failed ${one.id}`, 'bad', words.story.steps.refundFailed(money(one.amountCents)));
   }
   for (const one of data.disputes) {
-    add(one.openedAt, `opened ${one.id}`, 'ask', words.story.steps.disputed(money(one.amountCents)));
+    add(
+      one.openedAt,
+      `opened ${one.id}`,
+      'ask',
+      words.story.steps.disputed(money(one.amountCents)),
+      one.deadlineAt && `${words.disputes.deadline}: ${dateTime(one.deadlineAt, language)}`,
+    );
     if (one.endedAt !== null)
       add(
         one.endedAt,
@@ -143,13 +149,15 @@ export function useStory(data: Detail, states: Step[]): Step[] {
   }
   for (const one of data.incidents.filter(({ kind }) => isOdd(kind))) {
     const kind = words.reconciliation.kinds[one.kind] ?? one.kind;
-    add(one.openedAt, `odd ${one.id}`, 'ask', `${kind}: ${money(one.amountCents)}`, words.story.waits);
+    const waits = one.resolvedAt === null ? words.story.waits : null;
+    add(one.openedAt, `odd ${one.id}`, 'ask', `${kind}: ${money(one.amountCents)}`, waits);
     if (one.resolvedAt !== null)
       add(
         one.resolvedAt,
         `decided ${one.id}`,
         'rest',
         words.story.decided[one.action ?? ''] ?? words.story.decidedOther,
+        one.decidedBy && words.story.decidedBy[one.decidedBy],
       );
   }
   const came = data.record.kind === 'transfer' ? words.story.steps.returned : words.story.steps.taken;

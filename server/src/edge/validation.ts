@@ -247,7 +247,9 @@ function wrongType(field: FieldSchema): Problem {
   if (field.format === 'uuid') return { code: 'not_a_uuid' };
   switch (typeOf(field)) {
     case 'integer':
-      return field.minimum === undefined ? { code: 'not_an_integer' } : range(field);
+      return field.minimum === undefined
+        ? { code: 'not_an_integer' }
+        : { ...range(field), code: 'not_an_integer' };
     case 'boolean':
       return { code: 'not_a_boolean' };
     case 'array':
@@ -259,7 +261,7 @@ function wrongType(field: FieldSchema): Problem {
   }
 }
 
-/** One message says it all: "must be an integer between 1000 and 1000000". */
+/** One message says it all, also of what is no integer: "must be an integer between 1000 and 1000000". */
 const range = (field: FieldSchema): Problem => ({
   code: 'out_of_range',
   min: field.minimum ?? Number.MIN_SAFE_INTEGER,

@@ -599,7 +599,8 @@ export function errorBody(error: ApiError, language: Language, requestId: string
 }
 
 function problemMessage(problem: FieldProblem, language: Language): string {
-  const entry = fieldCatalogue[problem.code];
+  const { code, min } = problem;
+  const entry = fieldCatalogue[code === 'not_an_integer' && min !== undefined ? 'out_of_range' : code];
   const of = language === 'en' ? 'en' : 'pt';
   return fill(entry[of], {
     field: problem.field,

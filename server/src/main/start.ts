@@ -59,6 +59,8 @@ export interface Edge {
   log: Log;
   /** One line on standard output. */
   say: (line: string) => void;
+  /** Whether the person at the terminal says yes; absent: there is no terminal, or a program reads the answer. */
+  confirm?: (question: string) => Promise<boolean>;
 }
 
 /** The parts of every command once its database is there. */

@@ -1,5 +1,6 @@
 import { stepUsedUpCheckouts } from '../api/checkouts/used-up.ts';
 import { stepReminders } from '../api/due-charges/reminders.ts';
+import { createEndingKeys } from '../api/keys/ending.ts';
 import { createUnusedKeys } from '../api/keys/unused.ts';
 import { stepLinks, stepSoldLinks } from '../api/links/links.ts';
 import { stepTestClocks } from '../api/test-mode/clock.ts';
@@ -63,6 +64,7 @@ const restMs = {
   disputes: 2_000,
   providerBalance: 10_000,
   unusedKeys: 10_000,
+  endingKeys: 10_000,
   alerts: 10_000,
   testClocks: 500,
   closes: 10_000,
@@ -112,7 +114,7 @@ export function runWorker(
   const ends: (() => void)[] = [];
 
   const directory = glanceAtDirectory(home);
-  directoryLoops(begin, home, inbound, directory);
+  directoryLoops(begin, home, { inbound: inbound, glance: directory, publicUrl });
   ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider, directory)));
   ends.push(
     home.cells.each((cell) => {
@@ -168,11 +170,16 @@ function bellsOf({ wake, eventsWritten }: Runtime): Bells {
 }
 
 /** Jobs of the directory: once, whatever the number of cells. */
-function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound, glance: DirectoryGlance): void {
+function directoryLoops(
+  begin: Begin,
+  home: Runtime,
+  { inbound, glance, publicUrl }: { inbound: Inbound; glance: DirectoryGlance; publicUrl: string },
+): void {
   const sees = (work: Parameters<DirectoryGlance['sees']>[0]) => ({ sees: () => glance.sees(work) });
   begin('deliveries', inbound.stepLeft, sees('deliveries'));
   begin('retention', () => stepDirectoryRetention(home));
-  begin('unusedKeys', createUnusedKeys(home).step);
+  begin('unusedKeys', createUnusedKeys(home, publicUrl).step);
+  begin('endingKeys', createEndingKeys(home, publicUrl).step);
   begin('closes', () => stepCloses(home), { sees: () => glance.isDue('closes', '') });
   begin('examinations', () => stepExaminations(home), sees('examinations'));
   const noteHolds = createHoldNotes(home);

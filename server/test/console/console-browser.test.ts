@@ -187,24 +187,24 @@ test('The account page shows conditions and balances, in English too', async () 
 });
 
 test('A hold is placed as it was shown, and its end is asked of a second person', async () => {
-  const name = 'Retenções de Principal';
+  const name = 'Bloqueios de Principal';
   await page.getByText(name).focus();
   await page.keyboard.press('Enter');
-  await page.getByText('Nenhuma retenção nesta operação.').waitFor();
+  await page.getByText('Nenhum bloqueio nesta operação.').waitFor();
   await page.getByRole('textbox', { name: 'Valor' }).fill('1000');
   await page.getByRole('textbox', { name: 'Motivo' }).fill('pedido do banco');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Reter assim' }).waitFor();
+  await page.getByRole('button', { name: 'Bloquear assim' }).waitFor();
   await inspectBoth('hold');
-  await page.getByRole('button', { name: 'Reter assim' }).press('Enter');
+  await page.getByRole('button', { name: 'Bloquear assim' }).press('Enter');
   await page.getByText(/pedido do banco, por rita@vintem\.example/).waitFor();
-  await page.getByRole('button', { name: 'Encerrar esta retenção' }).press('Enter');
+  await page.getByRole('button', { name: 'Encerrar este bloqueio' }).press('Enter');
   await page.getByRole('button', { name: 'Pedir a outra pessoa' }).waitFor();
   await page.getByRole('textbox', { name: 'Motivo' }).first().fill('o banco retirou o pedido');
   await page.keyboard.press('Enter');
   await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).press('Enter');
   await heading('Pedidos').waitFor();
-  await page.getByRole('heading', { name: 'Encerrar a retenção' }).waitFor();
+  await page.getByRole('heading', { name: 'Encerrar o bloqueio' }).waitFor();
 });
 
 test('An administrator sees the rule of odd money before and after, and another one agrees to what leaves much to the account', async () => {
@@ -290,12 +290,12 @@ test('An auditor reads the audit log, filters it, and takes it as a file', async
   await until(async () => (await page.getByText('request.see').count()) === 0);
   await page.getByText('pedido do banco').waitFor();
   await page.getByText('Guardar este filtro').press('Enter');
-  await page.getByLabel('Nome do filtro').fill('Retenções');
+  await page.getByLabel('Nome do filtro').fill('Bloqueios');
   await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Retenções' }).waitFor();
+  await page.getByRole('link', { name: 'Bloqueios' }).waitFor();
   await inspectBoth('audit-kept');
   await page.goto(`${service.url}/operator/auditoria`);
-  await page.getByRole('link', { name: 'Retenções' }).press('Enter');
+  await page.getByRole('link', { name: 'Bloqueios' }).press('Enter');
   await until(async () => new URL(page.url()).searchParams.get('action') === 'hold.place');
   await page.getByText('pedido do banco').waitFor();
   await page.getByText('Ver', { exact: true }).first().press('Enter');

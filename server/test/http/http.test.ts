@@ -230,7 +230,7 @@ test('every wrong field has one message, in the order of the fields [2.5, 7a]', 
       'property foo is not allowed',
     ],
     details: [
-      { field: 'amountCents', code: 'out_of_range', min: 200, max: 200000 },
+      { field: 'amountCents', code: 'not_an_integer', min: 200, max: 200000 },
       { field: 'payerName', code: 'required' },
       { field: 'requestKey', code: 'not_a_uuid' },
       { field: 'foo', code: 'unknown_property' },

@@ -260,7 +260,7 @@ describe('the statement', () => {
   test('has lines of which each balance follows from the one before', async () => {
     await merchant.transfer({ amountCents: 2_000 });
     await open('/extrato', 'Extrato');
-    await page.getByText('inclui tarifa de').first().waitFor();
+    await page.getByText('com tarifa de').first().waitFor();
     const rows = await page.locator('table.statement tbody tr').all();
     const cents = async (row: Locator, cell: string) => {
       const text = await row.locator(cell).innerText();

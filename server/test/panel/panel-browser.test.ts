@@ -89,7 +89,7 @@ describe('a charge', () => {
     await service.simulator.control('POST', `/control/charges/${txid}/pay`);
     await page.getByText('Pagamento recebido').waitFor();
     await page.getByRole('link', { name: 'Ver detalhes' }).click();
-    await page.getByText('aviso do provedor (webhook)').waitFor();
+    await page.getByText('webhook do provedor').waitFor();
     await page.getByText('charge.paid').waitFor();
     await page.getByText('Crédito').waitFor();
   });
@@ -232,7 +232,11 @@ describe('an API key', () => {
 
 describe('a webhook endpoint', () => {
   test('gets a test, and the panel shows how it ended', async () => {
-    const receiver = createServer((_request, response) => response.end('recebido'));
+    let asked = 0;
+    const receiver = createServer((_request, response) => {
+      asked++;
+      response.writeHead(asked === 1 ? 500 : 200).end(asked === 1 ? 'cheio' : 'recebido');
+    });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     const { port } = receiver.address() as AddressInfo;
     await page.goto(`${service.url}/integracoes/webhooks`);
@@ -245,8 +249,16 @@ describe('a webhook endpoint', () => {
     await page.getByRole('button', { name: 'Concluir' }).click();
     await page.getByRole('link', { name: 'Ver entregas' }).click();
     await page.getByRole('button', { name: 'Enviar teste' }).click();
+    await page.getByText('cheio').waitFor();
+    await page.getByRole('button', { name: 'Reenviar agora' }).click();
     await page.getByText('Entregue').first().waitFor();
     await page.getByText('recebido').waitFor();
+    // A failed attempt looks like one.
+    const attempts = page.locator('.timeline > li');
+    expect(await attempts.evaluateAll((all) => all.map(({ className }) => className))).toEqual([
+      'bad',
+      'good',
+    ]);
     receiver.close();
   });
 });

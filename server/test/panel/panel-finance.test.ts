@@ -1,6 +1,7 @@
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKey } from '../../src/api/keys/keys.ts';
 
 /** The pages of people in finance: who was paid, who decided, and files in their language. */
 
@@ -310,6 +311,27 @@ describe('what a new account and its developers look for', () => {
       fresh.ownerId,
     ]);
     expect((await home()).firstSteps).toBeNull();
+  });
+
+  test('home names keys that end within two weeks, to people who manage keys', async () => {
+    const shop = await service.newMerchant();
+    await newPerson(service, shop.ownerId, 'edu@feira.example', 'developer');
+    await newPerson(service, shop.ownerId, 'nina@feira.example', 'viewer');
+    for (const [name, expiresInDays] of [
+      ['ERP', 10],
+      ['Loja', 40],
+    ] as const)
+      await createKey(service.cellOf(shop), {
+        ...{ accountId: shop.ownerId, name, permissions: ['read'], expiresInDays },
+      });
+    const named = async (email: string) => {
+      const tab = openTab(service);
+      await tab.signIn(email);
+      const { endingKeys } = (await tab.call('GET', `/accounts/${shop.ownerId}/overview`)).body;
+      return endingKeys.map((key: { name: string }) => key.name);
+    };
+    expect(await named('edu@feira.example')).toEqual(['ERP']);
+    expect(await named('nina@feira.example')).toEqual([]);
   });
 
   test('a request is found by its id, and by its day', async () => {

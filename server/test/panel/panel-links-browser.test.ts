@@ -418,3 +418,22 @@ describe('the panel’s calls of links and codes', () => {
     expect((await stranger.call('GET', ours + records)).status).toBe(404);
   });
 });
+
+test('With all operations chosen, links and codes of each are listed with its name', async () => {
+  const key = await service.newKey(shop.ownerId);
+  const call = service.as(key);
+  const named = (name: string) => ({ name, requestKey: crypto.randomUUID() });
+  const branch = (await call('POST', '/operations', named('Feira do Largo'))).body.id;
+  const link = { title: 'Oficina de sábado', amountCents: 9_000, requestKey: crypto.randomUUID() };
+  expect((await call('POST', '/payment-links', link, branch)).status).toBe(201);
+  expect((await call('POST', '/static-codes', named('Barraca'), branch)).status).toBe(201);
+  for (const [path, ofMain, ofBranch] of [
+    ['/links', 'Vaquinha do forno', 'Oficina de sábado'],
+    ['/qr-fixos', 'Balcão 1', 'Barraca'],
+  ] as const) {
+    await page.goto(`${service.url}${path}`);
+    await page.getByRole('row', { name: new RegExp(`${ofBranch}.*Feira do Largo`) }).waitFor();
+    await page.getByRole('row', { name: new RegExp(`${ofMain}.*Principal`) }).waitFor();
+    await inspectBoth(`${path.slice(1)}-of-all`);
+  }
+});

@@ -250,6 +250,13 @@ test('The PDF of a statement carries the letterhead with the CNPJ, the legal nam
   expect(text).toContain('Padaria Vila Mariana');
   expect(text).toContain('Vila Mariana Pães e Doces Ltda.');
   expect(text).toContain('Página 1/');
+  const lines = text.split('\n');
+  for (const column of ['Data', 'Histórico', 'Doc.', 'Débito (R$)', 'Crédito (R$)', 'Saldo (R$)'])
+    expect(lines).toContain(column);
+  // A fee stands on the row of its Pix, and in its debit.
+  expect(text).toMatch(/inclui tarifa de\s+R\$\s0,25/);
+  expect(lines).toContain('-20,00');
+  expect(text).not.toContain('Tarifa de transferência');
 });
 
 test('Home, statement, closes, CSV, OFX and the PDF of the closes give the same figures to the cent, with refunds, a lost and a won dispute, a return and odd money', async () => {

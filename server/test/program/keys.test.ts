@@ -3,6 +3,7 @@ import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { until } from '@vintem/testkit/service.ts';
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEndingKeys } from '../../src/api/keys/ending.ts';
 import { makeKey } from '../../src/api/keys/key.ts';
 import { touchKey } from '../../src/api/keys/keys.sql.ts';
 import {
@@ -393,7 +394,10 @@ test('a mail reports a key without use for 90 days once, again only after it was
     },
   };
   const round = () =>
-    createUnusedKeys({ sql: edge.database.sql, clock, mail, log: createLog('silent') }).step();
+    createUnusedKeys(
+      { sql: edge.database.sql, clock, mail, log: createLog('silent') },
+      'https://pix.example',
+    ).step();
   const told = () => letters.filter(({ en }) => en.text.includes(id));
   clock.skip(89 * 86_400_000);
   await round();
@@ -412,6 +416,7 @@ test('a mail reports a key without use for 90 days once, again only after it was
     /It can send money, so it is suspended from \d\d\/\d\d\/\d{4} \d\d:\d\d \(Brasília\) on/,
   );
   expect(told()[0]?.['pt-BR'].text).toMatch(/suspensa a partir de \d\d\/\d\d\/\d{4} \d\d:\d\d \(Brasília\)/);
+  expect(told()[0]?.['pt-BR'].text).toContain('Ver as chaves: https://pix.example/integracoes/chaves\n');
   expect(letters.some(({ en }) => en.text.includes(ended.id))).toBe(false);
   clock.skip(86_400_000);
   await round();
@@ -420,6 +425,40 @@ test('a mail reports a key without use for 90 days once, again only after it was
   clock.skip(91 * 86_400_000);
   await round();
   expect(told()).toHaveLength(2);
+});
+
+test('A mail names a key that ends within two weeks once, and none that was replaced or revoked', async () => {
+  const clock = shiftedClock();
+  const { ownerId } = await edge.newAccount();
+  const made = async (expiresInDays: number) =>
+    createKey(runtime, {
+      accountId: ownerId,
+      name: `${expiresInDays} dias`,
+      permissions: ['read'],
+      expiresInDays,
+    });
+  const [soon, later, replaced, revoked] = [await made(20), await made(60), await made(30), await made(19)];
+  await rollKeyById(runtime, replaced.id, 7 * 86_400_000);
+  await revokeKey(runtime, revoked.id);
+  const letters: Letter[] = [];
+  const mail = { send: async (letter: Letter) => void letters.push(letter) };
+  const round = () =>
+    createEndingKeys(
+      { sql: edge.database.sql, clock, mail, log: createLog('silent') },
+      'https://pix.example',
+    ).step();
+  await round();
+  expect(letters).toEqual([]);
+  clock.skip(7 * 86_400_000);
+  await Promise.all([round(), round()]);
+  await round();
+  const own = letters.filter(({ en }) =>
+    [soon, later, replaced, revoked].some(({ id }) => en.text.includes(id)),
+  );
+  expect(own.map(({ en }) => en.subject)).toEqual(['the API key "20 dias" ends soon']);
+  expect(own[0]?.['pt-BR'].text).toMatch(
+    /Vale até +\d\d\/\d\d\/\d{4}[\s\S]*Trocar a chave: https:\/\/pix\.example\/integracoes\/chaves\n/,
+  );
 });
 
 test('keys of the previous pepper work while that pepper is set', async () => {

@@ -105,6 +105,15 @@ test('an incident is listed, shown and resolved', async () => {
     state: 'open',
   });
   expect(incident.openedAt).toMatch(/^\d{4}-.*Z$/);
+  expect((await vintem('incident', 'show', incident.id)).json).toMatchObject({
+    ...{ payerName: 'Maria', paymentCents: 1_000, paymentStatus: 'pending' },
+    allowed: [
+      { act: 'operation', action: 'credit' },
+      { act: 'installation', action: 'writeoff' },
+      { act: 'payer', action: 'return' },
+      { act: null, action: 'none' },
+    ],
+  });
   const resolve = (action: string) =>
     vintem('incident', 'resolve', incident.id, '--action', action, '--reason', 'ok');
   expect((await resolve('approve')).code).toBe(2);

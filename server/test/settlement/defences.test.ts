@@ -492,6 +492,9 @@ describe('the sending', () => {
     expect(letters).toHaveLength(1);
     expect(letters[0]?.en.text).toContain('another one can be sent');
     expect(letters[0]?.['pt-BR'].text).toContain(one.id);
+    expect(letters[0]?.['pt-BR'].text).toMatch(
+      /Pagador +Maria\n[\s\S]*Escrever a defesa: https:\/\/pix\.example\/pagamentos\//,
+    );
     expect(letters[0]?.en.text).not.toContain('entregue em 20/11');
     expect(await mailed(email)).toEqual([]);
   });

@@ -9,7 +9,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { keepMovements, movementsOfCosts, postMovements } from '../../src/flow/connection-movements.ts';
 import { prepareLimits } from '../../src/flow/limit.ts';
 import { bookUnmatched } from '../../src/flow/unmatched.ts';
+import { readConfig } from '../../src/ground/config.ts';
+import type { Command } from '../../src/main/cli/command.ts';
 import { commands } from '../../src/main/cli/commands.ts';
+import { findCommand, parseWords } from '../../src/main/cli/words.ts';
 import { insertPayouts } from '../../src/store/rows/cash-transfers.sql.ts';
 
 // Without a worker the commands alone post what the provider knows and the books lack.
@@ -162,6 +165,26 @@ test('An open incident shows the actions that it allows, each with its postings'
     { action: 'return', lines: [{ reserved: 900, suspense: -900 }] },
     { action: 'none', lines: [] },
   ]);
+});
+
+test('At a terminal the end of an incident is shown with its postings, and written after a yes alone', async () => {
+  const { words } = (await acts['incident resolve']?.()) ?? { words: [] };
+  const said: string[] = [];
+  const answers = [false, true];
+  const { clock, ids, log } = service.runtime;
+  const edge = {
+    ...{ config: readConfig(env), clock, ids, log },
+    say: (line: string) => void said.push(line),
+    confirm: async () => answers.shift() === true,
+  };
+  const command = findCommand(['incident', 'resolve']) as Command;
+  const resolve = () => command.run(edge, parseWords(command, words), new AbortController().signal);
+  const before = await everythingAtRest();
+  await expect(resolve()).rejects.toThrow('nothing was written');
+  expect(await everything()).toEqual(before);
+  expect(said.join('\n')).toMatch(/creditFromSuspense +available +credit +R\$ 9,00/);
+  expect(await resolve()).toMatchObject({ json: { state: 'resolved' } });
+  expect(said).toHaveLength(2);
 });
 
 test('A rehearsal that is refused is refused with the sentence of the act', async () => {

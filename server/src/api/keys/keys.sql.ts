@@ -196,6 +196,14 @@ export async function claimUnusedKeys(
     timestamp(until),
     most,
   ]);
+  return withAccountNames(sql, keys);
+}
+
+/** The same keys with the names of their accounts. */
+export async function withAccountNames<Key extends { accountId: string }>(
+  sql: Queries,
+  keys: readonly Key[],
+): Promise<(Key & { accountName: string })[]> {
   if (keys.length === 0) return [];
   const rows = await sql.run<{ id: string; name: string }>(accountNames, [
     keys.map(({ accountId }) => accountId),

@@ -18,14 +18,16 @@ const keysAtOnce = 100;
  *
  * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it.
  */
-export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+export function createUnusedKeys(
+  { sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log },
+  publicUrl: string,
+): {
   step(): Promise<boolean>;
 } {
-  const { sql, clock, mail, log } = deps;
   let lookAtMs = Number.NEGATIVE_INFINITY;
 
   async function warn(key: UnusedKey): Promise<void> {
-    await mailPeople({ sql, mail }, key.accountId, 'integrations', letterOf(key));
+    await mailPeople({ sql, mail }, key.accountId, 'integrations', letterOf(key, publicUrl));
     await markWarned(sql, key.id, clock.now());
   }
 
@@ -51,7 +53,7 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
   };
 }
 
-function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
+function letterOf(key: UnusedKey, publicUrl: string): Omit<Letter, 'to'> {
   const { accountName, accountId, id, name, permissions, usedAt } = key;
   const [used, rests] = [usedAt, restsAt(usedAt)].map(brasiliaTime) as [string, string];
   const sends = permissions.some((one) => one === 'transfers' || one === 'refunds');
@@ -68,6 +70,8 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
           ? [`Ela pode enviar dinheiro, por isso fica suspensa a partir de ${rests}, até ser reativada.`]
           : []),
         '',
+        `Ver as chaves: ${publicUrl}/integracoes/chaves`,
+        '',
       ].join('\n'),
     },
     en: {
@@ -81,6 +85,8 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
         ...(sends
           ? [`It can send money, so it is suspended from ${rests} on, until it is reactivated.`]
           : []),
+        '',
+        `View the keys: ${publicUrl}/integracoes/chaves`,
         '',
       ].join('\n'),
     },

@@ -41,6 +41,11 @@ export async function beginPages(heading: Heading): Promise<{ page: Page; number
 }
 
 /** Below the names of the columns. */
-export function drawRule(page: Page, top: number): void {
-  page.moveTo(left, top).lineTo(right, top).lineWidth(0.5).strokeColor(colours.line).stroke();
+export function drawRule(page: Page, top: number, beyond = 0): void {
+  page
+    .moveTo(left - beyond, top)
+    .lineTo(right + beyond, top)
+    .lineWidth(0.5)
+    .strokeColor(colours.line)
+    .stroke();
 }

@@ -12,18 +12,23 @@ const table: Table = {
   owner: 'Padaria · Main',
   period: 'From 01/11/2026 to 30/11/2026',
   warning: null,
-  columns: { when: 'Date', what: 'Entry', amount: 'Amount', balance: 'Balance' },
+  columns: {
+    ...{ when: 'Date', what: 'Entry', document: 'Document' },
+    ...{ debit: 'Debit', credit: 'Credit', balance: 'Balance' },
+  },
   opening: { label: 'Opening balance', cents: 0 },
   closing: { label: 'Closing balance', cents: 0 },
   empty: 'No entries',
   sums: { in: 'In', out: 'Out', fees: 'Fees' },
 };
 const row: TableRow = {
-  when: '21/11/2026 10:00:00',
+  when: '21/11/2026 10:00',
   what: 'Pix received · Maria da Silva',
-  amountCents: 1000,
+  document: '17',
+  debitCents: 0,
+  creditCents: 1000,
   balanceCents: 1000,
-  figure: 'in',
+  figures: [['in', 1000]],
 };
 
 async function* pages(count: number): AsyncGenerator<TableRow[]> {

@@ -5,7 +5,7 @@ import { colours, left, type Page, right, shown } from './pdf.ts';
 
 /** A statement as it is printed. Plain data, since a thread of its own draws it. */
 export interface Table extends Heading {
-  columns: { when: string; what: string; amount: string; balance: string };
+  columns: Record<'when' | 'what' | 'document' | 'debit' | 'credit' | 'balance', string>;
   opening: TableSum;
   closing: TableSum;
   /** The labels of the figures, in their order. */
@@ -20,18 +20,32 @@ export interface TableSum {
 export interface TableRow {
   when: string;
   what: string;
-  amountCents: number;
+  /** The number of the entry, as in the other files. */
+  document: string;
+  /** At most 0, and at least 0. */
+  debitCents: number;
+  creditCents: number;
   balanceCents: number;
-  /** The sum that it counts for. */
-  figure: string;
+  /** The parts of it, each with the sum that it counts for. */
+  figures: readonly (readonly [figure: string, cents: number])[];
 }
 
+/** Six columns need more of the paper than its head. */
+const beyond = 26;
 /** Where texts begin and where numbers end. */
-const column = { when: left, what: left + 92, amount: right - 80, balance: right };
-const rowHeight = 15;
+const column = {
+  when: left - beyond,
+  what: left - beyond + 76,
+  document: right + beyond - 186,
+  debit: right + beyond - 126,
+  credit: right + beyond - 64,
+  balance: right + beyond,
+};
+const size = 8.5;
+const rowHeight = 14;
 /** Between the lines of one row. */
-const lineHeight = 11;
-const whatWidth = column.amount - 70 - column.what;
+const lineHeight = 10.5;
+const whatWidth = column.document - 36 - column.what;
 
 /** The statement for people: opening balance, a row for each line, totals, closing balance. */
 export async function beginTable(table: Table): Promise<DrawnTable> {
@@ -45,12 +59,12 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
     rows: (rows) => {
       for (const row of rows) {
         isEmpty = false;
-        const lines = linesOf(page.font('Helvetica').fontSize(9), shown(row.what), whatWidth);
+        const lines = linesOf(page.font('Helvetica').fontSize(size), shown(row.what), whatWidth);
         const height = rowHeight + (lines.length - 1) * lineHeight;
         if (top + height > bottom) top = nextPage(page, table, numbers);
         drawRow(page, row, lines, top);
         top += height;
-        sums.set(row.figure, (sums.get(row.figure) ?? 0) + row.amountCents);
+        for (const [figure, cents] of row.figures) sums.set(figure, (sums.get(figure) ?? 0) + cents);
       }
     },
     end: () => {
@@ -61,8 +75,8 @@ export async function beginTable(table: Table): Promise<DrawnTable> {
       }
       top = drawSum(page, table.closing, top) + rowHeight / 2;
       for (const [figure, label] of Object.entries(table.sums)) {
-        page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(label, column.what, top);
-        drawNumbers(page, '', amountText(sums.get(figure) ?? 0), top);
+        page.font('Helvetica').fontSize(size).fillColor(colours.soft).text(label, column.what, top);
+        drawNumbers(page, { balance: amountText(sums.get(figure) ?? 0) }, top);
         top += rowHeight;
       }
       numbers.end();
@@ -84,33 +98,42 @@ function nextPage(page: Page, table: Table, numbers: PageNumbers): number {
 }
 
 function drawColumns(page: Page, { columns }: Table, top: number): number {
-  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.soft);
-  page.text(columns.when, column.when, top).text(columns.what, column.what, top);
-  drawNumbers(page, columns.amount, columns.balance, top);
-  drawRule(page, top + 13);
+  const { when, what, ...numbers } = columns;
+  page.font('Helvetica-Bold').fontSize(size).fillColor(colours.soft);
+  page.text(when, column.when, top).text(what, column.what, top);
+  drawNumbers(page, numbers, top);
+  drawRule(page, top + 13, beyond);
   return top + rowHeight + 4;
 }
 
-function drawNumbers(page: Page, first: string, second: string, top: number): void {
-  for (const [text, end] of [
-    [first, column.amount],
-    [second, column.balance],
-  ] as const) {
-    page.text(text, end - page.widthOfString(text), top, oneLine);
-  }
+type Numbers = Partial<Record<'document' | 'debit' | 'credit' | 'balance', string>>;
+
+function drawNumbers(page: Page, numbers: Numbers, top: number): void {
+  for (const [name, text] of Object.entries(numbers))
+    page.text(text, column[name as keyof Numbers] - page.widthOfString(text), top, oneLine);
 }
 
 function drawSum(page: Page, { label, cents }: TableSum, top: number): number {
-  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.ink).text(label, column.what, top);
-  drawNumbers(page, '', amountText(cents), top);
+  page.font('Helvetica-Bold').fontSize(size).fillColor(colours.ink).text(label, column.what, top);
+  drawNumbers(page, { balance: amountText(cents) }, top);
   return top + rowHeight;
 }
 
 function drawRow(page: Page, row: TableRow, lines: readonly string[], top: number): void {
-  page.font('Helvetica').fontSize(9).fillColor(colours.ink);
+  page.font('Helvetica').fontSize(size).fillColor(colours.ink);
   page.text(row.when, column.when, top, oneLine);
   for (const [at, line] of lines.entries()) page.text(line, column.what, top + at * lineHeight, oneLine);
-  drawNumbers(page, amountText(row.amountCents), amountText(row.balanceCents), top);
+  const { document, debitCents, creditCents, balanceCents } = row;
+  drawNumbers(
+    page,
+    {
+      document,
+      ...(debitCents < 0 && { debit: amountText(debitCents) }),
+      ...(creditCents > 0 && { credit: amountText(creditCents) }),
+      balance: amountText(balanceCents),
+    },
+    top,
+  );
 }
 
 /** A text in lines of at most this width, broken between words; a word that is wider than a line is broken within. In the page's font. */

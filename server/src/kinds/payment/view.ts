@@ -81,8 +81,8 @@ const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
     'pt-BR': 'Você cancelou esta cobrança. Ela não pode mais ser paga.',
   },
   cancelled_by_operator: {
-    en: 'This charge was closed by support because the provider did not confirm it. Create another one.',
-    'pt-BR': 'Esta cobrança foi encerrada pelo suporte porque o provedor não a confirmou. Crie outra.',
+    en: 'The operator of the service closed this charge because the provider did not confirm it. Create another one.',
+    'pt-BR': 'O operador do serviço encerrou esta cobrança porque o provedor não a confirmou. Crie outra.',
   },
 };
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { createInterface } from 'node:readline/promises';
 import { type Config, readConfig, SettingFault } from '../../ground/config.ts';
 import { createLog } from '../../ground/log.ts';
 import { systemClock } from '../../ports/clock.ts';
@@ -49,6 +50,7 @@ async function main(argv: string[]): Promise<number> {
       log,
       // With --json standard output is one document.
       say: (line: string) => (values.json ? process.stderr : process.stdout).write(`${line}\n`),
+      ...(process.stdin.isTTY && process.stdout.isTTY && !values.json && { confirm: askAtTerminal }),
     };
     const input: CommandInput = { values, operands };
     const answer = await command.run(
@@ -59,6 +61,15 @@ async function main(argv: string[]): Promise<number> {
     return answer ? print(answer) : 0;
   } catch (error) {
     return report(error, command.name);
+  }
+}
+
+async function askAtTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return (await terminal.question(`${question} Type yes to do it: `)).trim() === 'yes';
+  } finally {
+    terminal.close();
   }
 }
 

@@ -12,6 +12,7 @@ import { type Binding, findBindings } from '../../operate/connections/bindings.s
 import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
+  factsOfPayment,
   type IncidentView,
   incidentsMost,
   keepIncident,
@@ -36,6 +37,7 @@ import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../../ope
 import { changeWebhookAddress, showWebhookAddress } from '../../operate/webhook-address.ts';
 import { homeCell } from '../../store/database/cells.ts';
 import { type Operator, OperatorRefused, reasonOf } from '../../store/operator.ts';
+import type { PlannedPosting } from '../../store/rehearsal.ts';
 import { findAccountOf, findHold } from '../../store/rows/holds.sql.ts';
 import { paymentIdFor } from '../../store/rows/idempotency.ts';
 import { findIncident } from '../../store/rows/incidents.sql.ts';
@@ -315,7 +317,7 @@ export const operatorCommands: Command[] = [
       const id = uuid(operands[0] as string, 'ID');
       return onIncident(edge, 'incident show', id, async (operator) => {
         const incident = await showIncident(operator, id);
-        const { text } = incidentAnswer(incident);
+        const shown = { ...shownIncident(incident), ...(await factsOfPayment(operator, incident)) };
         const allowed = (incident.state === 'open' ? await allowedActions(operator, id) : []).map(
           ({ action, postings }) => ({ act: action === 'none' ? null : acts[action], action, postings }),
         );
@@ -340,7 +342,7 @@ export const operatorCommands: Command[] = [
     name: 'incident resolve',
     usage: `ID --action ${actions.join('|')} --reason R [--break-glass] [--dry-run]`,
     about:
-      'ends an incident; once, and the only way to end a freeze of withdrawals. What moves money, where two operators could agree to it, only with --break-glass',
+      'ends an incident; once, and the only way to end a freeze of withdrawals. At a terminal it shows the postings and asks. What moves money, where two operators could agree to it, only with --break-glass',
     options: { action: { type: 'string' }, reason: { type: 'string' }, ...breakGlassOption, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
@@ -349,13 +351,16 @@ export const operatorCommands: Command[] = [
       if (!isAction(action)) throw new UsageFault(`--action takes ${actions.join(', ')}`);
       const wanted: { action: Action; reason: string } = { action, reason: required(values, 'reason') };
       return onIncident(edge, 'incident resolve', id, async (operator, { context, directory }) => {
+        const show = () => shownAction(operator, id, action);
+        const seen = values['dry-run'] === true ? null : await confirmed(edge, show);
         const agreed =
           values['dry-run'] === true
             ? null
-            : await agreedAtShell({ edge, context }, values, operatorOf(directory), {
+            : ((await agreedAtShell({ edge, context }, values, operatorOf(directory), {
                 ...{ act: 'resolveIncident', subject: id, body: { action } },
-                show: () => shownAction(operator, id, action),
-              });
+                show: async () => seen ?? show(),
+              })) ??
+              (seen && { shown: seen.shown, mostCents: Number.MAX_SAFE_INTEGER }));
         return posting(
           values,
           operator,
@@ -624,6 +629,22 @@ export const operatorCommands: Command[] = [
     },
   },
 ];
+
+/**
+ * Shows the person at a terminal what an act would write, and asks; what is written then is that and nothing else.
+ * @returns null: no terminal is there to ask at
+ * @throws OperatorRefused the person did not say yes
+ */
+async function confirmed<Shown extends { postings: readonly PlannedPosting[] }>(
+  { say, confirm }: Pick<Edge, 'say' | 'confirm'>,
+  show: () => Promise<Shown>,
+): Promise<Shown | null> {
+  if (!confirm) return null;
+  const seen = await show();
+  say(plannedText(seen.postings));
+  if (!(await confirm('This is what is written.'))) throw new OperatorRefused('nothing was written');
+  return seen;
+}
 
 const bindingLines = (bindings: readonly Binding[]): string[] =>
   bindings.map(

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { distance } from 'fastest-levenshtein';
 import type { Command, CommandInput } from './command.ts';
 import { commands } from './commands.ts';
+import { optionWords } from './option-words.ts';
 
 /** Reads the words of the command line, and prints its help. */
 
@@ -40,6 +41,13 @@ export function unknownCommand(argv: readonly string[]): string {
   return `vintem: unknown command: ${argv.join(' ')}. ${hint}See: npx vintem --help\n`;
 }
 
-export function help({ name, usage, about }: Command): string {
-  return `vintem ${name}${usage ? ` ${usage}` : ''}\n\n${about}\n\n  --json  one JSON document on standard output\n`;
+export function help({ name, usage, about, options = {} }: Command): string {
+  const words: [string, string][] = Object.keys(options).map((option) => [
+    `--${option}`,
+    optionWords[`${name} ${option}`] ?? optionWords[option] ?? '',
+  ]);
+  words.push(['--json', 'one JSON document on standard output']);
+  const width = Math.max(...words.map(([option]) => option.length));
+  const lines = words.map(([option, text]) => `  ${option.padEnd(width)}  ${text}`);
+  return `vintem ${name}${usage ? ` ${usage}` : ''}\n\n${about}\n\n${lines.join('\n')}\n`;
 }

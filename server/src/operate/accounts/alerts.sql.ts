@@ -108,6 +108,8 @@ const claimDefences: Statement = {
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
     WHERE f.account_id = due.account_id AND f.id = due.id
     RETURNING f.account_id AS "accountId", f.id, a.name AS "accountName", f.dispute_id AS "disputeId", d.payment_id AS "paymentId",
+      (SELECT p.payer_name FROM payment p WHERE p.account_id = d.account_id AND p.id = d.payment_id) AS "payerName",
+      (SELECT p.description FROM payment p WHERE p.account_id = d.account_id AND p.id = d.payment_id) AS description,
       d.amount_cents AS "amountCents", f.reason, d.deadline_at AS "deadlineAt", d.ended_at IS NULL AND NOT EXISTS (SELECT FROM dispute_defence n
         WHERE n.account_id = f.account_id AND n.dispute_id = f.dispute_id AND n.created_at > f.created_at) AS open`,
 };
@@ -118,6 +120,8 @@ export interface DefenceAlert {
   accountName: string;
   disputeId: string;
   paymentId: string;
+  payerName: string | null;
+  description: string | null;
   amountCents: number;
   reason: DefenceReason;
   deadlineAt: number | null;

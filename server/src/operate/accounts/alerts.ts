@@ -58,7 +58,7 @@ export function createAlerts(
   async function tellDefences(accountId: string, alerts: readonly DefenceAlert[]): Promise<void> {
     // The end of a dispute has a mail of its own.
     const open = alerts.filter((alert) => alert.open);
-    if (open.length > 0) await mailPeople({ sql, mail }, accountId, 'money', defenceLetter(open));
+    if (open.length > 0) await mailPeople({ sql, mail }, accountId, 'money', defenceLetter(open, publicUrl));
     await endDefenceAlerts(sql, alerts);
   }
 
@@ -236,18 +236,23 @@ const defenceWords: Record<Language, Record<DefenceReason, string>> = {
   },
 };
 
-function defenceLetter(alerts: readonly DefenceAlert[]): Omit<Letter, 'to'> {
+function defenceLetter(alerts: readonly DefenceAlert[], publicUrl: string): Omit<Letter, 'to'> {
   const [first] = alerts as [DefenceAlert];
   const lines = (language: Language) => {
-    const { amount, reason, payment, dispute, deadline } = disputeLabels[language];
+    const { payer, about, amount, reason, payment, dispute, deadline } = disputeLabels[language];
     return alerts
       .map((alert) =>
         [
+          ...(alert.payerName ? [`  ${payer}${alert.payerName}`] : []),
+          ...(alert.description ? [`  ${about}${alert.description}`] : []),
           `  ${amount}${priceOf(alert.amountCents)}`,
           `  ${reason}${defenceWords[language][alert.reason]}`,
           ...(alert.deadlineAt === null ? [] : [`  ${deadline}${brasiliaTime(alert.deadlineAt)}`]),
           `  ${payment}${alert.paymentId}`,
           `  ${dispute}${alert.disputeId}`,
+          '',
+          // The provider takes another one only where it has refused this one.
+          `${button[language][alert.reason === 'provider_refused' ? 'defend' : 'look']}: ${publicUrl}/pagamentos/${alert.paymentId}`,
         ].join('\n'),
       )
       .join('\n\n');

@@ -19,6 +19,7 @@ import {
   isTestConnection,
   type SuspendedMoney,
 } from '../../store/rows/incidents.sql.ts';
+import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { refundKey, refunds } from '../../store/rows/refunds.sql.ts';
 import { namesReturnOf } from '../../store/rows/statement-lines.sql.ts';
 import { findIncidentsOfPix, findPixOfReturn, suspenseKey } from '../../store/rows/suspense.sql.ts';

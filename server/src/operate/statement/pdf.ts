@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
+import { priceOf } from '../../ground/money.ts';
 import type { Papers } from '../../ground/paper/papers.ts';
 import type { Table, TableRow } from '../../ground/paper/table.ts';
 import { figureOf } from './figures.ts';
@@ -25,9 +26,13 @@ const words = {
     page: 'Página',
     period: (from: string, to: string) => `De ${from} a ${to} (horário de Brasília)`,
     when: 'Data',
-    what: 'Lançamento',
-    amount: 'Valor (R$)',
+    what: 'Histórico',
+    document: 'Doc.',
+    debit: 'Débito (R$)',
+    credit: 'Crédito (R$)',
     balance: 'Saldo (R$)',
+    fee: (amount: string) => `tarifa ${amount}`,
+    withFee: (amount: string) => `inclui tarifa de ${amount}`,
     opening: 'Saldo inicial',
     closing: 'Saldo final',
     came: 'Entradas',
@@ -44,8 +49,12 @@ const words = {
     period: (from: string, to: string) => `From ${from} to ${to} (Brasília time)`,
     when: 'Date',
     what: 'Entry',
-    amount: 'Amount (R$)',
+    document: 'Doc.',
+    debit: 'Debit (R$)',
+    credit: 'Credit (R$)',
     balance: 'Balance (R$)',
+    fee: (amount: string) => `fee ${amount}`,
+    withFee: (amount: string) => `includes a fee of ${amount}`,
     opening: 'Opening balance',
     closing: 'Closing balance',
     came: 'In',
@@ -76,7 +85,7 @@ export const statementPdf = (
 function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
   const { language } = facts;
   const say = words[language];
-  const { title, when, what, amount, balance, empty } = say;
+  const { title, when, what, document, debit, credit, balance, empty } = say;
   return {
     language,
     title,
@@ -85,7 +94,7 @@ function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
     owner: `${facts.accountName} · ${facts.operationName}`,
     period: say.period(dateOf(facts.fromMs), dateOf(facts.toMs - 1)),
     warning: facts.test ? say.test : null,
-    columns: { when, what, amount, balance },
+    columns: { when, what, document, debit, credit, balance },
     opening: { label: say.opening, cents: opening.balanceCents },
     closing: { label: say.closing, cents: closing.balanceCents },
     empty,
@@ -100,16 +109,43 @@ function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
 }
 
 async function* rowsOf(stretch: Stretch, facts: PdfFacts): AsyncGenerator<TableRow[]> {
-  for await (const lines of stretch.pages(journalsPerRead)) yield lines.map((line) => rowOf(line, facts));
+  for await (const lines of stretch.pages(journalsPerRead))
+    yield withFees(lines).map(([line, fee]) => rowOf(line, fee, facts));
 }
 
-const rowOf = (line: Line, { language, partyOf }: PdfFacts): TableRow => ({
-  when: `${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 19)}`,
-  what: textsOf(line, language, partyOf).join(' · '),
-  amountCents: line.amountCents,
-  balanceCents: line.balanceCents,
-  figure: figureOf(line),
-});
+/** Each line with the fee that stands beside it: it is a part of the debit or the credit, so that each balance follows from the one before. Pure. */
+export function withFees(lines: readonly Line[]): [line: Line, fee: Line | null][] {
+  const rows: [Line, Line | null][] = [];
+  for (const line of lines) {
+    const last = rows.at(-1);
+    if (last && last[1] === null && line.id === `${last[0].id}-fee`) last[1] = line;
+    else rows.push([line, null]);
+  }
+  return rows;
+}
+
+function rowOf(line: Line, fee: Line | null, { language, partyOf }: PdfFacts): TableRow {
+  const parts = fee === null ? [line] : [line, fee];
+  const texts = textsOf(line, language, partyOf);
+  if (fee !== null) {
+    const { fee: beside, withFee } = words[language];
+    const isPart = fee.amountCents * line.amountCents > 0;
+    // The amount stays on one line with its sign.
+    const amount = priceOf(Math.abs(fee.amountCents)).replace(' ', '\u00a0');
+    texts.push((isPart ? withFee : beside)(amount));
+  }
+  const sumOf = (bounded: (cents: number) => number) =>
+    parts.reduce((sum, { amountCents }) => sum + bounded(amountCents), 0);
+  return {
+    when: `${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 16)}`,
+    what: texts.join(' · '),
+    document: String(line.seq),
+    debitCents: sumOf((cents) => Math.min(cents, 0)),
+    creditCents: sumOf((cents) => Math.max(cents, 0)),
+    balanceCents: (fee ?? line).balanceCents,
+    figures: parts.map((part) => [figureOf(part), part.amountCents]),
+  };
+}
 
 /** `21/11/2026`, as Brazilians write it in either language. */
 const dateOf = (ms: number): string => dayOf(ms).split('-').reverse().join('/');

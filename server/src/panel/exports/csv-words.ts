@@ -282,7 +282,7 @@ export const yesNoCell = (yes: boolean): Cell =>
 const markWords: Record<Mark, string> = {
   disputed: 'Contestada',
   dispute_lost: 'Contestação perdida',
-  odd: 'Valor divergente',
+  odd: 'Valor a identificar',
   refunded: 'Reembolsada',
   partly_refunded: 'Reembolsada em parte',
   returned: 'Devolvida',

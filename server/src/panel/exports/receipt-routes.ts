@@ -13,7 +13,7 @@ import type { Member } from '../auth/session.ts';
 import { PanelError } from '../errors.ts';
 import { maskedFor } from '../views/receivers.ts';
 import { findRecordsById } from '../views/records.sql.ts';
-import { operationsOf } from '../views/records.ts';
+import { marksOf, operationsOf } from '../views/records.ts';
 import { refundOf } from '../views/refund-routes.ts';
 import { hasReceipt, type ReceiptFacts, receiptSheet, refundReceiptSheet } from './receipt.ts';
 
@@ -76,7 +76,9 @@ async function factsOf(
   ]);
   const [payment] = await findRecordsById(deps.sql, member.accountId, [id], [...names.keys()]);
   if (!payment) throw refuse('payment_not_found');
+  const marked = await marksOf(deps.sql, member.accountId, [payment]);
   const facts = {
+    debitedCents: marked(payment).debitedCents,
     accountName: member.accountName,
     operationName: names.get(payment.operationId) ?? '',
     pixKey: maskedFor(member.role, await shownKeyOf(deps, payment)),

@@ -7,6 +7,7 @@ const facts: ReceiptFacts = {
   operationName: 'Balcão',
   pixKey: null,
   test: false,
+  debitedCents: 0,
   letterhead: { name: 'Padaria São João Ltda', detail: 'CNPJ 12.345.678/0001-95', colour: null, logo: null },
   proofUrl: 'https://pix.example.com/r/1',
 };
@@ -33,8 +34,10 @@ test('a receipt names who received, and is silent about what did not happen', ()
   expect(rowsOf(settled)).not.toHaveProperty('Devolvido pelo recebedor');
 });
 
-test('a receipt says what went back: to the payer of a charge, and from the receiver of a transfer', () => {
+test('a receipt says what went back: to the payer of a charge, in a lost dispute, and from the receiver of a transfer', () => {
   expect(rowsOf({ ...settled, refundedCents: 8_990 })['Reembolsado ao pagador']).toBe('R$ 89,90');
+  const taken = Object.fromEntries(receiptRows(settled, { ...facts, debitedCents: 7_800 }, 'pt-BR'));
+  expect(taken['Retirado em contestação (MED)']).toBe('R$ 78,00');
   const transfer: Payment = { ...settled, kind: 'transfer', payerName: null, returnedCents: 500 };
   expect(rowsOf(transfer)['Devolvido pelo recebedor']).toBe('R$ 5,00');
 });

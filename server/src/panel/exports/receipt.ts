@@ -13,6 +13,8 @@ export interface ReceiptFacts {
   operationName: string;
   pixKey: string | null;
   test: boolean;
+  /** The part of a received Pix that the provider took in a dispute. */
+  debitedCents: number;
   /** The merchant's own; null: it has set none. */
   letterhead: Letterhead | null;
   /** Of its public page. */
@@ -39,6 +41,7 @@ const words = {
     fee: 'Tarifa',
     refunded: 'Reembolsado ao pagador',
     returned: 'Devolvido pelo recebedor',
+    debited: 'Retirado em contestação (MED)',
     authentic: 'O id endToEnd identifica este Pix em qualquer banco.',
     brasilia: '(horário de Brasília)',
     test: 'Conta de teste: nenhum dinheiro se move.',
@@ -62,6 +65,7 @@ const words = {
     fee: 'Fee',
     refunded: 'Refunded to the payer',
     returned: 'Returned by the receiver',
+    debited: 'Taken in a dispute (MED)',
     authentic: 'The endToEnd id identifies this Pix at any bank.',
     brasilia: '(Brasília time)',
     test: 'Test account: no money moves.',
@@ -109,6 +113,7 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
     ],
     [say.refunded, amountOr(payment.refundedCents)],
     [say.returned, amountOr(payment.kind === 'transfer' ? payment.returnedCents : 0)],
+    [say.debited, amountOr(facts.debitedCents)],
     ['endToEnd', payment.endToEnd],
     ['Id', payment.id],
   ]);

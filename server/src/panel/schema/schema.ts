@@ -222,6 +222,14 @@ export const OverviewSchema = Type.Object({
   unknown: Type.Array(UnknownPayment),
   incidents: Type.Array(Type.Object(incidentFields)),
   disputes: Type.Array(ShownDispute, { description: 'Not decided yet, the next deadline first; at most 20' }),
+  endingKeys: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Key' }),
+      name: Type.String(),
+      expiresAt: Time('When it ends'),
+    }),
+    { description: 'That end within two weeks, the next one first; for people who manage keys' },
+  ),
   holds: Type.Array(
     Type.Object({
       operationId: Uuid('Operation'),
@@ -388,8 +396,13 @@ export const DetailSchema = Type.Object({
       kind: Type.String(),
       amountCents: Cents('Amount'),
       openedAt: Time('Since'),
-      resolvedAt: NullableTime('When a person decided; null: it is open'),
+      resolvedAt: NullableTime('When it was decided; null: it is open'),
       action: NullableText('The decision'),
+      decidedBy: Type.Unsafe<'account' | 'operator' | 'rule' | null>({
+        type: ['string', 'null'],
+        enum: ['account', 'operator', 'rule', null],
+        description: 'A person of the account, the operator, or the rule of the account',
+      }),
     }),
     { description: 'Oldest first' },
   ),
@@ -400,6 +413,7 @@ export const DetailSchema = Type.Object({
       reason: Type.String({ description: '`odd_money`: back to the payer by a decision of the operator' }),
       amountCents: Cents('Amount'),
       createdAt: Time('Asked for'),
+      updatedAt: Time('Of its state'),
       settledAt: NullableTime('When the money moved'),
     }),
     { description: 'Oldest first' },

@@ -1,3 +1,4 @@
+import { findEndingKeys } from '../../api/keys/ending.sql.ts';
 import { type ApiScope, type CellOf, onceForCell, type RouteFacts } from '../../edge/edge.ts';
 import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
@@ -7,6 +8,7 @@ import { dayOf } from '../../operate/statement/period.ts';
 import { findDisputesOf, findDueDisputes } from '../../store/rows/disputes.sql.ts';
 import { shownKeyOf, type UnreadableDeps } from '../../store/rows/unreadable.ts';
 import type { PanelFacts } from '../auth/session.ts';
+import { may } from '../people/roles.ts';
 import {
   DetailSchema,
   OverviewQuery,
@@ -79,7 +81,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
       const ids = [...names.keys()];
       // Whole days of São Paulo, today included.
       const firstDay = dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs);
-      const [balances, cash, unknown, incidents, disputes, holds, restrictions, firstSteps] =
+      const [balances, cash, unknown, incidents, disputes, holds, restrictions, firstSteps, endingKeys] =
         await Promise.all([
           findBalances(sql, member.accountId),
           cashDaysOf(member)(member.accountId, ids, firstDay),
@@ -89,6 +91,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
           findOpenHolds(sql, member.accountId, ids),
           findRestrictions(sql, member.accountId),
           findFirstSteps(sql, member.accountId),
+          may(member.role, 'keys') ? findEndingKeys(sql, member.accountId, clock.now()) : [],
         ]);
       const paymentIds = [...unknown.map((row) => row.id), ...incidents.map((row) => row.paymentId)];
       const namesById = await findNames(deps, member, paymentIds, ids);
@@ -112,6 +115,7 @@ function overviewRoute(api: ApiScope, cellOf: CellOf<DisputeDeps>): void {
           payment: namesById(row.paymentId),
         })),
         disputes: await disputeViews(deps, member, disputes),
+        endingKeys: endingKeys.map((key) => ({ ...key, expiresAt: isoOf(key.expiresAt) })),
         holds: holds.map((row) => ({ ...row, placedAt: isoOf(row.placedAt) })),
         restrictions,
         firstSteps,
@@ -223,8 +227,9 @@ function recordRoutes(
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
 
-const viewOfRefund = ({ createdAt, settledAt, ...refund }: StoryRefund) => ({
+const viewOfRefund = ({ createdAt, updatedAt, settledAt, ...refund }: StoryRefund) => ({
   ...refund,
   createdAt: isoOf(createdAt),
+  updatedAt: isoOf(updatedAt),
   settledAt: isoOrNull(settledAt),
 });

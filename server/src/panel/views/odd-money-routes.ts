@@ -261,8 +261,8 @@ Se a sua equipe não decidiu isto, fale agora com o operador do serviço.
     },
     en: {
       subject: isCredit
-        ? `${amount} unassigned: credited to the operation`
-        : `${amount} unassigned: returned to the payer`,
+        ? `${amount} of odd money: credited to the operation`
+        : `${amount} of odd money: returned to the payer`,
       text: `Account: ${accountName}
 
 ${person.name} decided in the panel about a Pix that did not fit its charge.

@@ -10,12 +10,14 @@ export interface StoryIncident {
   openedAt: number;
   resolvedAt: number | null;
   action: string | null;
+  decidedBy: 'account' | 'operator' | 'rule' | null;
 }
 
 const selectIncidents: Statement = {
   name: 'panel_incidents_of_payment',
   text: `SELECT id, kind, amount_cents AS "amountCents", opened_at AS "openedAt", resolved_at AS "resolvedAt",
-      resolution ->> 'action' AS action
+      resolution ->> 'action' AS action, CASE WHEN resolution ->> 'actor' LIKE 'panel:%' THEN 'account'
+        WHEN resolution ->> 'actor' = 'rule' THEN 'rule' WHEN resolved_at IS NOT NULL THEN 'operator' END AS "decidedBy"
     FROM incident WHERE account_id = $1 AND payment_id = $2 ORDER BY opened_at, id LIMIT ${most}`,
 };
 
@@ -31,12 +33,13 @@ export interface StoryRefund {
   reason: string;
   amountCents: number;
   createdAt: number;
+  updatedAt: number;
   settledAt: number | null;
 }
 
 const selectRefunds: Statement = {
   name: 'panel_refunds_of_payment',
-  text: `SELECT id, status, reason, amount_cents AS "amountCents", created_at AS "createdAt", settled_at AS "settledAt"
+  text: `SELECT id, status, reason, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt"
     FROM refund WHERE account_id = $1 AND payment_id = $2 ORDER BY created_at, id LIMIT ${most}`,
 };
 
