@@ -16,7 +16,7 @@ import { stepLateStatement, stepStatement } from '../jobs/statement.ts';
 import { stepStatementLines } from '../jobs/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../jobs/unknown-transfer-alerts.ts';
 import { createAlerts } from '../operate/accounts/alerts.ts';
-import { stepCloses } from '../operate/closes/step.ts';
+import { createCloses } from '../operate/closes/step.ts';
 import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';
@@ -173,7 +173,7 @@ function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound, glance: D
   begin('deliveries', inbound.stepLeft, sees('deliveries'));
   begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
-  begin('closes', () => stepCloses(home), { sees: () => glance.isDue('closes', '') });
+  begin('closes', createCloses(home), { sees: () => glance.isDue('closes', '') });
   begin('examinations', () => stepExaminations(home), sees('examinations'));
   const noteHolds = createHoldNotes(home);
   const compare = async (): Promise<boolean> => {
