@@ -89,7 +89,7 @@ const textsOf = (search: Record<string, unknown>, names: readonly string[]): Rec
   );
 const filters = (search: Record<string, unknown>): Filters => {
   const found: Filters = {};
-  for (const name of ['q', 'status', 'periodo', 'de', 'ate', 'ordem'] as const) {
+  for (const name of ['q', 'status', 'por', 'periodo', 'de', 'ate', 'ordem'] as const) {
     const value = text(search[name]) ?? (typeof search[name] === 'number' ? String(search[name]) : undefined);
     if (value !== undefined) found[name] = value;
   }
@@ -128,12 +128,14 @@ const machinePage = (
     | 'ProcessesPage'
     | 'NoticePage',
 ) => lazyRouteComponent(() => import('./console/machine.ts'), name);
-/** The same on the operators' desk, whose code comes later. */
+/**
+ * The same on the operators' desk, whose code comes later. The page is asked for beside the session: one after the other a telephone waited for two answers. Without
+ * a session both are refused, and the gate opens.
+ */
 const expectOnDesk = (read?: (api: typeof import('./console/api.ts')) => Promise<unknown>): Reading => ({
-  read: import('./console/api.ts').then(async (api) => {
-    await queries.prefetchQuery(api.operatorSession);
-    return queries.getQueryData(api.operatorSession.queryKey) && read?.(api);
-  }),
+  read: import('./console/api.ts').then((api) =>
+    Promise.all([queries.prefetchQuery(api.operatorSession), read?.(api)]),
+  ),
 });
 const insideDesk = createRoute({
   getParentRoute: () => root,
@@ -377,14 +379,26 @@ const routes = root.addChildren([
       },
       component: deskPage('FoundPage'),
     }),
-    onDesk('/operator/contas/$id', deskPage('AccountPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/contas/$id',
+      loader: ({ params }) =>
+        expectOnDesk(({ accountQuery }) => queries.prefetchQuery(accountQuery(params.id))),
+      component: deskPage('AccountPage'),
+    }),
     createRoute({
       getParentRoute: () => insideDesk,
       path: '/operator/pagamentos/$id',
       loader: ({ params }) => expectOnDesk(({ storyQuery }) => queries.prefetchQuery(storyQuery(params.id))),
       component: deskPage('StoryPage'),
     }),
-    onDesk('/operator/incidentes/$id', deskPage('IncidentPage')),
+    createRoute({
+      getParentRoute: () => insideDesk,
+      path: '/operator/incidentes/$id',
+      loader: ({ params }) =>
+        expectOnDesk(({ incidentQuery }) => queries.prefetchQuery(incidentQuery(params.id))),
+      component: deskPage('IncidentPage'),
+    }),
     onDesk('/operator/pedidos', peoplePage('RequestsPage')),
     onDesk('/operator/operadores', peoplePage('OperatorsPage')),
     onDesk('/operator/acesso', peoplePage('FactorsPage')),

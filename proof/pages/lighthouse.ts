@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ import { openInstallation, type Page } from './installation.ts';
 
 /**
  * Lighthouse, as on a telephone, over the pages of `vintem start` with a shop's work in it:
- * `node proof/pages/lighthouse.ts [--rounds 3] [--only TEXT] [--with-time] [--reports DIR]`. Accessibility, best practices and what does not depend on time
+ * `node proof/pages/lighthouse.ts [--rounds 3] [--only TEXT] [--with-time] [--reports DIR] [--pages FILE]`. Accessibility, best practices and what does not depend on time
  * decide; the performance score does so with `--with-time` alone, since it measures the machine as well.
  */
 
@@ -34,6 +34,7 @@ export async function judgePages({
   only,
   withTime,
   reports = null,
+  pagesOf = null,
   say,
 }: {
   rounds: number;
@@ -42,6 +43,8 @@ export async function judgePages({
   withTime: boolean;
   /** A folder for everything that Lighthouse says; null: it is not kept. */
   reports?: string | null;
+  /** A file with the pages of a program that runs already (`proof/size/serve.ts`); null: one is started. */
+  pagesOf?: string | null;
   say(line: string): void;
 }): Promise<PagesFigures> {
   const port = await freePort();
@@ -52,7 +55,10 @@ export async function judgePages({
   const { default: lighthouse } = (await import(
     pathToFileURL(join(judges, 'lighthouse/core/index.js')).href
   )) as { default: Lighthouse };
-  const installation = await openInstallation();
+  const installation =
+    pagesOf === null
+      ? await openInstallation()
+      : { pages: JSON.parse(await readFile(pagesOf, 'utf8')) as Page[], close: async () => {} };
   try {
     const pages: PagesFigures['pages'] = [];
     for (const page of installation.pages.filter(({ name }) => name.includes(only))) {
@@ -146,6 +152,7 @@ if (import.meta.main) {
       only: { type: 'string', default: '' },
       'with-time': { type: 'boolean', default: false },
       reports: { type: 'string' },
+      pages: { type: 'string' },
     },
   });
   const figures = await judgePages({
@@ -153,6 +160,7 @@ if (import.meta.main) {
     only: values.only,
     withTime: values['with-time'],
     reports: values.reports ?? null,
+    pagesOf: values.pages ?? null,
     say: console.log,
   });
   console.log(figures.notRun ?? `\n${tableOf(figures)}`);

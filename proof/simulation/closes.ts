@@ -1,4 +1,4 @@
-import { stepCloses } from '../../server/src/operate/closes/step.ts';
+import { createCloses as createSteps } from '../../server/src/operate/closes/step.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';
@@ -42,9 +42,13 @@ export function createCloses(parts: {
   /** Of which the books know nothing: the provider has it while the first days are closed. */
   const plantedCents = chance.pick([0, 1, -1]);
 
+  /** A process keeps what it has summed up, and its successor begins anew. */
+  const steps = new WeakMap<Life['home'], () => Promise<boolean>>();
   async function step(): Promise<void> {
     const { process, home } = living();
-    if (process.alive) await stepCloses(home).catch(() => world.count('day not closed'));
+    const ofLife = steps.get(home) ?? createSteps(home);
+    steps.set(home, ofLife);
+    if (process.alive) await ofLife().catch(() => world.count('day not closed'));
   }
   const give = (cents: number): void => {
     const account = bank.accounts.get(pixKey);

@@ -13,6 +13,22 @@ export const mostOf: Readonly<Record<string, number>> = {
   panel_records_floor: 13_000,
   panel_records_oldest: 13_000,
   panel_records_floor_oldest: 13_000,
+  // The same by the day of payment: as many journals, each with its payment.
+  panel_paid_newest: 25_000,
+  panel_paid_oldest: 25_000,
+  panel_paid_largest: 25_000,
+  panel_paid_smallest: 25_000,
+  panel_records_largest: 13_000,
+  panel_records_smallest: 13_000,
+  // A page of a file: 500 journals, each with its payment; of a refund and a hold through that.
+  statement_entries: 3_000,
+  panel_journal: 3_000,
+  // A page of 500 payments: disputes, odd money and returns of each.
+  panel_marks: 3_000,
+  // 500 days of operations.
+  close_of_day: 2_000,
+  // Pix that were received, for a digest: 5,000 journals.
+  mail_choice_received: 6_000,
   // Sealed keys that one search opens.
   panel_sealed_keys: 12_000,
   panel_sealed_keys_oldest: 12_000,

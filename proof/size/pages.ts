@@ -6,9 +6,14 @@ export interface Known {
   requestKey: string;
   endToEnd: string;
   amountCents: number;
+  /** When it was paid, ms since 1970. */
+  paidAt: number;
   /** `2026-11-28`. */
   day: string;
   eventId: string;
+  /** A charge of which a part was given back, and one that is disputed. */
+  refundedId: string;
+  disputedId: string;
 }
 
 const none = '00000000-0000-4000-8000-000000000000';
@@ -48,6 +53,9 @@ export const panelPages = (known: Known): string[] => {
     ...['nothing', paymentId, paymentId.replaceAll('-', ''), requestKey, endToEnd, 'maria@loja.example', '529.982.247-25'].map(
       (text) => `/records?search=${encodeURIComponent(text)}`,
     ),
+    ...['', '&order=oldest', '&order=largest', '&status=paid&search=nobody', `&${ofDay}&order=smallest`, '&kind=transfer&mark=returned',
+      `&search=${encodeURIComponent('529.982.247-25')}`].map((filter) => `/records?by=paid${filter}`),
+    '/records?order=largest', `/records?order=smallest&${ofDay}`, `/records?by=paid&operationId=${second}`,
     '/records?minimumCents=9999999', `/records?${ofAmount}`, `/records?${ofAmount}&${ofDay}`, '/records?mark=refunded', '/records?mark=disputed',
     `/records/${paymentId}`,
     `/statement?operationId=${first}`, '/statement', `/statement?from=${day}&to=${day}`,
@@ -67,3 +75,41 @@ export const consolePages = ({ accountId, operationIds, paymentId, requestKey, e
     eventId, '11.222.333/0001-81', 'Loja', 'nothing', 'R$ 123,45',
   ].map((text) => `/find?text=${encodeURIComponent(text)}`),
 ]; // biome-ignore format: a list of addresses
+
+/** The quarter of an hour that files are of which are refused for a whole day: at this size it holds some 20,000 journals of the first operation. */
+const quarter = ({ paidAt }: Known): string =>
+  `from=${new Date(paidAt - 900_000).toISOString()}&to=${new Date(paidAt).toISOString()}`;
+
+/** Files of the public API. */
+export const callFiles = (known: Known): string[] =>
+  ['csv', 'ofx', 'pdf'].map((ending) => `/statement.${ending}?${quarter(known)}`);
+
+/** Files of the panel, below the account. The first two are all that the account has. */
+export const panelFiles = (known: Known): string[] => {
+  const { operationIds, day } = known;
+  const [first, second] = operationIds;
+  const ofDay = `from=${day}T03:00:00Z&to=${day}T04:00:00Z`;
+  return [
+    '/records.csv', `/journal.csv?operationId=${first}`,
+    ...['kind=transfer', 'mark=refunded', 'mark=disputed', 'search=nobody', ofDay, `by=paid&${ofDay}`, `by=paid&order=oldest&operationId=${second}`].map(
+      (filter) => `/records.csv?${filter}`,
+    ),
+    ...['csv', 'ofx', 'pdf'].map((ending) => `/statement.${ending}?operationId=${first}&${quarter(known)}`),
+    `/statement.csv?${quarter(known)}`, `/closes.csv`, `/closes.csv?month=${day.slice(0, 7)}`, `/closes.pdf?month=${day.slice(0, 7)}`,
+    '/events.csv?type=transfer.returned', '/requests.csv', '/incidents.csv', '/operations.csv', '/keys.csv', '/members.csv',
+  ]; // biome-ignore format: a list of addresses
+};
+
+/** Files of the console. */
+export const consoleFiles = ({ paymentId, refundedId, disputedId, day }: Known): string[] => [
+  ...[
+    '/audit.csv',
+    '/closes.csv',
+    `/closes/${day}/operations.csv`,
+    '/worklist.csv',
+    '/requests.csv',
+    '/operators.csv',
+    '/connections.csv',
+  ],
+  ...[paymentId, refundedId, disputedId].map((id) => `/payments/${id}/evidence`),
+];

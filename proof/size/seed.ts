@@ -11,7 +11,7 @@ import {
 } from '../../server/src/money/journal.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
 import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
-import { eventOf, type World } from './world.ts';
+import { eventOf, refundCents, type Seeded, takenAs, type World } from './world.ts';
 
 /** One account of ten operations as it grows while payments are written. */
 interface Operation {
@@ -28,6 +28,9 @@ export interface Stored {
   bigAccountId: string;
   /** Its operations: the first has half of the settled charges and every transfer, the second half of the open charges, the others nothing. */
   bigOperationIds: string[];
+  /** Charges of the first one, where there are such. */
+  refundedId: string | null;
+  disputedId: string | null;
 }
 
 /**
@@ -67,15 +70,25 @@ export async function seed(
   await build();
   for (const { accountId, id, balance, seq, head } of operations)
     await client.query(
-      'UPDATE balance SET available = $3, reserved = $4, seq = $5, head = $6 WHERE account_id = $1 AND operation_id = $2',
-      [accountId, id, balance.available, balance.reserved, seq, head],
+      'UPDATE balance SET available = $3, reserved = $4, held = $5, hold_wanted = $6, seq = $7, head = $8 WHERE account_id = $1 AND operation_id = $2',
+      [accountId, id, balance.available, balance.reserved, balance.held, balance.holdWanted, seq, head],
     );
   await client.query('VACUUM (ANALYZE)');
   await client.end();
-  return { bigAccountId: first.accountId, bigOperationIds: operations.slice(0, 10).map(({ id }) => id) };
+  const firstWith = (turn: Seeded['turn']): string | null => {
+    for (let n = 0; n < world.count; n++)
+      if (world.of(n).turn === turn && world.of(n).rank % 2 === 0) return world.id(n);
+    return null;
+  };
+  return {
+    bigAccountId: first.accountId,
+    bigOperationIds: operations.slice(0, 10).map(({ id }) => id),
+    refundedId: firstWith('refunded'),
+    disputedId: firstWith('lost'),
+  };
 }
 
-const largeTables = ['payment', 'journal', 'intent', 'event', 'event_log'];
+const largeTables = ['payment', 'journal', 'intent', 'event', 'event_log', 'refund'];
 
 /** Drops keys and indexes of the tables that millions of rows go into. @returns what builds them again, as they were */
 async function dropIndexes(client: pg.Client): Promise<() => Promise<void>> {
@@ -197,6 +210,9 @@ async function writePayment(
     settled ? amountCents - feeCents : null,
     JSON.stringify(history),
     command,
+    seeded.turn === 'refunded' ? refundCents : 0,
+    seeded.turn !== null && seeded.turn !== 'refunded',
+    seeded.turn === 'lost' ? 'debited' : null,
   ]);
   if (!settled) return writeIntent(rows, world, n, own, id, ids, sentTo);
   if (kind === 'deposit') {
@@ -209,6 +225,7 @@ async function writePayment(
       settledAt,
       command,
     );
+    await turn(rows, world, n, own, identity, ids);
   } else {
     if (own.balance.available < amountCents) throw new Error('the seeds spend more than there is');
     await post(
@@ -242,10 +259,133 @@ async function writePayment(
   await rows.add('event_log', ['account_id', 'seq', 'event_id'], [accountId, seq, eventId]);
 }
 
+/** The turn of a charge, at the moment at which it was paid. */
+async function turn(
+  rows: Rows,
+  world: World,
+  n: number,
+  own: Operation,
+  identity: Buffer,
+  ids: Ids,
+): Promise<void> {
+  const seeded = world.of(n);
+  if (seeded.turn === 'refunded') await giveBack(rows, world, n, own, identity, ids);
+  else if (seeded.turn !== null) await contest(rows, world.id(n), seeded, own, ids);
+}
+
+async function giveBack(
+  rows: Rows,
+  world: World,
+  n: number,
+  own: Operation,
+  identity: Buffer,
+  ids: Ids,
+): Promise<void> {
+  const { settledAt, endToEnd } = world.of(n);
+  const { accountId, accountNumber } = own;
+  const [requestKey, command, causeId] = [ids.uuid(), ids.uuid(), ids.uuid()];
+  const id = paymentIdFor(identity, { id: accountId, number: accountNumber }, requestKey);
+  world.setRefundId(n, id);
+  const at = iso(settledAt);
+  const history = [
+    { status: 'unknown', at, cause: { by: 'api', id: causeId } },
+    { status: 'completed', at, cause: { by: 'answer', id: causeId } },
+  ];
+  await rows.add('refund', refundColumns, [
+    accountId, id, own.id, world.id(n), endToEnd, 'requested', 'completed', refundCents, '', requestKey, Buffer.alloc(33, 1), null, at, at, at,
+    JSON.stringify(history), command,
+  ]); // biome-ignore format: one row
+  const reserve = { kind: 'refundReserve', amountCents: refundCents } as const;
+  await post(rows, own, id, eventKinds.refundReserve, reserve, settledAt, command);
+  const complete = { kind: 'refundComplete', amountCents: refundCents, feeCents: 0 } as const;
+  await post(rows, own, id, eventKinds.refundComplete, complete, settledAt, ids.uuid());
+}
+
+const refundColumns = [
+  'account_id', 'id', 'operation_id', 'payment_id', 'end_to_end', 'reason', 'status', 'amount_cents', 'description', 'request_key', 'fingerprint',
+  'rtr_id', 'created_at', 'updated_at', 'settled_at', 'history', 'command',
+]; // biome-ignore format: one table
+
+/** A dispute with its hold, and its end. */
+async function contest(
+  rows: Rows,
+  paymentId: string,
+  seeded: Seeded,
+  own: Operation,
+  ids: Ids,
+): Promise<void> {
+  const { turn: end, settledAt, endToEnd, amountCents } = seeded;
+  const { accountId } = own;
+  const [holdId, at] = [ids.uuid(), iso(settledAt)];
+  const ended = end === 'disputed' ? null : at;
+  await post(rows, own, holdId, eventKinds.hold, { kind: 'hold', amountCents }, settledAt, holdId);
+  if (end === 'won')
+    await post(
+      rows,
+      own,
+      holdId,
+      eventKinds.releaseHold,
+      { kind: 'releaseHold', capturedCents: amountCents, wantedCents: 0 },
+      settledAt,
+      ids.uuid(),
+      'won',
+    );
+  if (end === 'lost') {
+    const movement = { kind: 'debitHeld', amountCents, capturedCents: amountCents, wantedCents: 0 } as const;
+    await post(rows, own, paymentId, eventKinds.debit, movement, settledAt, ids.uuid(), takenAs(seeded));
+    await rows.add('known_return', returnColumns, [
+      accountId, paymentId, takenAs(seeded), endToEnd, null, takenAs(seeded), amountCents, at, true,
+    ]); // biome-ignore format: one row
+    await rows.add('incident', incidentColumns, [
+      accountId, ids.uuid(), 'debit', paymentId, own.id, amountCents, `debit:${paymentId}:${takenAs(seeded)}`, false, '{}', 'resolved', at, at,
+      '{"action": "none", "reason": "seen", "actor": "size"}',
+    ]); // biome-ignore format: one row
+  }
+  await rows.add('hold', holdColumns, [
+    accountId, holdId, own.id, amountCents, `dispute of payment ${paymentId}`, 'dispute', at, ended, paymentId,
+  ]); // biome-ignore format: one row
+  const status = end === 'disputed' ? 'open' : end === 'lost' ? 'accepted' : 'rejected';
+  await rows.add('dispute', disputeColumns, [
+    accountId, uuidAt(settledAt, ids), paymentId, own.id, 'simulator', `dispute ${endToEnd}`, endToEnd, amountCents, status, at,
+    iso(settledAt + 7 * 86_400_000), ended, end === 'lost' ? amountCents : 0, end === 'disputed' ? holdId : null, at, at,
+  ]); // biome-ignore format: one row
+}
+
+const returnColumns = [
+  'account_id',
+  'payment',
+  'reference',
+  'pix',
+  'return_id',
+  'rtr_id',
+  'amount_cents',
+  'at',
+  'posted',
+];
+const holdColumns = [
+  'account_id',
+  'id',
+  'operation_id',
+  'wanted_cents',
+  'reason',
+  'placed_by',
+  'placed_at',
+  'released_at',
+  'payment_id',
+];
+const incidentColumns = [
+  'account_id', 'id', 'kind', 'payment_id', 'operation_id', 'amount_cents', 'reference', 'freezes', 'detail', 'state', 'opened_at', 'resolved_at',
+  'resolution',
+]; // biome-ignore format: one table
+const disputeColumns = [
+  'account_id', 'id', 'payment_id', 'operation_id', 'connection', 'provider_id', 'end_to_end', 'amount_cents', 'status', 'opened_at', 'deadline_at',
+  'ended_at', 'debited_cents', 'hold_id', 'created_at', 'updated_at',
+]; // biome-ignore format: one table
+
 const paymentColumns = [
   'account_id', 'id', 'operation_id', 'kind', 'status', 'amount_cents', 'fee_cents', 'request_key', 'fingerprint', 'description', 'payer_name',
   'pix_key', 'pix_key_type', 'created_at', 'updated_at', 'settled_at', 'paid_at', 'expires_at', 'copy_paste', 'end_to_end',
-  'provider_fee_cents', 'net_amount_cents', 'history', 'command',
+  'provider_fee_cents', 'net_amount_cents', 'history', 'command', 'refunded_cents', 'disputed', 'notice',
 ]; // biome-ignore format: one table
 
 /** Of the last twentieth every charge is due now; the others wait for their time. */
@@ -314,6 +454,7 @@ async function post(
   movement: Movement,
   atMs: number,
   command: string,
+  reference = '',
 ): Promise<void> {
   const decision = decide(own.balance, movement);
   if ('refused' in decision) throw new Error(decision.refused);
@@ -325,7 +466,7 @@ async function post(
     template: movement.kind,
     subject,
     event,
-    reference: '',
+    reference,
     lines,
     after: balance,
     effectiveAt: atMs,
@@ -338,7 +479,7 @@ async function post(
   const hash = hashOf(unsealed);
   Object.assign(own, { balance, seq: unsealed.seq, head: hash });
   await rows.add('journal', journalColumns, [
-    own.accountId, own.id, unsealed.seq, movement.kind, subject, event, '', lines.available, lines.reserved, lines.held, lines.receivable,
+    own.accountId, own.id, unsealed.seq, movement.kind, subject, event, reference, lines.available, lines.reserved, lines.held, lines.receivable,
     lines.clearing, lines.feeRevenue, lines.providerCost, lines.suspense, lines.adjustments, balance.available, balance.reserved,
     balance.held, balance.receivable, iso(atMs), iso(atMs), command, canonicalVersion, unsealed.previous, hash,
     unsealed.connection,

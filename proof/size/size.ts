@@ -35,14 +35,24 @@ import { paymentIdFor } from '../../server/src/store/rows/idempotency.ts';
 import { startSimulator } from '../../simulator/src/main.ts';
 import { newFolder } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
+import { closeAll } from './closes.ts';
+import { type FileRead, judged, readFile } from './files.ts';
 import { mostOf, usualMost } from './limits.ts';
-import { callsOf, consolePages, type Known, panelPages } from './pages.ts';
+import {
+  callFiles,
+  callsOf,
+  consoleFiles,
+  consolePages,
+  type Known,
+  panelFiles,
+  panelPages,
+} from './pages.ts';
 import { type Stored, seed } from './seed.ts';
 import { createWorld, type Sizes, withSeeded } from './world.ts';
 
 /**
  * Every operation at size. Stores settled payments, open charges and operations. Then, while merchants keep working, it runs `verify`, the
- * deletion of an operation, every list and panel page, retention, the follow-up, `reconcile` to its end, a backup and its restore. Each
+ * deletion of an operation, the daily close of all, every list, page and file, retention, the follow-up, `reconcile` to its end, a backup and its restore. Each
  * statement runs once more under EXPLAIN (ANALYZE, BUFFERS), with the plan that the service gets, and is compared with a limit of rows
  * (`limits.ts`): a plan that reads in proportion to history fails the rig and names the statement.
  *
@@ -129,7 +139,12 @@ async function onStage(
     await step('verify, from the beginning', () => verified(stage));
     await step('verify, from the checkpoints', () => verified(stage));
     await step('deletion from the checkpoints', () => deleted(stage, 3));
+    await step('daily close', () =>
+      closeAll(stage.runtime, clock.now(), (name) => stage.counts.get(name) ?? 0),
+    );
     await step('lists and pages', () => visitPages(stage));
+    await step('files', () => readFiles(stage));
+    await step('verify, with closes', () => verified(stage));
     await step('retention', () => pruned(stage));
     await step('follow-up', () => followed(stage));
     await step('reconcile after a restore', () => reconciled(stage));
@@ -155,7 +170,7 @@ function slowestOf({ runs }: Stage): string {
 
 // ------------------------------------------------------------------------------------------------------------ the stage
 
-interface Stage {
+export interface Stage {
   sizes: Sizes;
   runtime: Runtime;
   /** The superuser's: for EXPLAIN. */
@@ -169,10 +184,12 @@ interface Stage {
   desks: Desk[];
   /** Statements since the last look, by name. */
   runs: Map<string, Run[]>;
+  /** How often each ran. */
+  counts: Map<string, number>;
   close(): Promise<void>;
 }
 
-async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Stage> {
+export async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Stage> {
   const dataDir = await newFolder('size');
   const [log, ids] = [createLog('silent'), systemIds(clock)];
   const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir: dataDir });
@@ -189,7 +206,11 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
   await migrate({ url: server.serviceUrl, migrationUrl: server.url, clock, log });
   const pool = openPool({ url: server.serviceUrl, log, name: 'size' });
   const runs = new Map<string, Run[]>();
-  const sql = recordedBy(pool, (run) => keep(runs, run));
+  const counts = new Map<string, number>();
+  const sql = recordedBy(pool, (run) => {
+    keep(runs, run);
+    counts.set(run.statement.name, (counts.get(run.statement.name) ?? 0) + 1);
+  });
   await prepareInstallation({ sql, clock, ids }, { live: false });
   const net = createUndiciNet();
   const draining = new AbortController();
@@ -225,6 +246,7 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
     tab,
     desks,
     runs,
+    counts,
     close: async () => {
       draining.abort();
       await api.stop();
@@ -386,7 +408,7 @@ async function deleted(stage: Stage, empty: number): Promise<string> {
 }
 
 /** A paid charge of the first list, by every identifier of it; where nothing is stored, identifiers of nothing. */
-async function knownOf(stage: Stage): Promise<Known> {
+export async function knownOf(stage: Stage): Promise<Known> {
   const { bigAccountId: accountId, bigOperationIds: operationIds } = stage.stored;
   const [payments, events] = await Promise.all(
     ['/payments?limit=1&status=paid', '/events?limit=1'].map((path) =>
@@ -402,8 +424,11 @@ async function knownOf(stage: Stage): Promise<Known> {
     requestKey: payment?.requestKey ?? crypto.randomUUID(),
     endToEnd: payment?.endToEnd ?? `E${'1'.repeat(31)}`,
     amountCents: payment?.amountCents ?? 1,
+    paidAt: Date.parse(payment?.settledAt ?? new Date(at).toISOString()),
     day: new Date(at).toISOString().slice(0, 10),
     eventId: events?.body.events?.[0]?.id ?? crypto.randomUUID(),
+    refundedId: stage.stored.refundedId ?? crypto.randomUUID(),
+    disputedId: stage.stored.disputedId ?? crypto.randomUUID(),
   };
 }
 
@@ -436,6 +461,31 @@ async function visitPages(stage: Stage): Promise<string> {
     });
   if (failed.length > 0) throw new Error(failed.join(', '));
   return `${pages} pages, the slowest ${slowest.path} in ${slowest.ms} ms`;
+}
+
+/** Every file to its end, one after the other. Of the public API and the panel those of the big account, of the console by the first role that has it. */
+async function readFiles(stage: Stage): Promise<string> {
+  const { url, key, tab, desks, stored } = stage;
+  const known = await knownOf(stage);
+  const files: FileRead[] = [];
+  const read = async (path: string, headers: Record<string, string>): Promise<void> => {
+    files.push(await readFile(path, () => fetch(`${url}${path}`, { headers })));
+  };
+  for (const path of callFiles(known))
+    await read(`/api/v1/public${path}`, {
+      authorization: `Bearer ${key}`,
+      'x-service-operation': known.operationIds[0] ?? '',
+    });
+  for (const path of panelFiles(known))
+    await read(`/panel/api/accounts/${stored.bigAccountId}${path}`, { cookie: tab.cookie() });
+  for (const path of consoleFiles(known)) {
+    for (const desk of desks) {
+      await read(`/operator/api${path}`, { cookie: desk.cookie });
+      if (files.at(-1)?.status !== 403) break;
+      files.pop();
+    }
+  }
+  return judged(stage.sizes.settled > 0 ? files : files.filter(({ status }) => status !== 404));
 }
 
 /** Rows that are kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */

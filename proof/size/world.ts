@@ -4,6 +4,7 @@ import type {
   ListOutcome,
   ListWindow,
   PayoutReport,
+  PixReturn,
   Provider,
   StatementLine,
 } from '../../server/src/provider/provider.ts';
@@ -22,7 +23,11 @@ export interface Sizes {
   operations: number;
 }
 
+/** The turn of a paid charge: a part was given back; its payer contests it, and the provider has not decided, has taken it, or has not. */
+export type Turn = 'refunded' | 'disputed' | 'lost' | 'won';
+
 export interface Seeded {
+  turn: Turn | null;
   kind: 'deposit' | 'transfer';
   settled: boolean;
   /** Among the settled ones. */
@@ -38,6 +43,18 @@ const hourMs = 3_600_000;
 export const chargeCents = 1_000;
 const transferCents = 500;
 const transferFeeCents = 25;
+export const refundCents = 300;
+
+/** Of the settled payments every fifth is a transfer, whose rank ends with 4 or 9. Every 20th charge or so was refunded, one of a hundred contested. */
+function turnOf(rank: number): Turn | null {
+  if (rank % 40 === 0 || rank % 40 === 11) return 'refunded';
+  if (rank % 400 === 2) return 'lost';
+  if (rank % 400 === 7) return 'won';
+  return rank % 4_000 === 6 ? 'disputed' : null;
+}
+
+/** The return by which the provider took a lost one back, under the only name that it gives it. */
+export const takenAs = (seeded: Seeded): string => `D${seeded.endToEnd.slice(1)}`;
 
 /** Payments of the last twenty hours, oldest first, open ones among the settled ones. */
 export interface World {
@@ -47,6 +64,9 @@ export interface World {
   of(n: number): Seeded;
   id(n: number): string;
   setId(n: number, id: string): void;
+  /** Of the refund of payment `n`. */
+  refundId(n: number): string | undefined;
+  setRefundId(n: number, id: string): void;
   /** Numbers of the payments created in a window, both ends included: from the first to before the second. */
   between(window: ListWindow): [number, number];
 }
@@ -56,6 +76,7 @@ export function createWorld(sizes: Sizes, now: number): World {
   const start = now - 20 * hourMs;
   const stepMs = (19 * hourMs) / Math.max(1, count);
   const ids = Buffer.alloc(16 * count);
+  const refundIds = new Map<number, string>();
   const createdAt = (n: number): number => Math.floor(start + n * stepMs);
   /** How many of the first `n` are settled: they are spread evenly. */
   const settledBefore = (n: number): number => Math.floor((n * sizes.settled) / Math.max(1, count));
@@ -67,6 +88,7 @@ export function createWorld(sizes: Sizes, now: number): World {
       const settled = settledBefore(n + 1) > rank;
       const kind = settled && rank % 5 === 4 ? 'transfer' : 'deposit';
       return {
+        turn: settled && kind === 'deposit' ? turnOf(rank) : null,
         kind,
         settled,
         rank,
@@ -81,6 +103,8 @@ export function createWorld(sizes: Sizes, now: number): World {
       const hex = ids.toString('hex', 16 * n, 16 * n + 16);
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
     },
+    refundId: (n) => refundIds.get(n),
+    setRefundId: (n, id) => void refundIds.set(n, id),
     setId: (n, id) => void ids.write(id.replaceAll('-', ''), 16 * n, 16, 'hex'),
     between: ({ fromMs, toMs }) => {
       const at = (ms: number): number => Math.max(0, Math.min(count, Math.ceil((ms - start) / stepMs)));
@@ -152,7 +176,8 @@ export function withSeeded(provider: Provider, world: World): Provider {
 }
 
 function chargeReport(world: World, n: number): ChargeReport {
-  const { settled, createdAt, settledAt, amountCents, endToEnd } = world.of(n);
+  const seeded = world.of(n);
+  const { settled, createdAt, settledAt, amountCents, endToEnd } = seeded;
   const txid = providerIdOf(world.id(n));
   return {
     txid,
@@ -161,8 +186,20 @@ function chargeReport(world: World, n: number): ChargeReport {
     createdAt,
     expiresAt: createdAt + 48 * hourMs,
     copyPaste: 'seeded',
-    received: settled ? [{ endToEnd, amountCents, paidAt: settledAt, txid, returns: [] }] : [],
+    received: settled
+      ? [{ endToEnd, amountCents, paidAt: settledAt, txid, returns: returnsOf(world, n, seeded) }]
+      : [],
   };
+}
+
+function returnsOf(world: World, n: number, seeded: Seeded): PixReturn[] {
+  const { turn, settledAt: at } = seeded;
+  const refundId = world.refundId(n);
+  if (turn === 'refunded' && refundId !== undefined)
+    return [{ id: providerIdOf(refundId), rtrId: null, amountCents: refundCents, at, status: 'settled' }];
+  return turn === 'lost'
+    ? [{ id: null, rtrId: takenAs(seeded), amountCents: seeded.amountCents, at, status: 'settled' }]
+    : [];
 }
 
 function payoutReport(world: World, n: number): PayoutReport {

@@ -3,6 +3,15 @@ import createClient from 'openapi-fetch';
 import { ask, Problem } from '../api/client.ts';
 import type { paths } from '../api/console.d.ts';
 
+/** Of the last key or press; a page that reads again by itself keeps no session open without one. */
+let attendedAt = Date.now();
+const attended = (): void => {
+  attendedAt = Date.now();
+};
+for (const name of ['keydown', 'pointerdown', 'wheel', 'touchmove'] as const)
+  document.addEventListener(name, attended, { passive: true });
+const unattendedMs = 60_000;
+
 /** The calls of the operators' console, a realm of its own: another cookie, another sign behind changes. */
 const own = { csrf: '' };
 
@@ -11,6 +20,7 @@ desk.use({
   onRequest: ({ request }) => {
     request.headers.set('x-csrf-token', own.csrf);
     request.headers.set('accept-language', document.documentElement.lang);
+    if (Date.now() - attendedAt > unattendedMs) request.headers.set('x-unattended', '1');
     return request;
   },
 });
@@ -71,6 +81,18 @@ export const storyQuery = (id: string) =>
   queryOptions({
     queryKey: [deskKey, 'payment', id],
     queryFn: () => ask(() => desk.GET('/payments/{id}', { params: { path: { id } } })),
+  });
+
+export const accountQuery = (id: string) =>
+  queryOptions({
+    queryKey: [deskKey, 'account', id],
+    queryFn: () => ask(() => desk.GET('/accounts/{id}', { params: { path: { id } } })),
+  });
+
+export const incidentQuery = (id: string) =>
+  queryOptions({
+    queryKey: [deskKey, 'incident', id],
+    queryFn: () => ask(() => desk.GET('/incidents/{id}', { params: { path: { id } } })),
   });
 
 /** Whatever has this identifier, or the accounts with this in their names. */

@@ -7,7 +7,7 @@ import { dateTimeSeconds } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { MoreFoot } from '../ui/listed.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
-import { type AuditEntry, desk, deskKey } from './api.ts';
+import { type AuditEntry, desk, deskKey, useOperator } from './api.ts';
 import { Saved } from './saved.tsx';
 import { useConsoleWords } from './words.ts';
 
@@ -18,12 +18,16 @@ const installation = '00000000-0000-0000-0000-000000000000';
 export function AuditPage() {
   const words = useConsoleWords();
   const filters = useSearch({ from: '/operator-inside/operator/auditoria' });
+  const { data: operator } = useOperator();
+  // Those who do not read the log see what they did themselves.
+  const isOwn = !operator?.acts.includes('audit');
   const query = useInfiniteQuery({
-    queryKey: [deskKey, 'audit', filters],
+    queryKey: [deskKey, 'audit', isOwn, filters],
     queryFn: ({ pageParam }) =>
-      ask(() =>
-        desk.GET('/audit', { params: { query: { ...filters, ...(pageParam && { below: pageParam }) } } }),
-      ),
+      ask(() => {
+        const params = { query: { ...filters, ...(pageParam && { below: pageParam }) } };
+        return isOwn ? desk.GET('/audit/own', { params }) : desk.GET('/audit', { params });
+      }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
   });
@@ -31,19 +35,19 @@ export function AuditPage() {
   const file = new URLSearchParams(filters as Record<string, string>).toString();
   return (
     <>
-      <PageHead title={words.audit.title} lead={words.audit.lead}>
+      <PageHead title={words.audit.title} lead={isOwn ? words.audit.ownLead : words.audit.lead}>
         <Button
           component="a"
           variant="default"
-          href={`/operator/api/audit.csv${file && `?${file}`}`}
+          href={`/operator/api/audit${isOwn ? '/own' : ''}.csv${file && `?${file}`}`}
           download
         >
           {words.audit.csv}
         </Button>
       </PageHead>
       <div className="stack">
-        <Saved page="audit" search={filters} />
-        <Filters key={file} filters={filters} />
+        {!isOwn && <Saved page="audit" search={filters} />}
+        {!isOwn && <Filters key={file} filters={filters} />}
         {query.data === undefined ? (
           query.error ? (
             <Trouble error={query.error} retry={() => void query.refetch()} />

@@ -17,7 +17,7 @@ import {
   useOperator,
 } from './api.ts';
 import { useMachineWords } from './machine-words.ts';
-import { AccountLink, At, ConnectionLink, Fact, Shown } from './parts.tsx';
+import { AccountLink, At, ConnectionLink, CsvLink, Fact, Shown } from './parts.tsx';
 
 /** Connections to providers: whether money can move over them, and what stands in the way. */
 export function ConnectionsPage() {
@@ -33,7 +33,9 @@ export function ConnectionsPage() {
   });
   return (
     <>
-      <PageHead title={words.title} lead={words.lead} />
+      <PageHead title={words.title} lead={words.lead}>
+        <CsvLink list="connections" />
+      </PageHead>
       <Shown query={query}>
         {({ pages }) => {
           const connections = pages.flatMap((page) => page.connections);

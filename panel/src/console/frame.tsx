@@ -86,7 +86,7 @@ const places = [
   { name: 'closes', to: '/operator/fechamentos', key: 'f', act: 'closes' },
   { name: 'processes', to: '/operator/processos', key: 'p', act: 'processes' },
   { name: 'notice', to: '/operator/aviso', key: 'n', act: 'notice' },
-  { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'audit' },
+  { name: 'audit', to: '/operator/auditoria', key: 'l', act: 'ownAudit' },
   { name: 'operators', to: '/operator/operadores', key: 'o', act: 'operators' },
   { name: 'factors', to: '/operator/acesso', key: 's', act: 'ownFactors' },
 ] as const;

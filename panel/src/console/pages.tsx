@@ -9,10 +9,12 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Empty, FormError, Money, PageHead, Status } from '../ui/parts.tsx';
 import {
+  accountQuery,
   desk,
   deskKey,
   type Found,
   findQuery,
+  incidentQuery,
   type Story,
   storyQuery,
   useOperator,
@@ -22,7 +24,7 @@ import {
 import { AskedNote, Decision } from './decision.tsx';
 import { Holds } from './holds.tsx';
 import { OddMoneyRule } from './odd-money-rule.tsx';
-import { AccountLink, At, ConnectionLink, Fact, Id, Shown } from './parts.tsx';
+import { AccountLink, At, ConnectionLink, CsvLink, Fact, Id, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
 import { ViewPanel } from './view-panel.tsx';
 import { useConsoleWords } from './words.ts';
@@ -40,7 +42,9 @@ export function WorklistPage() {
   const query = useQuery(worklistQuery);
   return (
     <>
-      <PageHead title={words.worklist.title} lead={words.worklist.lead} />
+      <PageHead title={words.worklist.title} lead={words.worklist.lead}>
+        <CsvLink list="worklist" />
+      </PageHead>
       <Shown query={query}>
         {({ items, withdrawalsPausedAt, withdrawalsPausedReason, most }) => (
           <div className="stack">
@@ -117,6 +121,7 @@ function Items({ items }: { items: Worklist['items'] }) {
             <th scope="col">{words.worklist.since}</th>
             <th scope="col">{words.worklist.due}</th>
             <th scope="col">{words.worklist.account}</th>
+            <th scope="col">{words.worklist.who}</th>
           </tr>
         </thead>
         <tbody>
@@ -124,6 +129,7 @@ function Items({ items }: { items: Worklist['items'] }) {
             <tr key={`${item.kind} ${item.connection} ${item.id}`}>
               <td className="wide">
                 <ItemName item={item} />
+                <Runbook kind={item.kind} />
                 {item.freezes && (
                   <div>
                     <span className="status bad">{words.worklist.freezes}</span>
@@ -140,11 +146,65 @@ function Items({ items }: { items: Worklist['items'] }) {
               <td data-label={words.worklist.account}>
                 {item.ownerId === null ? item.connection : <AccountLink id={item.ownerId} />}
               </td>
+              <td data-label={words.worklist.who}>
+                <Taken item={item} />
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Pages of the documentation that say what to do, where one is about just that. */
+const runbooks: { [Kind in Worklist['items'][number]['kind']]?: string } = {
+  incident: 'VintemIncidentOpen',
+  dispute: 'VintemDisputeDeadline',
+  unknown_transfer: 'VintemTransferUnknown',
+  statement_line: 'VintemStatementLinesOpen',
+  unread_item: 'VintemUnreadItems',
+  certificate: 'VintemCertificateExpires',
+  uncompared: 'VintemWithdrawalsPaused',
+};
+
+function Runbook({ kind }: { kind: Worklist['items'][number]['kind'] }) {
+  const words = useConsoleWords();
+  const page = runbooks[kind];
+  if (page === undefined) return null;
+  return (
+    <div>
+      <a href={`/docs/operators/runbooks/${page}`} target="_blank" rel="noreferrer">
+        {words.worklist.runbook}
+      </a>
+    </div>
+  );
+}
+
+/** Who works at an entry. A press takes it, also from another operator, or gives it back. */
+function Taken({ item }: { item: Worklist['items'][number] }) {
+  const words = useConsoleWords();
+  const { data: operator } = useOperator();
+  const { kind, id, connection, takenBy, isMine } = item;
+  const press = useAction(
+    () => {
+      const body = { kind, id, ...(connection !== null && { connection }) };
+      return isMine
+        ? ask(() => desk.POST('/worklist/claims/removal', { body }))
+        : ask(() => desk.POST('/worklist/claims', { body }));
+    },
+    { rereads: [[deskKey, 'worklist']] },
+  );
+  return (
+    <>
+      {takenBy ?? '–'}
+      {operator?.acts.includes('takeWork') && (
+        <Button variant="subtle" px={6} loading={press.busy} onClick={() => press.run()}>
+          {isMine ? words.worklist.leave : words.worklist.take}
+        </Button>
+      )}
+      <FormError error={press.error} />
+    </>
   );
 }
 
@@ -173,10 +233,18 @@ function ItemName({ item }: { item: Worklist['items'][number] }) {
       </Link>
     );
   }
+  if (item.kind === 'certificate' || (item.kind === 'uncompared' && item.connection !== null)) {
+    return (
+      <Link to="/operator/conexoes/$name" params={{ name: item.id }} className="row">
+        {kind}: {item.id}
+      </Link>
+    );
+  }
   return (
     <>
       {kind}
-      <div className="mono soft">{item.id}</div>
+      {item.kind === 'cash' && ` ${words.worklist.cashTo(item.about)}`}
+      {item.kind !== 'uncompared' && <div className="mono soft">{item.id}</div>}
     </>
   );
 }
@@ -256,10 +324,7 @@ function FoundLink({ found }: { found: Found }) {
 export function AccountPage() {
   const { id } = useParams({ from: '/operator-inside/operator/contas/$id' });
   const words = useConsoleWords();
-  const query = useQuery({
-    queryKey: [deskKey, 'account', id],
-    queryFn: () => ask(() => desk.GET('/accounts/{id}', { params: { path: { id } } })),
-  });
+  const query = useQuery(accountQuery(id));
   return (
     <Shown query={query}>
       {(account) => (
@@ -475,18 +540,22 @@ interface Step {
   what: ReactNode;
 }
 
-/** The life of the payment in the order of its clocks: states, words of the provider, and what comes next. */
+/** The life of the payment in the order of its clocks: states, words of the provider, events with their deliveries, and what comes next. */
 function History({ story }: { story: Story }) {
   const words = useConsoleWords();
   const panel = useWords();
   const steps: Step[] = [
-    ...story.history.map(({ at, status, by }) => ({
+    ...story.history.map(({ at, status, by, actor, name }) => ({
       at,
       key: `${at} ${status}`,
       what: (
         <>
           <Status status={status} kind={story.kind} />
-          <p className="soft">{(panel.detail.causes as Record<string, string>)[by] ?? by}</p>
+          <p className="soft">
+            {(panel.detail.causes as Record<string, string>)[by] ?? by}
+            {actor !== null && `, ${words.payment.actors[actor]}`}
+            {name !== null && ` ${name}`}
+          </p>
         </>
       ),
     })),
@@ -497,6 +566,18 @@ function History({ story }: { story: Story }) {
         <>
           {words.payment.words}: <span className="mono">{name}</span>
           {message && <p className="soft">{message}</p>}
+        </>
+      ),
+    })),
+    ...story.events.map(({ id, type, createdAt, deliveries }) => ({
+      at: createdAt,
+      key: id,
+      what: (
+        <>
+          {words.payment.event}: <span className="mono">{type}</span>
+          {deliveries.map((one) => (
+            <Delivery key={one.endpointId} delivery={one} />
+          ))}
         </>
       ),
     })),
@@ -524,6 +605,23 @@ function History({ story }: { story: Story }) {
         ))}
       </ol>
     </section>
+  );
+}
+
+function Delivery({ delivery }: { delivery: Story['events'][number]['deliveries'][number] }) {
+  const words = useConsoleWords();
+  const { endpointId, status, attempts, lastAt, lastResult } = delivery;
+  return (
+    <p className="soft">
+      {words.payment.deliveries[status]} · <span className="mono">{endpointId}</span> ·{' '}
+      {words.payment.attempts(attempts)}
+      {lastAt !== null && (
+        <>
+          {' · '}
+          <At at={lastAt} /> {lastResult}
+        </>
+      )}
+    </p>
   );
 }
 
@@ -650,6 +748,7 @@ function PersonalData({ id }: { id: string }) {
     receiverName: string | null;
     receiverTaxId: string | null;
     description: string | null;
+    people: string[];
   } | null>(null);
   const show = useAction(async () =>
     setData(
@@ -682,6 +781,9 @@ function PersonalData({ id }: { id: string }) {
             <Fact name={words.payment.receiver}>{data.receiverName ?? words.payment.unknown}</Fact>
             <Fact name={words.payment.document}>{data.receiverTaxId ?? words.payment.unknown}</Fact>
             <Fact name={words.payment.description}>{data.description ?? words.payment.unknown}</Fact>
+            {data.people.length > 0 && (
+              <Fact name={words.payment.peopleOfAccount}>{data.people.join(', ')}</Fact>
+            )}
           </dl>
         </div>
       )}
@@ -695,10 +797,7 @@ export function IncidentPage() {
   const { id } = useParams({ from: '/operator-inside/operator/incidentes/$id' });
   const words = useConsoleWords();
   const panel = useWords();
-  const query = useQuery({
-    queryKey: [deskKey, 'incident', id],
-    queryFn: () => ask(() => desk.GET('/incidents/{id}', { params: { path: { id } } })),
-  });
+  const query = useQuery(incidentQuery(id));
   return (
     <Shown query={query}>
       {(incident) => (

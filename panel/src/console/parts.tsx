@@ -1,8 +1,10 @@
+import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { dateTimeSeconds } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { Copy, Rows, Trouble } from '../ui/parts.tsx';
+import { useConsoleWords } from './words.ts';
 
 /** A time as São Paulo reads it, to the second; the time in UTC stands in its title. */
 export function At({ at }: { at: string }) {
@@ -52,3 +54,13 @@ export const Id = ({ value }: { value: string }) => (
     <Copy value={value} />
   </span>
 );
+
+/** The list of a page as a file for spreadsheets. */
+export function CsvLink({ list }: { list: 'worklist' | 'requests' | 'connections' | 'operators' }) {
+  const words = useConsoleWords();
+  return (
+    <Button component="a" variant="default" href={`/operator/api/${list}.csv`} download>
+      {words.downloadCsv}
+    </Button>
+  );
+}

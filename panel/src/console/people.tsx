@@ -7,7 +7,7 @@ import { FormError, PageHead } from '../ui/parts.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { desk, deskKey, type OperatorChange, type OperatorPerson, useOperator } from './api.ts';
 import { AskedNote } from './decision.tsx';
-import { At, Shown } from './parts.tsx';
+import { At, CsvLink, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
 import { useConsoleWords } from './words.ts';
 
@@ -21,7 +21,9 @@ export function OperatorsPage() {
   });
   return (
     <>
-      <PageHead title={words.operators.title} lead={words.operators.lead} />
+      <PageHead title={words.operators.title} lead={words.operators.lead}>
+        <CsvLink list="operators" />
+      </PageHead>
       <Shown query={query}>
         {({ operators }) => (
           <div className="stack">

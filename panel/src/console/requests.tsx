@@ -11,6 +11,7 @@ import { Copy, Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/pa
 import { type Asked, desk, deskKey, type Invitation } from './api.ts';
 import { Planned } from './decision.tsx';
 import { RuleText } from './odd-money-rule.tsx';
+import { CsvLink } from './parts.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** Acts that wait for a second person, and those that were decided last. */
@@ -27,7 +28,9 @@ export function RequestsPage() {
   const decided = data.requests.filter((one) => !isWaiting(one));
   return (
     <>
-      <PageHead title={words.requests.title} lead={words.requests.lead} />
+      <PageHead title={words.requests.title} lead={words.requests.lead}>
+        <CsvLink list="requests" />
+      </PageHead>
       <div className="stack">
         {invitation !== null && <Invited invitation={invitation} />}
         {open.length === 0 && (

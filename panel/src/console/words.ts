@@ -4,6 +4,7 @@ import { useText } from '../text/text.tsx';
 
 const pt = {
   name: 'Console do operador',
+  downloadCsv: 'Baixar CSV',
   skip: 'Ir para o conteúdo',
   signIn: {
     lead: 'Console de quem opera a instalação.',
@@ -89,8 +90,15 @@ const pt = {
       unknown_transfer: 'Transferência sem confirmação',
       statement_line: 'Linha do extrato do provedor',
       unread_item: 'Item do provedor sem leitura',
+      certificate: 'Certificado que vence',
+      uncompared: 'A comparar após perda de tempo do banco',
+      cash: 'Repasse que não chegou',
     },
+    cashTo: (connection: string) => `a ${connection}`,
     runbook: 'O que fazer',
+    who: 'Com',
+    take: 'Assumir',
+    leave: 'Devolver',
   },
   view: {
     action: 'Ver o painel desta conta',
@@ -143,6 +151,14 @@ const pt = {
     next: 'próxima consulta',
     notKnown: 'o provedor ainda não confirmou que conhece',
     words: 'Palavras do provedor',
+    event: 'Evento',
+    actors: { key: 'chave', person: 'uma pessoa da conta', operator: 'operador' },
+    deliveries: {
+      pending: 'a entregar',
+      delivered: 'entregue',
+      failed: 'não entregue',
+      skipped: 'não enviado',
+    },
     refunds: 'Reembolsos',
     changes: 'Alterações',
     changeOpen: 'em andamento',
@@ -162,6 +178,7 @@ const pt = {
       adjustments: 'ajustes',
     },
     people: 'Dados pessoais',
+    peopleOfAccount: 'Pessoas da conta',
     peopleLead:
       'Nomes e textos ficam ocultos. Mostrá-los pede um motivo, que fica na auditoria com o seu nome.',
     why: 'Motivo',
@@ -300,6 +317,7 @@ const pt = {
   },
   audit: {
     title: 'Auditoria',
+    ownLead: 'O que você fez. Nada aqui muda ou some; cada registro leva o hash do anterior.',
     lead: 'Quem fez o quê: operadores, pessoas das contas e regras. Nada aqui muda ou some; cada registro leva o hash do anterior.',
     csv: 'Baixar CSV',
     none: 'Nenhum registro',
@@ -402,6 +420,7 @@ type ConsoleWords = typeof pt;
 
 const en: ConsoleWords = {
   name: 'Operator console',
+  downloadCsv: 'Download CSV',
   skip: 'Skip to content',
   signIn: {
     lead: 'The console of the people who run this installation.',
@@ -487,8 +506,15 @@ const en: ConsoleWords = {
       unknown_transfer: 'Unconfirmed transfer',
       statement_line: 'Line of the provider’s statement',
       unread_item: 'Unread item of the provider',
+      certificate: 'Certificate that ends',
+      uncompared: 'To be compared after lost time of the database',
+      cash: 'Payout of an acquirer that has not arrived',
     },
+    cashTo: (connection: string) => `to ${connection}`,
     runbook: 'What to do',
+    who: 'With',
+    take: 'Take',
+    leave: 'Give back',
   },
   view: {
     action: 'See the panel of this account',
@@ -541,6 +567,14 @@ const en: ConsoleWords = {
     next: 'next look',
     notKnown: 'the provider has not confirmed that it knows it',
     words: 'Words of the provider',
+    event: 'Event',
+    actors: { key: 'key', person: 'a person of the account', operator: 'operator' },
+    deliveries: {
+      pending: 'to be delivered',
+      delivered: 'delivered',
+      failed: 'not delivered',
+      skipped: 'not sent',
+    },
     refunds: 'Refunds',
     changes: 'Changes',
     changeOpen: 'under way',
@@ -564,6 +598,7 @@ const en: ConsoleWords = {
       adjustments: 'adjustments',
     },
     people: 'Personal data',
+    peopleOfAccount: 'People of the account',
     peopleLead:
       'Names and texts are hidden. To show them takes a reason, which the audit keeps with your name.',
     why: 'Reason',
@@ -701,6 +736,7 @@ const en: ConsoleWords = {
   },
   audit: {
     title: 'Audit',
+    ownLead: 'What you did. Nothing here changes or goes; each entry has the hash of the one before.',
     lead: 'Who did what: operators, people of the accounts, and rules. Nothing here changes or goes; each entry has the hash of the one before.',
     csv: 'Download CSV',
     none: 'No entry',

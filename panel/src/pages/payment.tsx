@@ -291,7 +291,7 @@ function causeText({ status, cause }: Step, words: Words): string {
         : actor === 'person'
           ? words.detail.byPerson(name)
           : null;
-  if (cause.by === 'api') return who ?? how;
+  if (cause.by === 'api' || (cause.by === 'operator' && actor === 'person')) return who ?? how;
   if (cause.by === 'cancel' || cause.by === 'change')
     return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;

@@ -7,7 +7,8 @@ import { useAction } from './action.ts';
 import { movedCents } from './names.tsx';
 import { FormError } from './parts.tsx';
 
-export const hasMoved = ({ status }: ListedRecord): boolean => status === 'paid' || status === 'completed';
+export const hasMoved = ({ status }: Pick<ListedRecord, 'status'>): boolean =>
+  status === 'paid' || status === 'completed';
 export const feeCentsOf = ({ providerFeeCents, feeCents }: ListedRecord): number =>
   providerFeeCents ?? feeCents ?? 0;
 export const netCentsOf = ({ netAmountCents, expectedNetAmountCents }: ListedRecord): number =>

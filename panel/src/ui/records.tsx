@@ -22,7 +22,9 @@ import { Marks } from './story.tsx';
 export interface Filters extends PeriodSearch {
   q?: string;
   status?: string;
-  /** `antigas`: the oldest first. */
+  /** `pagamento`: order and period go by the date on which the money moved. */
+  por?: string;
+  /** `antigas`, `maiores`, `menores`; the newest first without it. */
   ordem?: string;
 }
 
@@ -40,14 +42,21 @@ const marksOfKind: Record<'deposit' | 'transfer', readonly FilterMark[]> = {
   deposit: ['refunded', 'disputed', 'odd'],
   transfer: ['returned'],
 };
-const oldest = 'antigas';
+const byPaid = 'pagamento';
+/** In the address, and as it is asked for. */
+const orders = { antigas: 'oldest', maiores: 'largest', menores: 'smallest' } as const;
+type Order = (typeof orders)[keyof typeof orders];
+const orderOf = ({ ordem }: Filters): Order | undefined => orders[ordem as keyof typeof orders];
+const isAmount = (order: Order | undefined): order is 'largest' | 'smallest' =>
+  order === 'largest' || order === 'smallest';
 
 const isMark = (value: string): value is FilterMark => filterMarks.some((one) => one === value);
 
-/** The query of the list and of its file. */
+/** The query of the list. */
 function filterOf({ operationId }: View, kind: Kind | null, filters: Filters) {
   const cents = amountOf(filters.q ?? '');
   const days = daysOf(filters, null);
+  const order = orderOf(filters);
   return {
     ...(kind && { kind }),
     ...(operationId && { operationId }),
@@ -56,9 +65,16 @@ function filterOf({ operationId }: View, kind: Kind | null, filters: Filters) {
       (isMark(filters.status) ? { mark: filters.status } : { status: [filters.status as State] })),
     ...(days.de && { from: startOfDay(days.de) }),
     ...(days.ate && { to: endOfDay(days.ate) }),
-    ...(filters.ordem === oldest && { order: 'oldest' as const }),
+    ...(filters.por === byPaid && { by: 'paid' as const }),
+    ...(order && { order }),
   };
 }
+
+/** Of its file and of its sums, which are about all that match: an order by amount is one of the payments that are looked through for it. */
+const wholeOf = ({ order, ...query }: ReturnType<typeof filterOf>) => ({
+  ...query,
+  ...(order === 'oldest' && { order }),
+});
 
 const askForPage = (
   { api }: View,
@@ -120,7 +136,11 @@ export function RecordList({
   const pages = useInfiniteQuery(recordsQuery(scope, kind, filters));
   const searchedTo = pages.data?.pages.at(-1)?.searchedTo ?? null;
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
-  const folded = [filters.status, filters.periodo ?? filters.de ?? filters.ate].filter(Boolean).length;
+  const order = orderOf(filters);
+  const ofPaid = filters.por === byPaid;
+  const folded = [filters.status, filters.por, filters.periodo ?? filters.de ?? filters.ate].filter(
+    Boolean,
+  ).length;
   const filtered = Boolean(filters.q) || folded > 0;
   const names = new Map(useOverview(true).data?.operations.map((one) => [one.id, one.name]));
 
@@ -136,10 +156,12 @@ export function RecordList({
           label={words.common.status}
           data={[
             { value: '', label: words.common.all },
-            ...statuses.map((value) => ({
-              value,
-              label: words.status[value === 'pending' && kind === 'transfer' ? 'processing' : value],
-            })),
+            ...statuses
+              .filter((status) => !ofPaid || hasMoved({ status }))
+              .map((value) => ({
+                value,
+                label: words.status[value === 'pending' && kind === 'transfer' ? 'processing' : value],
+              })),
             ...marksOfKind[kind].map((value) => ({ value, label: words.story.marks[value] })),
           ]}
           value={filters.status ?? ''}
@@ -147,25 +169,31 @@ export function RecordList({
           className="wide"
           miw={150}
         />
+        <Choice
+          label={words.common.date}
+          data={[
+            { value: '', label: words.common.dates.created },
+            { value: byPaid, label: words.common.dates.paid },
+          ]}
+          value={ofPaid ? byPaid : ''}
+          onChoice={(value) => onFilters({ ...onlyMoved(filters, value), ...without(value, 'por') })}
+          className="wide"
+          miw={130}
+        />
         <PeriodField
           search={filters}
           fallback={null}
-          onSearch={(period) =>
-            onFilters({
-              ...(filters.q && { q: filters.q }),
-              ...(filters.status && { status: filters.status }),
-              ...(filters.ordem && { ordem: filters.ordem }),
-              ...period,
-            })
-          }
+          onSearch={({ periodo, de, ate }) => onFilters(present({ ...filters, periodo, de, ate }))}
         />
         <Choice
           label={words.common.order}
           data={[
             { value: '', label: words.common.newestFirst },
-            { value: oldest, label: words.common.oldestFirst },
+            { value: 'antigas', label: words.common.oldestFirst },
+            { value: 'maiores', label: words.common.largestFirst },
+            { value: 'menores', label: words.common.smallestFirst },
           ]}
-          value={filters.ordem === oldest ? oldest : ''}
+          value={order ? (filters.ordem ?? '') : ''}
           onChoice={(value) => onFilters({ ...filters, ...without(value, 'ordem') })}
           className="wide"
           miw={150}
@@ -187,33 +215,40 @@ export function RecordList({
             records={records}
             kind={kind}
             names={operationId === null && names.size > 1 ? names : null}
-            order={query.order ? 'ascending' : 'descending'}
+            sorted={{
+              by: isAmount(order) ? 'amount' : ofPaid ? 'paid' : 'created',
+              direction: order === 'oldest' || order === 'smallest' ? 'ascending' : 'descending',
+            }}
           />
         ) : (
           searchedTo && (
             <p className="soft">
-              {(query.order ? words.common.searchedFrom : words.common.searchedTo)(
+              {(order === 'oldest' ? words.common.searchedFrom : words.common.searchedTo)(
                 dateTime(searchedTo, language),
               )}
             </p>
           )
         )}
+        {records.length > 0 && isAmount(order) && searchedTo && (
+          <p className="soft">{words.common.amountsSince(dateTime(searchedTo, language))}</p>
+        )}
         <ListFoot
           file="records.csv"
-          filters={query}
+          filters={wholeOf(query)}
           pages={pages}
-          {...(searchedTo && {
-            more: (query.order ? words.common.searchAfter : words.common.searchOn)(
-              dateTime(searchedTo, language),
-            ),
-          })}
+          {...(searchedTo &&
+            !isAmount(order) && {
+              more: (order === 'oldest' ? words.common.searchAfter : words.common.searchOn)(
+                dateTime(searchedTo, language),
+              ),
+            })}
         >
           {records.length > 0 && (
             <RecordSums
               key={JSON.stringify(query)}
               records={records}
               more={pages.hasNextPage}
-              pageAt={(cursor) => askForPage(scope, query, 100, cursor)}
+              pageAt={(cursor) => askForPage(scope, wholeOf(query), 100, cursor)}
             />
           )}
         </ListFoot>
@@ -221,6 +256,17 @@ export function RecordList({
     </section>
   );
 }
+
+/** A payment that moved no money has no date of payment, so its state is not looked for by it. */
+function onlyMoved(filters: Filters, by: string | null): Filters {
+  const { status, ...others } = filters;
+  const isLeft = !status || isMark(status) || hasMoved({ status: status as State });
+  return by === byPaid && !isLeft ? others : filters;
+}
+
+/** Without the names that have no value. */
+const present = (filters: { [Name in keyof Filters]: Filters[Name] | undefined }): Filters =>
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
 
 /** An empty value leaves the address. */
 const without = (value: string | null, name: keyof Filters): Filters => ({
@@ -259,20 +305,25 @@ function Search({
   );
 }
 
+/** When its money moved: of a card payment, when its acquirer approved it. */
+const movedAt = (record: ListedRecord): string | null =>
+  hasMoved(record) ? (record.card && record.paidAt) || record.settledAt : null;
+
 export function RecordTable({
   records,
   kind,
   names,
-  order,
+  sorted,
 }: {
   records: ListedRecord[];
   /** Null: both. */
   kind: Kind | null;
   names: Map<string, string> | null;
-  /** By creation, where the person chooses it. */
-  order?: 'ascending' | 'descending';
+  /** Where the person chooses it. */
+  sorted?: { by: 'created' | 'paid' | 'amount'; direction: 'ascending' | 'descending' };
 }) {
   const { words, language } = useText();
+  const sortOf = (by: 'created' | 'paid' | 'amount') => (sorted?.by === by ? sorted.direction : undefined);
   return (
     <table className="table folding dense records">
       <thead>
@@ -284,7 +335,7 @@ export function RecordTable({
                 ? words.detail.receiver
                 : words.statement.party}
           </th>
-          <th scope="col" className="right sum">
+          <th scope="col" className="right sum" aria-sort={sortOf('amount')}>
             {words.common.amount}
           </th>
           <th scope="col" className="state">
@@ -302,10 +353,10 @@ export function RecordTable({
               {words.common.operation}
             </th>
           )}
-          <th scope="col" className="right date" aria-sort={order}>
+          <th scope="col" className="right date" aria-sort={sortOf('created')}>
             {words.common.created}
           </th>
-          <th scope="col" className="right date">
+          <th scope="col" className="right date" aria-sort={sortOf('paid')}>
             {kind === 'deposit' ? words.charges.paidAt : words.detail.settled}
           </th>
         </tr>
@@ -314,6 +365,7 @@ export function RecordTable({
         {records.map((record) => {
           const charge = record.kind === 'deposit';
           const moved = hasMoved(record);
+          const when = movedAt(record);
           const party =
             (partyOf(record) ?? record.description) || (charge ? words.detail.charge : words.detail.transfer);
           return (
@@ -351,9 +403,7 @@ export function RecordTable({
                   {shortDateTime(record.createdAt, language)}
                 </time>
               </td>
-              <td className="right soft off num">
-                {moved && record.settledAt ? shortDateTime(record.settledAt, language) : '–'}
-              </td>
+              <td className="right soft off num">{when === null ? '–' : shortDateTime(when, language)}</td>
             </tr>
           );
         })}

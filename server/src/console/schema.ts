@@ -45,6 +45,17 @@ export const SessionSchema = Type.Object({
   endsAt: Time('The session ends then at the latest'),
 });
 
+/** Kinds of entries. `alone`: an act of two people that one did; `uncompared`: a connection since a restore; `cash` that is not in the account it should be in. */
+export const worklistKinds = [
+  ...(['alone', 'request', 'incident', 'dispute', 'unknown_transfer', 'statement_line'] as const),
+  ...(['unread_item', 'certificate', 'uncompared', 'cash'] as const),
+] as const;
+export const ClaimBody = Body({
+  kind: OneOf(worklistKinds, 'Of the entry'),
+  id: Text('Of the entry', { minLength: 1, maxLength: 300 }),
+  connection: Type.Optional(Text('Of the entry, where it names one', { minLength: 1, maxLength: 64 })),
+});
+
 export const WorklistSchema = Type.Object({
   withdrawalsPausedAt: NullableTime('Since when withdrawals are paused'),
   withdrawalsPausedReason: Nullable('Why'),
@@ -52,19 +63,22 @@ export const WorklistSchema = Type.Object({
   most: Count('Entries of a list'),
   items: Type.Array(
     Type.Object({
-      kind: OneOf(
-        ['alone', 'request', 'incident', 'dispute', 'unknown_transfer', 'statement_line', 'unread_item'],
-        'What waits for a person',
+      kind: OneOf(worklistKinds, 'What waits for a person'),
+      id: Word(
+        'Id of the incident, the dispute, the payment, the line or the item; else the name of the connection',
       ),
-      id: Word('Id of the incident, the dispute, the payment, the line or the item'),
       about: Word('Kind of the incident, status of the dispute, or kind of the line'),
       ownerId: Nullable('Account'),
       paymentId: Nullable('Payment'),
       connection: Nullable('Connection'),
-      amountCents: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+      amountCents: NullableCents(
+        'What it is about; null: it is about no amount, or the role counts no money of connections',
+      ),
       since: Time('Since when it waits'),
-      dueAt: NullableTime('The provider decides without us then'),
-      freezes: Type.Boolean({ description: 'Withdrawals of its operation wait for it' }),
+      dueAt: NullableTime('The provider decides without us then, or a certificate ends'),
+      freezes: Type.Boolean({ description: 'Withdrawals of its operation, or of all, wait for it' }),
+      takenBy: Nullable('Name of the operator who works at it'),
+      isMine: Type.Boolean({ description: 'That is the caller' }),
     }),
   ),
 });
@@ -205,7 +219,35 @@ export const PaymentSchema = Type.Object({
   settledAt: NullableTime('Settled'),
   paidAt: NullableTime('Paid'),
   expiresAt: NullableTime('Expires'),
-  history: Type.Array(Type.Object({ at: Time('When'), status: Type.String(), by: Word('What caused it') })),
+  history: Type.Array(
+    Type.Object({
+      at: Time('When'),
+      status: Type.String(),
+      by: Word('What caused it'),
+      actor: Type.Unsafe<'key' | 'person' | 'operator' | null>({
+        enum: ['key', 'person', 'operator', null],
+        description: 'Who',
+      }),
+      name: Nullable('Of a key or an operator; of a person of the account with the personal data'),
+    }),
+  ),
+  events: Type.Array(
+    Type.Object({
+      id: Uuid('Event'),
+      type: Word('What happened'),
+      createdAt: Time('When it was written'),
+      deliveries: Type.Array(
+        Type.Object({
+          endpointId: Uuid('Endpoint of the account'),
+          status: OneOf(['pending', 'delivered', 'failed', 'skipped'], 'How it stands'),
+          attempts: Count('Attempts'),
+          lastAt: NullableTime('Last attempt'),
+          lastResult: Nullable('Status code, or why there was no answer'),
+        }),
+      ),
+    }),
+    { description: 'Of the last 90 days, with their deliveries to the account' },
+  ),
   intents: Type.Array(
     Type.Object({
       id: Uuid('Payment, refund or change'),
@@ -284,6 +326,7 @@ export const PersonalDataSchema = Type.Object({
   receiverName: Nullable('Receiver'),
   receiverTaxId: Nullable('Document of the receiver, as the provider masks it'),
   description: Nullable('Text of the merchant'),
+  people: Type.Array(Word('A person of the account who caused a state')),
 });
 
 export const IncidentSchema = Type.Object({

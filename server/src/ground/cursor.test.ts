@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cursorOf, placeOf } from './cursor.ts';
+import { cursorOf, cursorOfText, placeOf, textOfCursor } from './cursor.ts';
 
 const key = Buffer.alloc(32, 7);
 const place = { createdAt: Date.UTC(2026, 10, 20), id: '00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42' };
@@ -26,4 +26,15 @@ test('any changed character is refused', () => {
     const changed = cursor.slice(0, at) + other + cursor.slice(at + 1);
     expect(() => placeOf(key, 'list', changed, now)).toThrow('invalid_cursor');
   }
+});
+
+test('a cursor of a text gives it back, and is no cursor of a row', () => {
+  const cursor = cursorOfText(key, 'list', 'place', now);
+  expect(textOfCursor(key, 'list', cursor, now + 7 * days)).toBe('place');
+  expect(() => textOfCursor(key, 'list', cursor, now + 7 * days + 1)).toThrow('invalid_cursor');
+  expect(() => textOfCursor(key, 'other', cursor, now)).toThrow('invalid_cursor');
+  expect(() => placeOf(key, 'list', cursor, now)).toThrow('invalid_cursor');
+  expect(() => textOfCursor(key, 'list', cursorOf(key, 'list', place, now), now)).toThrow('invalid_cursor');
+  for (const text of ['', 'AQ', 'x'.repeat(30)])
+    expect(() => textOfCursor(key, 'list', text, now)).toThrow('invalid_cursor');
 });

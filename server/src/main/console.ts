@@ -22,7 +22,7 @@ import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
 import { savedViewRoutes } from '../console/views/saved.ts';
 import { supportRoutes } from '../console/views/support.ts';
-import { worklistRoute } from '../console/views/worklist.ts';
+import { worklistRoutes } from '../console/views/worklist.ts';
 import type { ApiScope } from '../edge/edge.ts';
 import type { Config } from '../ground/config.ts';
 import { actOfRoute } from '../operate/acts.ts';
@@ -114,7 +114,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         noticeRoutes(inside, deps);
         const views = { mails: panelMails(parts), supportViews: config.supportViews };
         supportRoutes(inside, { ...deps, ...views }, site.overTls);
-        worklistRoute(inside, deps);
+        worklistRoutes(inside, deps);
         lookRoutes(inside, deps);
         operatorRoutes(inside, deps);
         requestRoutes(inside, deps);

@@ -189,6 +189,7 @@ export const retention: Readonly<
   operator_person: kept('the audit names it'),
   operator_request: kept('who asked, who agreed, and to which postings'),
   operator_view: bounded('thirty for each operator'),
+  worklist_claim: bounded('what was open within a month: each one that is taken removes those from before'),
   notice: bounded('one'),
   support_grant: bounded('one for each account'),
   support_view: kept('who of the operators saw the panel of an account, and why'),

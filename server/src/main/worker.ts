@@ -17,7 +17,7 @@ import { stepLateStatement, stepStatement } from '../jobs/statement.ts';
 import { stepStatementLines } from '../jobs/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../jobs/unknown-transfer-alerts.ts';
 import { createAlerts } from '../operate/accounts/alerts.ts';
-import { stepCloses } from '../operate/closes/step.ts';
+import { createCloses } from '../operate/closes/step.ts';
 import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';

@@ -70,8 +70,16 @@ export const acts = {
   ),
   worklist: reading(
     everybody,
-    ['GET /worklist'],
+    ['GET /worklist', 'GET /worklist.csv'],
     ['incident list', 'dispute list', 'statement list', 'unread list'],
+  ),
+  // Who works at an entry. It decides nothing, and any other takes it over.
+  takeWork: changing(
+    ['support', 'risk', 'treasury', 'administrator'],
+    'never',
+    ['subject', 'detail'],
+    [],
+    ['POST /worklist/claims', 'POST /worklist/claims/removal'],
   ),
   search: reading(everybody, ['GET /find'], ['find']),
   accounts: reading(
@@ -148,7 +156,7 @@ export const acts = {
     ['POST /accounts/:id/view', 'POST /view/end'],
   ),
   lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
-  requests: reading(everybody, ['GET /requests'], []),
+  requests: reading(everybody, ['GET /requests', 'GET /requests.csv'], []),
   // The role of the act that is asked for counts as well.
   decideRequests: changing(
     ['risk', 'treasury', 'administrator'],
@@ -159,7 +167,7 @@ export const acts = {
   ),
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],
-    ['GET /connections', 'GET /connections/:name'],
+    ['GET /connections', 'GET /connections.csv', 'GET /connections/:name'],
     ['connection list', 'connection show'],
   ),
   processes: reading(
@@ -244,7 +252,11 @@ export const acts = {
   ),
   draftTransfers: changing([], 'always', ['subject', 'detail'], ['transfer draft']),
   anonymise: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['subject anonymise']),
-  operators: reading(['administrator', 'auditor'], ['GET /operators'], ['operator list']),
+  operators: reading(
+    ['administrator', 'auditor'],
+    ['GET /operators', 'GET /operators.csv'],
+    ['operator list'],
+  ),
   changeOperators: changing(
     ['administrator'],
     'always',
@@ -252,6 +264,7 @@ export const acts = {
     ['operator create', 'operator suspend', 'operator reset-factor', 'operator grant', 'operator bind-oidc'],
     ['POST /operators/changes'],
   ),
+  ownAudit: reading(everybody, ['GET /audit/own', 'GET /audit/own.csv'], []),
   audit: reading(
     ['administrator', 'auditor'],
     ['GET /audit', 'GET /audit.csv'],

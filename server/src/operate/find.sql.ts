@@ -332,11 +332,13 @@ export interface DisputeRow {
   openedAt: number;
   deadlineAt: number | null;
   endedAt: number | null;
+  createdAt: number;
+  updatedAt: number;
 }
 
 const disputeColumns = `d.id, d.account_id AS "ownerId", d.operation_id AS "operationId", d.payment_id AS "paymentId", d.connection, d.status,
   d.amount_cents AS "amountCents", d.debited_cents AS "debitedCents", d.reason, d.end_to_end AS "endToEnd", d.opened_at AS "openedAt",
-  d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt"`;
+  d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt", d.created_at AS "createdAt", d.updated_at AS "updatedAt"`;
 
 /** An index has those that have not ended. */
 const openDisputes: Statement = {

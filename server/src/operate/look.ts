@@ -32,6 +32,8 @@ import {
   findPostings,
   findRefundRows,
 } from './find.sql.ts';
+import { namedHistory } from './history.ts';
+import { findDeliveriesOf, findEventsOf } from './payment-events.sql.ts';
 
 /** Look-ups of operators, on the command line and in the console. Nothing here writes, and no Pix key is shown: keys are sealed. */
 
@@ -104,7 +106,17 @@ export async function storyOf(deps: LookDeps, id: string) {
     disputes.map((one) => one.id),
   );
   const subjects = [id, ...[...refunds, ...changes, ...cancels, ...defences].map((one) => one.id)];
-  const [words, postings, sends] = await Promise.all([
+  const instants = [
+    ...payment.history.map((step) => Date.parse(step.at)),
+    ...refunds.flatMap((one) => [one.createdAt, one.settledAt ?? one.createdAt]),
+    ...changes.flatMap((one) => [one.createdAt, one.updatedAt]),
+    ...disputes.flatMap((one) => [one.createdAt, one.updatedAt]),
+    ...incidents.flatMap((one) => [one.openedAt, one.resolvedAt ?? one.openedAt]),
+    payment.updatedAt,
+  ];
+  const [history, events, words, postings, sends] = await Promise.all([
+    namedHistory(sql, ownerId, payment.history),
+    findEventsOf(sql, ownerId, id, instants),
     findWords(sql, ownerId, subjects),
     findPostings(sql, ownerId, subjects),
     intents.read(
@@ -112,6 +124,11 @@ export async function storyOf(deps: LookDeps, id: string) {
       subjects.map((one) => paymentKey(ownerId, one)),
     ),
   ]);
+  const deliveries = await findDeliveriesOf(
+    sql,
+    ownerId,
+    events.map((one) => one.id),
+  );
   return {
     id,
     ownerId,
@@ -135,7 +152,7 @@ export async function storyOf(deps: LookDeps, id: string) {
     settledAt: timeOf(payment.settledAt),
     paidAt: timeOf(payment.paidAt),
     expiresAt: timeOf(payment.expiresAt),
-    history: payment.history,
+    history,
     /** The open intents of it, of its refunds, changes and cancel, and of the defences of its disputes. */
     intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
       id: paymentId,
@@ -163,6 +180,14 @@ export async function storyOf(deps: LookDeps, id: string) {
       ...one,
       openedAt: timeOf(one.openedAt),
       resolvedAt: timeOf(one.resolvedAt),
+    })),
+    /** Of the last 90 days, each with what became of it at the merchant's endpoints. */
+    events: events.map(({ createdAt, ...one }) => ({
+      ...one,
+      createdAt: timeOf(createdAt),
+      deliveries: deliveries
+        .filter(({ eventId }) => eventId === one.id)
+        .map(({ eventId: _, lastAt, ...delivery }) => ({ ...delivery, lastAt: timeOf(lastAt) })),
     })),
     /** The provider's words to attempts that it did not accept. */
     words: words.map((one) => ({ ...one, at: timeOf(one.at) })),
@@ -237,4 +262,6 @@ export const shownDispute = (row: DisputeRow) => ({
   openedAt: timeOf(row.openedAt),
   deadlineAt: timeOf(row.deadlineAt),
   endedAt: timeOf(row.endedAt),
+  createdAt: timeOf(row.createdAt),
+  updatedAt: timeOf(row.updatedAt),
 });

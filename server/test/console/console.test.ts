@@ -135,7 +135,12 @@ describe('a session', () => {
       );
     await age(idle, `seen_at = seen_at - interval '29 minutes'`);
     expect((await idle.call('GET', '/session')).status).toBe(200);
-    await age(idle, `seen_at = seen_at - interval '31 minutes'`);
+    // A page that reads again by itself keeps no session open.
+    const byItself = () => idle.call('GET', '/worklist', undefined, { 'x-unattended': '1' });
+    await age(idle, `seen_at = seen_at - interval '29 minutes'`);
+    expect((await byItself()).status).toBe(200);
+    await age(idle, `seen_at = seen_at - interval '2 minutes'`);
+    expect((await byItself()).status).toBe(401);
     expect((await idle.call('GET', '/session')).status).toBe(401);
     const { endsAt } = (await old.call('GET', '/session')).body;
     expect(Date.parse(endsAt) - Date.now()).toBeGreaterThan(11.9 * 3600 * 1000);
@@ -371,6 +376,66 @@ describe('the console', () => {
     expect(kept).toEqual([{ actor: desk.email, reason: 'chamado 4711 do pagador' }]);
   });
 
+  test('shows who caused the states of a payment, its events and what became of their deliveries', async () => {
+    const shop = await service.newMerchant();
+    const { sql } = service.cellOf(shop);
+    await newPerson(service, shop.ownerId, 'rita@shop.example', 'owner');
+    const person = openTab(service);
+    await person.signIn('rita@shop.example');
+    await shop.receive(5_000);
+    const draft = await person.call('POST', `/accounts/${shop.ownerId}/drafts`, {
+      ...{ amountCents: 1_000, pixKey: 'maria@loja.example', pixKeyType: 'EMAIL', description: '' },
+      requestKey: crypto.randomUUID(),
+    });
+    const charge = await shop.paidCharge();
+    const desk = await newOperator(service, 'risk');
+    const told = async (): Promise<{ id: string; type: string }[]> =>
+      (await desk.call('GET', `/payments/${charge}`)).body.events;
+    await until(async () => (await told()).some(({ type }) => type === 'charge.paid'));
+    const [paid] = (await told()).filter(({ type }) => type === 'charge.paid');
+    const endpointId = crypto.randomUUID();
+    await service.database.admin(
+      `INSERT INTO webhook_endpoint (account_id, id, url, events, schema_version, enabled, disabled_at, disabled_reason, secret, secret_hint,
+          created_at, updated_at)
+        VALUES ($1, $2, 'https://shop.example/hooks', '{*}', 1, false, now(), 'merchant', '\\x00', '0000', now(), now())`,
+      [shop.ownerId, endpointId],
+    );
+    await service.database.admin(
+      `INSERT INTO webhook_delivery (account_id, endpoint_id, event_id, status, made, tries_left, attempts, created_at)
+        VALUES ($1, $2, $3, 'failed', 2, 0, $4, now())`,
+      [
+        shop.ownerId,
+        endpointId,
+        paid?.id,
+        JSON.stringify([
+          { n: 1, at: '2026-11-20T10:00:00.000Z', statusCode: null, error: 'timeout', durationMs: 1 },
+          { n: 2, at: '2026-11-20T10:01:00.000Z', statusCode: 503, error: null, durationMs: 1 },
+        ]),
+      ],
+    );
+    const story = (await desk.call('GET', `/payments/${charge}`)).body;
+    expect(story.events.find((one: { id: string }) => one.id === paid?.id).deliveries).toEqual([
+      {
+        ...{ endpointId, status: 'failed', attempts: 2 },
+        ...{ lastAt: '2026-11-20T10:01:00.000Z', lastResult: '503' },
+      },
+    ]);
+    const [key] = await sql.run<{ name: string }>(
+      { name: 'test_key', text: 'SELECT name FROM api_key WHERE account_id = $1' },
+      [shop.ownerId],
+    );
+    expect(story.history[0]).toMatchObject({ by: 'api', actor: 'key', name: key?.name });
+    // A person of the account is one, and has a name for those who see personal data.
+    const drafted = (await desk.call('GET', `/payments/${draft.body.id}`)).body;
+    expect(drafted.history[0]).toMatchObject({ by: 'api', actor: 'person', name: null });
+    const shown = await desk.call('POST', `/payments/${draft.body.id}/personal-data`, {
+      reason: 'chamado 4712',
+    });
+    expect(shown.body.people).toEqual(['Ana Prado']);
+    const evidence = await desk.call('GET', `/payments/${charge}/evidence`);
+    expect(evidence.body.payment.events).toEqual(story.events);
+  });
+
   test('finds a payment by its request key, its event, its refund and the id of the return, and an id of letters that are digits', async () => {
     const shop = await service.newMerchant();
     const requestKey = crypto.randomUUID();
@@ -504,6 +569,118 @@ describe('the console', () => {
     expect(story.incidents.map(({ id }: { id: string }) => id)).toEqual([older, frozen]);
   });
 
+  test('says who works at an entry of the worklist, whom another takes it from, and gives the list as a file', async () => {
+    const shop = await service.newMerchant();
+    const id = randomUUID();
+    await service.database.admin(
+      `INSERT INTO incident (account_id, id, kind, operation_id, amount_cents, reference, freezes, detail, state, opened_at)
+        VALUES ($1, $2, 'contradiction', $3, 700, $4, false, '{}', 'open', now())`,
+      [shop.ownerId, id, shop.operationId, `test:${id}`],
+    );
+    const [rita, bruno] = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const auditor = await newOperator(service, 'auditor');
+    const entry = { kind: 'incident', id };
+    const seenBy = async (desk: Desk): Promise<[string | null, boolean]> => {
+      const { items } = (await desk.call('GET', '/worklist')).body;
+      const { takenBy, isMine } = items.find((one: { id: string }) => one.id === id);
+      return [takenBy, isMine];
+    };
+    expect(await seenBy(rita)).toEqual([null, false]);
+    expect((await rita.call('POST', '/worklist/claims', entry)).status).toBe(200);
+    expect([await seenBy(rita), await seenBy(bruno)]).toEqual([
+      ['Rita Lima', true],
+      ['Rita Lima', false],
+    ]);
+    expect((await bruno.call('POST', '/worklist/claims/removal', entry)).status).toBe(404);
+    expect((await bruno.call('POST', '/worklist/claims', entry)).status).toBe(200);
+    expect([(await seenBy(rita))[1], (await seenBy(bruno))[1]]).toEqual([false, true]);
+    const file = await bruno.call('GET', '/worklist.csv', undefined, { 'accept-language': 'en' });
+    const line = (file.body as string).split('\r\n').find((one) => one.includes(id));
+    expect(line).toMatch(/^incident,contradiction,.*,7\.00,.*,Rita Lima$/);
+    expect((await bruno.call('POST', '/worklist/claims/removal', entry)).status).toBe(200);
+    expect(await seenBy(bruno)).toEqual([null, false]);
+    // One that is not there, and a role that works at nothing.
+    expect((await rita.call('POST', '/worklist/claims', { ...entry, id: randomUUID() })).status).toBe(404);
+    expect((await rita.call('POST', '/worklist/claims', { ...entry, kind: 'dispute' })).status).toBe(404);
+    expect((await auditor.call('POST', '/worklist/claims', entry)).status).toBe(403);
+    const kept = await service.database.admin<{ actor: string; action: string }>(
+      `SELECT actor, action FROM audit WHERE subject = $1 AND action LIKE 'worklist.%' ORDER BY seq`,
+      [id],
+    );
+    expect(kept.map(({ actor, action }) => [actor, action])).toEqual([
+      [rita.email, 'worklist.take'],
+      [bruno.email, 'worklist.take'],
+      [bruno.email, 'worklist.leave'],
+    ]);
+    // The claims of a month ago go with the next one.
+    await rita.call('POST', '/worklist/claims', entry);
+    await service.database.admin(
+      `UPDATE worklist_claim SET item = 'old', taken_at = now() - interval '31 days'`,
+    );
+    await rita.call('POST', '/worklist/claims', entry);
+    expect(await service.database.admin('SELECT item FROM worklist_claim')).toEqual([
+      { item: `incident  ${id}` },
+    ]);
+  });
+
+  test('lists certificates that end soon, what a restore has left to compare, and cash that has not arrived', async () => {
+    const { database } = service;
+    await database.admin(
+      `INSERT INTO connection SELECT (jsonb_populate_record(c, jsonb_build_object('id', name, 'state', t.state, 'webhook_token', gen_random_uuid(),
+          'certificate_expires_at', now() + ends * interval '1 day'))).*
+        FROM connection c, (VALUES ('soon', 20, 'active'), ('later', 40, 'active'), ('gone', 5, 'retired')) AS t (name, ends, state)
+        WHERE c.id = 'simulator'`,
+    );
+    await database.admin(
+      `INSERT INTO cash_transfer (connection, reference, to_connection, amount_cents, left_at, due_at, found_at)
+        VALUES ('soon', 'po_1', 'later', 9900, now() - interval '3 days', now() - interval '1 day', now()),
+          ('soon', 'po_2', 'later', 100, now(), now() + interval '1 day', now())`,
+    );
+    await database.admin(
+      `UPDATE installation SET withdrawals_paused_at = now(), withdrawals_paused_reason = 'restored', restored_at = now(),
+        uncompared_connections = '{later}'`,
+    );
+    const [support, treasury] = [
+      await newOperator(service, 'support'),
+      await newOperator(service, 'treasury'),
+    ];
+    const listed = async (desk: Desk) =>
+      (await desk.call('GET', '/worklist')).body.items
+        .filter(({ kind }: { kind: string }) => ['certificate', 'uncompared', 'cash'].includes(kind))
+        .map((one: Record<string, unknown>) => [one.kind, one.id, one.amountCents, one.freezes]);
+    const seen = await listed(treasury);
+    const back = `UPDATE installation SET withdrawals_paused_at = NULL, withdrawals_paused_reason = NULL, restored_at = NULL, uncompared_connections = '{}'`;
+    await database.admin(back);
+    expect(seen.sort()).toEqual([
+      ['cash', 'po_1', 9900, false],
+      ['certificate', 'soon', null, false],
+      ['uncompared', 'installation', null, true],
+      ['uncompared', 'later', null, true],
+    ]);
+    expect((await listed(support)).sort()).toEqual([
+      ['cash', 'po_1', null, false],
+      ['certificate', 'soon', null, false],
+    ]);
+    await database.admin(`DELETE FROM cash_transfer`);
+    await database.admin(`DELETE FROM connection WHERE id IN ('soon', 'later', 'gone')`);
+  });
+
+  test('gives requests, connections and operators as files to those who see the lists', async () => {
+    const [administrator, risk] = [
+      await newOperator(service, 'administrator'),
+      await newOperator(service, 'risk'),
+    ];
+    const read = (desk: Desk, path: string) => desk.call('GET', path, undefined, { 'accept-language': 'en' });
+    const people = await read(administrator, '/operators.csv');
+    expect(people.headers.get('content-disposition')).toContain('vintem-operators.csv');
+    expect(people.body).toContain(`${risk.email},Rita Lima,risk,`);
+    const connections = await read(administrator, '/connections.csv');
+    expect(connections.body).toMatch(/\r\nsimulator,/);
+    expect((await read(administrator, '/requests.csv')).body).toMatch(/^id,act,subject,/);
+    for (const path of ['/operators.csv', '/connections.csv'])
+      expect((await read(risk, path)).status).toBe(403);
+  });
+
   test('shows the audit log of all accounts, the newest first and page by page, with filters and as a file', async () => {
     const [shop, other] = [await service.newMerchant(), await service.newMerchant()];
     const actor = `tester ${randomUUID()}`;
@@ -556,6 +733,26 @@ describe('the console', () => {
     // No spreadsheet runs it.
     expect(lines[1]).toContain("'=1+1");
     expect((await desk.call('GET', '/audit?below=x')).status).toBe(400);
+  });
+
+  test('shows those who do not read the audit log what they did themselves, and nothing else', async () => {
+    const [risk, other] = [await newOperator(service, 'risk'), await newOperator(service, 'risk')];
+    const shop = await service.newMerchant();
+    const charge = await shop.paidCharge();
+    for (const [desk, reason] of [
+      [risk, 'chamado 4713'],
+      [other, 'chamado 4714'],
+    ] as const)
+      await desk.call('POST', `/payments/${charge}/personal-data`, { reason });
+    expect((await risk.call('GET', '/audit')).status).toBe(403);
+    for (const query of ['', `?actor=${encodeURIComponent(other.email)}`]) {
+      const { entries } = (await risk.call('GET', `/audit/own${query}`)).body;
+      expect(new Set(entries.map((one: { actor: string }) => one.actor))).toEqual(new Set([risk.email]));
+      expect(entries.map((one: { reason: string }) => one.reason)).toContain('chamado 4713');
+    }
+    const file = (await risk.call('GET', '/audit/own.csv')).body;
+    expect(file).toContain('chamado 4713');
+    expect(file).not.toContain('chamado 4714');
   });
 
   test('answers 404 for ids that are not there, and 400 for what is none', async () => {

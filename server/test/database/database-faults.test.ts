@@ -1,3 +1,4 @@
+import { type Desk, newOperator } from '@vintem/testkit/console.ts';
 import { type DatabaseGate, openGate } from '@vintem/testkit/database-gate.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { newPerson, openTab, password, type Tab } from '@vintem/testkit/panel.ts';
@@ -6,11 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/ground/config.ts';
 import { runApi } from '../../src/main/api.ts';
 import { openRuntime } from '../../src/main/runtime.ts';
+import { actOfRoute } from '../../src/operate/acts.ts';
 import { authCalls } from '../../src/panel/auth/auth-calls.ts';
 import { openPool, type Pool } from '../../src/store/database/pool.ts';
 
 /**
- * Every route of the public document and of the panel × everything that can be wrong with the database: the answer is 503 with
+ * Every route of the public document, of the panel and of the operators' console × everything that can be wrong with the database: the answer is 503 with
  * `Retry-After` and the documented body, and never 500. Nothing of it depends on the route: a new one is part of the table.
  */
 
@@ -22,6 +24,7 @@ let pool: Pool;
 let behind: Pick<Service, 'url'>;
 let stop: () => Promise<void>;
 let tab: Tab;
+let desk: Desk;
 
 interface Route {
   method: string;
@@ -29,6 +32,7 @@ interface Route {
 }
 const publicRoutes: Route[] = [];
 const panelRoutes: Route[] = [];
+const consoleRoutes: Route[] = [];
 
 beforeAll(async () => {
   service = await openService();
@@ -54,6 +58,7 @@ beforeAll(async () => {
   };
   tab = openTab({ ...service, url: api.url });
   await tab.signIn('ana@loja.example');
+  desk = await newOperator({ ...service, url: api.url }, 'administrator');
   publicRoutes.push(...(await routesOf('/api/v1/public')));
   const account = `/accounts/${merchant.ownerId}`;
   for (const { method, path } of await routesOf('/panel/api')) {
@@ -66,6 +71,10 @@ beforeAll(async () => {
     if (withoutDatabase.test(call)) continue;
     const [method = '', path = ''] = call.split(' ');
     panelRoutes.push({ method, path: `/auth${path}` });
+  }
+  for (const route of actOfRoute.keys()) {
+    const [method = '', path = ''] = route.split(' ');
+    consoleRoutes.push({ method, path: path.replaceAll(/:\w+/g, merchant.operationId) });
   }
 });
 afterAll(async () => {
@@ -137,9 +146,12 @@ const withKey = (key: string) => {
 const signedIn = ({ method, path }: Route) =>
   tab.call(method, path, method === 'GET' ? undefined : (bodies[path] ?? {}));
 
+const onDesk = ({ method, path }: Route) => desk.call(method, path, method === 'GET' ? undefined : {});
+
 test('the table holds every route', () => {
   expect(publicRoutes.length).toBeGreaterThan(20);
   expect(panelRoutes.length).toBeGreaterThan(60);
+  expect(consoleRoutes.length).toBeGreaterThan(50);
 });
 
 describe.each([
@@ -162,11 +174,13 @@ describe.each([
       // It lists what the program knows.
       ({ method, path }) => method === 'GET' && path !== '/webhooks/event-types',
     );
-    const [own, keys, panel] = await Promise.all([
+    const [own, keys, panel, operators] = await Promise.all([
       seenBy(reads, withKey(warm)),
       seenBy(publicRoutes, withKey(cold)),
       seenBy(panelRoutes, signedIn),
+      seenBy(consoleRoutes, onDesk),
     ]);
+    expect(operators).toEqual(all(consoleRoutes));
     expect(own).toEqual(all(reads));
     expect(keys).toEqual(all(publicRoutes));
     expect(panel).toEqual(all(panelRoutes));
@@ -205,6 +219,9 @@ describe.each([
       ...(await seenBy(reads(panelRoutes), signedIn)),
     };
     expect(Object.entries(seen).filter(([, [status]]) => ![200, 400, 404].includes(status))).toEqual([]);
+    // Some pages are of another role.
+    const onDesks = await seenBy(reads(consoleRoutes), onDesk);
+    expect(Object.entries(onDesks).filter(([, [status]]) => ![200, 400, 403, 404].includes(status))).toEqual([]);
     const order = { amountCents: 1000, description: '', requestKey: crypto.randomUUID() };
     const pix = { pixKey: 'maria@loja.example', pixKeyType: 'EMAIL' };
     const account = `/accounts/${merchant.ownerId}`;

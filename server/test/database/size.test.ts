@@ -14,6 +14,7 @@ import { findOldestOpen, findSettled } from '../../src/operate/reconcile.sql.ts'
 import { createSeen, forgetAbandoned } from '../../src/operate/reconcile-seen.sql.ts';
 import { findEntries, findNewestEntries, findPlaces } from '../../src/operate/statement/statement.sql.ts';
 import { createCashDays } from '../../src/panel/views/cash-days.ts';
+import { findPage } from '../../src/panel/views/list-records.ts';
 import {
   findFirstSteps,
   findOpenHolds,
@@ -28,7 +29,6 @@ import {
   highestSeq,
   type RecordSearch,
 } from '../../src/panel/views/records.sql.ts';
-import { findPage } from '../../src/panel/views/records.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { lowestIdAt, systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';

@@ -153,6 +153,22 @@ describe('a charge', () => {
     await inspect(page, 'cobrancas-antigas');
     await page.reload();
     await first.getByRole('link', { name: '=Maria "Silva"' }).waitFor();
+
+    // By the day of payment what is not paid leaves the list; by the amount the file keeps its own order.
+    await page.getByRole('combobox', { name: 'Data' }).selectOption({ label: 'Pagamento' });
+    await page.waitForURL(/por=pagamento/);
+    await page.getByText('Bia Não Pagou').waitFor({ state: 'detached' });
+    const ofPaid = await page.locator('th[aria-sort="ascending"]').textContent();
+    expect(ofPaid?.trim()).toBe('Paga em');
+    await page.getByRole('combobox', { name: 'Ordem' }).selectOption({ label: 'Maior valor' });
+    await page.waitForURL(/ordem=maiores/);
+    await page.locator('th[aria-sort="descending"]', { hasText: 'Valor' }).waitFor();
+    const byAmount = await page.getByRole('link', { name: 'Exportar CSV' }).getAttribute('href');
+    expect(byAmount).toContain('by=paid');
+    expect(byAmount).not.toContain('order=');
+    await inspect(page, 'cobrancas-por-valor');
+    await page.getByRole('combobox', { name: 'Data' }).selectOption({ label: 'Criação' });
+    await page.getByText('Bia Não Pagou').first().waitFor();
   });
 
   test('is found by a part of its payer, and exported safely', async () => {

@@ -492,3 +492,79 @@ test('a list and its file begin with the oldest when asked, page by page, and a 
       .map((line: string) => line.slice(0, 36));
   expect(await idsOf('oldest')).toEqual((await idsOf('newest')).toReversed());
 });
+
+test('a list and its file go by the day of payment when asked, and a list by the amount, page by page', async () => {
+  type Listed = { id: string; status: string; amountCents: number; settledAt: string | null };
+  type Page = { records: Listed[]; nextCursor: string | null; searchedTo: string | null };
+  const of = await service.newMerchant();
+  await newPerson(service, of.ownerId, 'rui@padaria.example', 'finance');
+  const tab = openTab(service);
+  await tab.signIn('rui@padaria.example');
+  const read = (path: string) => tab.call('GET', `/accounts/${of.ownerId}${path}`);
+  const all = async (query: string): Promise<Listed[]> => {
+    const found: Listed[] = [];
+    let cursor = '';
+    do {
+      const { status, body } = await read(`/records?limit=2&${query}${cursor}`);
+      expect(status, query).toBe(200);
+      const page: Page = body;
+      found.push(...page.records);
+      cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`;
+    } while (cursor !== '');
+    return found;
+  };
+  const idsOf = (records: readonly Listed[]): string[] => records.map(({ id }) => id);
+  // Paid in another order than that of their creation; one is not paid, and one is of another operation.
+  const charges = [];
+  for (const amountCents of [3_000, 9_000, 4_000, 8_000])
+    charges.push((await of.charge({ amountCents })).body.id as string);
+  const [a, b, c, unpaid] = charges as [string, string, string, string];
+  for (const id of [c, a, b]) {
+    await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`, {});
+    await until(async () => (await of.call('GET', `/payments/${id}`)).body.status === 'paid');
+  }
+  const { body: sent } = await of.transfer({ amountCents: 1_000, pixKey: cpf, pixKeyType: 'CPF' });
+  await until(async () => (await of.call('GET', `/payments/${sent.id}`)).body.status === 'completed');
+  const second = (await of.call('POST', '/operations', { name: 'Filial', requestKey: crypto.randomUUID() }))
+    .body.id;
+  const away = await of.paidCharge({ amountCents: 5_000 }, second);
+
+  const paid = [c, a, b, sent.id, away];
+  const oldest = await all('by=paid&order=oldest');
+  expect(idsOf(oldest)).toEqual(paid);
+  expect(oldest.map(({ settledAt }) => settledAt)).toEqual(oldest.map(({ settledAt }) => settledAt).sort());
+  expect(idsOf(await all('by=paid'))).toEqual(paid.toReversed());
+  expect(idsOf(await all('by=paid&kind=deposit&order=oldest'))).toEqual([c, a, b, away]);
+  expect(idsOf(await all(`by=paid&operationId=${of.operationId}&order=oldest`))).toEqual(paid.slice(0, 4));
+  expect(idsOf(await all('by=paid&minimumCents=4000&order=oldest'))).toEqual([c, b, away]);
+  expect(await all('by=paid&status=pending')).toEqual([]);
+
+  // From the moment at which one was paid, and before that of another.
+  const [from, to] = [oldest[1]?.settledAt ?? '', oldest[3]?.settledAt ?? ''];
+  const within = `by=paid&from=${from}&to=${to}&order=oldest`;
+  expect(idsOf(await all(within))).toEqual([a, b]);
+  expect(idsOf(await all(within.replace('oldest', 'newest')))).toEqual([b, a]);
+  const file = (await read(`/records.csv?language=en&${within}`)).body.trim().split(/\r?\n/);
+  expect(file.slice(1).map((line: string) => line.slice(0, 36))).toEqual([a, b]);
+
+  expect(idsOf(await all('order=largest'))).toEqual([b, unpaid, away, c, a, sent.id]);
+  expect(idsOf(await all('by=paid&order=smallest'))).toEqual([sent.id, a, c, away, b]);
+  expect(idsOf(await all(`by=paid&from=${from}&to=${to}&order=largest`))).toEqual([b, a]);
+
+  // By key, each way.
+  const { body: later } = await of.transfer({ amountCents: 2_000, pixKey: cpf, pixKeyType: 'CPF' });
+  await until(async () => (await of.call('GET', `/payments/${later.id}`)).body.status === 'completed');
+  const byKey = async (query: string) => idsOf(await all(`search=${cpf}&${query}`));
+  expect(await byKey('by=paid')).toEqual([later.id, sent.id]);
+  expect(await byKey('by=paid&order=oldest')).toEqual([sent.id, later.id]);
+  expect(await byKey('order=smallest')).toEqual([sent.id, later.id]);
+  expect(await byKey('by=paid&order=largest')).toEqual([later.id, sent.id]);
+
+  // A cursor holds for its order and its date, and a file has no order by amount.
+  for (const query of ['by=paid', 'order=largest', '']) {
+    const { nextCursor } = (await read(`/records?limit=2&${query}`)).body;
+    for (const other of ['by=paid', 'order=largest', ''].filter((one) => one !== query))
+      expect((await read(`/records?limit=2&${other}&cursor=${nextCursor}`)).body.code).toBe('invalid_cursor');
+  }
+  expect((await read('/records.csv?order=largest')).status).toBe(400);
+});

@@ -81,6 +81,7 @@ describe('the table of acts', () => {
       'ownFactors',
       'ownViews',
       'worklist',
+      'takeWork',
       'search',
       'accounts',
       'payments',
@@ -98,6 +99,7 @@ describe('the table of acts', () => {
         'lookAtConnections',
         'processes',
         'examineConnections',
+        'ownAudit',
       ],
       risk: [
         ...all,
@@ -108,6 +110,7 @@ describe('the table of acts', () => {
         'notice',
         'requests',
         'decideRequests',
+        'ownAudit',
       ],
       treasury: [
         ...all,
@@ -121,6 +124,7 @@ describe('the table of acts', () => {
         'closes',
         'reconcile',
         'dismiss',
+        'ownAudit',
       ],
       administrator: [
         ...all,
@@ -143,10 +147,12 @@ describe('the table of acts', () => {
         'anonymise',
         'operators',
         'changeOperators',
+        'ownAudit',
         'audit',
       ],
       auditor: [
-        ...all,
+        // They look, and work at nothing.
+        ...all.filter((name) => name !== 'takeWork'),
         'personalData',
         'notice',
         'requests',
@@ -154,6 +160,7 @@ describe('the table of acts', () => {
         'processes',
         'closes',
         'operators',
+        'ownAudit',
         'audit',
       ],
     });

@@ -11,7 +11,7 @@ import { closeNow } from '../../src/operate/closes/close-now.ts';
 import { type ChainToClose, findChainsToClose } from '../../src/operate/closes/closes.sql.ts';
 import { dayAfter, endsAt, startsAt } from '../../src/operate/closes/day.ts';
 import { readDay } from '../../src/operate/closes/read-day.ts';
-import { closeDays, lastDayOver, stepCloses } from '../../src/operate/closes/step.ts';
+import { closeDays, createCloses, lastDayOver } from '../../src/operate/closes/step.ts';
 import { dayOf } from '../../src/operate/statement/period.ts';
 import { createTill } from '../../src/store/till.ts';
 
@@ -243,7 +243,7 @@ describe('a day is closed', () => {
     const { service } = shared;
     await service.newMerchant();
     await service.database.admin('UPDATE installation SET restored_at = now()');
-    await stepCloses(service.runtime);
+    await createCloses(service.runtime)();
     expect(await shared.connectionCloses()).toEqual([]);
     await expect(closeNow(service.runtime, null)).rejects.toThrow(/vintem reconcile/);
     await service.database.admin('UPDATE installation SET restored_at = NULL');
@@ -255,7 +255,7 @@ describe('a day is closed', () => {
     clock.skip(10 * dayMs);
     const ahead = { ...service.runtime, clock };
     const before = lastDayOver(Date.now());
-    await stepCloses(ahead);
+    await createCloses(ahead)();
     const [row] = await service.database.admin<{ day: string }>(
       `SELECT to_char(closed_day, 'YYYY-MM-DD') AS day FROM installation`,
     );

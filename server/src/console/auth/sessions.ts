@@ -80,6 +80,9 @@ export function consoleSessions({ sql, clock, ids, secrets, site }: SessionDeps)
 
   const changes = ({ method }: FastifyRequest): boolean => method !== 'GET' && method !== 'HEAD';
 
+  /** A page that reads again by itself says so while no key and no pointer moves: it keeps no session open. */
+  const isUnattended = ({ headers }: FastifyRequest): boolean => headers['x-unattended'] !== undefined;
+
   async function sessionOf(request: FastifyRequest): Promise<ConsoleSession> {
     const token = tokenOf(request);
     if (token === undefined || token.length > 64) throw new PanelError('not_signed_in');
@@ -90,7 +93,7 @@ export function consoleSessions({ sql, clock, ids, secrets, site }: SessionDeps)
       await endSession(sql, session.id);
       throw new PanelError('not_signed_in');
     }
-    if (now - session.seenAt > touchEveryMs) {
+    if (now - session.seenAt > touchEveryMs && (changes(request) || !isUnattended(request))) {
       // A database that takes no writes still answers reads: the next call notes the use.
       await touchSession(sql, session.id, now).catch((error: unknown) => {
         if (changes(request) || !isUnavailable(error)) throw error;

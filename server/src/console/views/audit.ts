@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import type { ApiScope } from '../../edge/edge.ts';
 import { csvLine } from '../../ground/csv.ts';
+import type { Language } from '../../ground/errors.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { type AuditPlace, type ExportedAudit, findAuditBelow } from '../../operate/find.sql.ts';
 import type { Sql } from '../../ports/sql.ts';
@@ -22,52 +24,63 @@ const rowsPerPage = 200;
 const pagesMost = 10;
 const shownMost = 50;
 
-/** Who did what: operators, people of the accounts and rules, over all accounts and cells. */
+/** Who did what: operators, people of the accounts and rules, over all accounts and cells; to those who do not read the log, what they did themselves. */
 export function auditRoutes(api: ApiScope, deps: AuditDeps): void {
+  const facts = { tags, querystring: AuditQuery, response: { 200: AuditSchema } };
+
   api.get(
     '/audit',
-    {
-      schema: {
-        tags,
-        summary: 'The audit log, the newest first',
-        querystring: AuditQuery,
-        response: { 200: AuditSchema },
-      },
-      config: consoleConfig,
-    },
-    async ({ query }) => {
-      const entries: ExportedAudit[] = [];
-      let looked = 0;
-      let next: string | null = null;
-      for await (const page of pagesOf(deps, query.ownerId ?? null, placeOf(query.below))) {
-        for (const row of page) {
-          next = cursorOf(row);
-          if (fits(row, query)) entries.push(row);
-          if (entries.length === shownMost) break;
-        }
-        if (entries.length === shownMost || ++looked === pagesMost) break;
-        if (page.length < rowsPerPage) next = null;
-      }
-      return { entries: entries.map(viewOf), next };
-    },
+    { schema: { ...facts, summary: 'The audit log, the newest first' }, config: consoleConfig },
+    ({ query }) => pageOf(deps, query, query.below),
+  );
+
+  api.get(
+    '/audit/own',
+    { schema: { ...facts, summary: 'What the caller did, the newest first' }, config: consoleConfig },
+    ({ query, operator: { email } }) => pageOf(deps, { ...query, actor: email }, query.below),
   );
 
   api.get(
     '/audit.csv',
     { schema: { querystring: AuditFileQuery }, config: {} },
-    async ({ query, language }, reply) => {
-      const form = { separator: language === 'en' ? (',' as const) : (';' as const), language };
-      async function* text(): AsyncGenerator<string> {
-        yield csvLine(columns, form);
-        for await (const page of pagesOf(deps, query.ownerId ?? null, null))
-          for (const row of page) if (fits(row, query)) yield csvLine(cellsOf(row), form);
-      }
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', 'attachment; filename="vintem-audit.csv"')
-        .send(Readable.from(text()));
-    },
+    ({ query, language }, reply) => sendFile(deps, reply, language, query),
   );
+
+  api.get(
+    '/audit/own.csv',
+    { schema: { querystring: AuditFileQuery }, config: {} },
+    ({ query, language, operator: { email } }, reply) =>
+      sendFile(deps, reply, language, { ...query, actor: email }),
+  );
+}
+
+async function pageOf(deps: AuditDeps, wanted: Filters, below: string | undefined) {
+  const entries: ExportedAudit[] = [];
+  let looked = 0;
+  let next: string | null = null;
+  for await (const page of pagesOf(deps, wanted.ownerId ?? null, placeOf(below))) {
+    for (const row of page) {
+      next = cursorOf(row);
+      if (fits(row, wanted)) entries.push(row);
+      if (entries.length === shownMost) break;
+    }
+    if (entries.length === shownMost || ++looked === pagesMost) break;
+    if (page.length < rowsPerPage) next = null;
+  }
+  return { entries: entries.map(viewOf), next };
+}
+
+function sendFile(deps: AuditDeps, reply: FastifyReply, language: Language, wanted: Filters): FastifyReply {
+  const form = { separator: language === 'en' ? (',' as const) : (';' as const), language };
+  async function* text(): AsyncGenerator<string> {
+    yield csvLine(columns, form);
+    for await (const page of pagesOf(deps, wanted.ownerId ?? null, null))
+      for (const row of page) if (fits(row, wanted)) yield csvLine(cellsOf(row), form);
+  }
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', 'attachment; filename="vintem-audit.csv"')
+    .send(Readable.from(text()));
 }
 
 const fits = ({ actor, action }: ExportedAudit, wanted: Filters): boolean =>

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { ApiScope } from '../../edge/edge.ts';
+import type { Cell } from '../../ground/csv.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import { listMovements } from '../../operate/book-movement.ts';
@@ -10,8 +11,10 @@ import { type Examination, findExamination } from '../../operate/connections/exa
 import { wishExamination } from '../../operate/connections/examination.ts';
 import { dayOf } from '../../operate/statement/period.ts';
 import { PanelError } from '../../panel/errors.ts';
+import type { Queries } from '../../ports/sql.ts';
 import type { Finding, Provider } from '../../provider/provider.ts';
 import { OperatorRefused } from '../../store/operator.ts';
+import { instant, sendList } from '../csv.ts';
 import type { PlaceDeps } from '../place.ts';
 import { consoleConfig } from '../route.ts';
 import { Nothing } from '../schema.ts';
@@ -63,6 +66,10 @@ export function connectionRoutes(api: ApiScope, deps: ConnectionDeps): void {
         next: rows.length > listedMost ? (shown.at(-1)?.name ?? null) : null,
       };
     },
+  );
+
+  api.get('/connections.csv', { config: {} }, async ({ language }, reply) =>
+    sendList(reply, language, 'connections', columns, (await everyConnection(sql)).map(cellsOf)),
   );
 
   api.get(
@@ -147,6 +154,40 @@ const listedView = (row: ListedConnection) => ({
   faults: row.faults,
   foundAt: nullable(row.foundAt),
 });
+
+const columns = [
+  ...[
+    'name',
+    'adapter',
+    'mode',
+    'state',
+    'environment',
+    'accounts',
+    'certificateExpiresAt',
+    'heldSince',
+    'heldReason',
+    'refuses',
+    'faults',
+    'foundAt',
+  ],
+];
+
+const cellsOf = (row: ListedConnection): Cell[] => [
+  ...[row.name, row.adapter ?? 'environment', row.mode, row.state, environmentOf(row), String(row.accounts)],
+  ...[instant(row.certificateExpiresAt), instant(row.heldSince), row.heldReason],
+  row.refused.map(({ call }) => call).join(' '),
+  ...[row.faults === null ? null : String(row.faults), instant(row.foundAt)],
+];
+
+/** A page after the other: an installation may have as many as merchants. */
+async function everyConnection(sql: Queries): Promise<ListedConnection[]> {
+  const all: ListedConnection[] = [];
+  for (;;) {
+    const rows = await findListedConnections(sql, { after: all.at(-1)?.name, most: listedMost });
+    all.push(...rows);
+    if (rows.length < listedMost) return all;
+  }
+}
 
 /** Their messages say amounts where they are good: for those who may see the money of a connection. */
 const checksOfMoney: readonly Finding['check'][] = ['balance', 'payout limit'];

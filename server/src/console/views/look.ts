@@ -137,7 +137,7 @@ function paymentRoutes(api: ApiScope, deps: ViewDeps): void {
       config: consoleConfig,
     },
     async ({ params, body, operator }) => {
-      const { ownerId, payerName, receiver, description } = await storyNamed(deps, params.id);
+      const { ownerId, payerName, receiver, description, history } = await storyNamed(deps, params.id);
       const cell = (await deps.cells.ofAccount(ownerId)) ?? deps;
       // Kept before it is shown.
       await cell.sql.tx((tx) =>
@@ -154,6 +154,9 @@ function paymentRoutes(api: ApiScope, deps: ViewDeps): void {
         receiverName: receiver?.name ?? null,
         receiverTaxId: receiver?.taxId ?? null,
         description: description || null,
+        people: [
+          ...new Set(history.flatMap(({ cause }) => (isPerson(cause) && cause.name ? [cause.name] : []))),
+        ],
       };
     },
   );
@@ -162,9 +165,18 @@ function paymentRoutes(api: ApiScope, deps: ViewDeps): void {
 /** Without names and texts: the schema of the answer does not have them. */
 async function shownStory(deps: ViewDeps, id: string): Promise<Static<typeof PaymentSchema>> {
   const story = await storyNamed(deps, id);
-  const history = story.history.map(({ at, status, cause }) => ({ at, status, by: cause.by }));
+  const history = story.history.map(({ at, status, cause }) => ({
+    at,
+    status,
+    by: cause.by,
+    actor: cause.actor,
+    name: isPerson(cause) ? null : cause.name,
+  }));
   return { ...story, history } as Static<typeof PaymentSchema>;
 }
+
+/** Of the account: a name is personal data. */
+const isPerson = ({ actor }: { actor: string | null }): boolean => actor === 'person';
 
 const storyNamed = (deps: ViewDeps, id: string) =>
   orNotFound(storyOf(deps, paymentIdOf(id.replaceAll('-', '')) ?? id));

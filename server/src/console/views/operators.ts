@@ -1,5 +1,6 @@
 import type { ApiScope } from '../../edge/edge.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
+import { instant, sendList } from '../csv.ts';
 import { changeOf, personNow, shownChange } from '../people/changes.ts';
 import { listOperators } from '../people/operators.sql.ts';
 import { asPanelError } from '../place.ts';
@@ -25,6 +26,19 @@ export function operatorRoutes(api: ApiScope, deps: RequestDeps): void {
         suspendedAt: one.suspendedAt === null ? null : isoOf(one.suspendedAt),
       })),
     }),
+  );
+
+  api.get('/operators.csv', { config: {} }, async ({ language }, reply) =>
+    sendList(
+      reply,
+      language,
+      'operators',
+      ['email', 'name', 'role', 'createdAt', 'enrolledAt', 'suspendedAt'],
+      (await listOperators(deps.sql)).map((one) => [
+        ...[one.email, one.name, one.role],
+        ...[one.createdAt, one.enrolledAt, one.suspendedAt].map(instant),
+      ]),
+    ),
   );
 
   api.post(

@@ -1,10 +1,12 @@
 import type { ApiScope } from '../../edge/edge.ts';
+import type { Cell } from '../../ground/csv.ts';
 import type { Mail } from '../../ground/mail.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { ruleChangeOf } from '../../operate/accounts/odd-money.ts';
 import { mayAct, type OperatorRole } from '../../operate/acts.ts';
 import type { SignedIn } from '../auth/sessions.ts';
+import { instant, sendList } from '../csv.ts';
 import { type ChangeName, letterOfInvitation, type standings } from '../people/changes.ts';
 import { type Invited, operatorInvitationLink } from '../people/operators.ts';
 import {
@@ -36,18 +38,13 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
       schema: { tags, summary: 'Acts that wait for a second person', response: { 200: RequestsSchema } },
       config: consoleConfig,
     },
-    async ({ operator }) => {
-      const [unseen, open, decided] = await Promise.all([
-        findUnseenRequests(deps.sql, openMost),
-        findOpenRequests(deps.sql, deps.clock.now(), openMost),
-        findDecidedRequests(deps.sql, decidedMost),
-      ]);
-      const known = [...unseen, ...open, ...decided].filter(
-        // As the list of the people themselves.
-        ({ act }) => act !== 'changeOperators' || mayAct(operator.role, 'operators'),
-      );
-      return { requests: known.map((one) => requestView(one, operator)) };
-    },
+    async ({ operator }) => ({
+      requests: (await knownTo(deps, operator)).map((one) => requestView(one, operator)),
+    }),
+  );
+
+  api.get('/requests.csv', { config: {} }, async ({ operator, language }, reply) =>
+    sendList(reply, language, 'requests', columns, (await knownTo(deps, operator)).map(cellsOf)),
   );
 
   api.post(
@@ -102,6 +99,46 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
       await refuse(deps, operator, params.id);
       return { ok: true as const };
     },
+  );
+}
+
+const columns = [
+  ...[
+    'id',
+    'act',
+    'subject',
+    'moved',
+    'reason',
+    'askedBy',
+    'askedAt',
+    'expiresAt',
+    'state',
+    'decidedBy',
+    'decidedAt',
+    'hash',
+  ],
+];
+
+const cellsOf = (one: OperatorRequest): Cell[] => [
+  ...[one.id, one.act, one.subject],
+  { cents: one.movedCents },
+  ...[one.reason, one.requestedByName],
+  ...[one.requestedAt, one.expiresAt].map(instant),
+  ...[one.state, one.decidedByEmail, instant(one.decidedAt), one.shown],
+];
+
+async function knownTo(
+  { sql, clock }: RequestRoutesDeps,
+  { role }: { role: OperatorRole },
+): Promise<OperatorRequest[]> {
+  const [unseen, open, decided] = await Promise.all([
+    findUnseenRequests(sql, openMost),
+    findOpenRequests(sql, clock.now(), openMost),
+    findDecidedRequests(sql, decidedMost),
+  ]);
+  // As the list of the people themselves.
+  return [...unseen, ...open, ...decided].filter(
+    ({ act }) => act !== 'changeOperators' || mayAct(role, 'operators'),
   );
 }
 

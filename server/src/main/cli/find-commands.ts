@@ -68,7 +68,7 @@ export const findCommands: Command[] = [
     name: 'payment show',
     usage: 'ID',
     about:
-      'a payment with its send intent, refunds, changes, disputes, incidents and postings. ID: ours, or the one at the provider',
+      'a payment with its send intent, refunds, changes, disputes, incidents, events with their deliveries, and postings. ID: ours, or the one at the provider',
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const id = paymentIdOf((operands[0] as string).replaceAll('-', ''));
@@ -208,6 +208,7 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
     changes,
     disputes,
     incidents,
+    events,
     words,
     postings,
     ...payment
@@ -231,7 +232,7 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
       .join(', '),
   ]);
   const sections: [string, string[][]][] = [
-    ['history', history.map((step) => [step.at, step.status, step.cause.by])],
+    ['history', history.map((step) => [step.at, step.status, step.cause.by, step.cause.name ?? ''])],
     [
       'to be sent or followed',
       sends.map((one) => [one.id, one.state, `attempts ${one.attempts}`, `next ${one.dueAt}`]),
@@ -248,6 +249,15 @@ function textOfStory(story: Awaited<ReturnType<typeof storyOf>>): string {
       disputes.map((one) => [one.id, one.status, priceOf(one.amountCents), one.deadlineAt ?? 'no deadline']),
     ],
     ['incidents', incidents.map((one) => [one.id, one.kind, one.state, amountsOf(one)])],
+    [
+      'events and their deliveries',
+      events.map((one) => [
+        ...[one.createdAt, one.type],
+        one.deliveries
+          .map(({ endpointId, status, lastResult }) => `${endpointId} ${status} ${lastResult ?? ''}`.trim())
+          .join(', '),
+      ]),
+    ],
     ['said by the provider', words.map((one) => [String(one.at), one.name, one.message ?? ''])],
     ['postings', moved],
   ];

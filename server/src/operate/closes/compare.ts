@@ -4,7 +4,7 @@ import { askBalance } from '../../jobs/provider-balance.ts';
 import { readLatest } from '../../jobs/statement.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { findInTransit } from './connection-closes.sql.ts';
-import { findSince, type Since } from './since.ts';
+import type { Since, Sums } from './since.ts';
 import { createTransitQueries, type Transits } from './transits.ts';
 
 /** The provider's account beside the books, at one moment. */
@@ -53,13 +53,15 @@ export async function compare(
   provider: Provider,
   day: string,
   books: { closingCents: number; carriedCents: number },
+  sums: Sums,
 ): Promise<Compared | null> {
+  const since = (): Promise<Since> => sinceOf(deps, provider.connection, day, sums);
   const stateOf = createTransitQueries(deps, provider);
   let same: Comparison[] = [];
   let isRead = false;
   for (let readings = 0; readings < readingsMost && !deps.draining.aborted; readings++) {
     if (readings > 0) await deps.clock.sleep(betweenMs, deps.draining);
-    const reading = await readBoth(deps, provider, day, books, stateOf);
+    const reading = await readBoth(deps, provider, books, since, stateOf);
     if (reading === null) continue;
     if (reading.agrees) return { comparison: reading.agrees, assumed: false };
     isRead ||= await readLatest(deps, provider);
@@ -91,19 +93,19 @@ interface Reading {
 async function readBoth(
   deps: TrackingDeps,
   provider: Provider,
-  day: string,
   { closingCents, carriedCents }: { closingCents: number; carriedCents: number },
+  since: () => Promise<Since>,
   stateOf: ReturnType<typeof createTransitQueries>,
 ): Promise<Reading | null> {
   const { connection } = provider;
   if (!(await bringCostsUpToDate(deps, provider))) return null;
-  const before = await sinceOf(deps, connection, day);
+  const before = await since();
   const balance = await askBalance(deps, provider);
   if (balance === null) return null;
   const open = (await Promise.all(deps.cells.all().map(({ sql }) => findInTransit(sql, connection)))).flat();
   const transits = await stateOf(open);
   if (transits === null) return null;
-  const after = await sinceOf(deps, connection, day);
+  const after = await since();
   const providerCents = balance.totalCents;
   const comparedAt = deps.clock.now();
   const made = (sinceCents: number): Comparison => ({
@@ -125,8 +127,8 @@ async function readBoth(
 }
 
 /** Over all cells. */
-async function sinceOf(deps: TrackingDeps, connection: string, day: string): Promise<Since> {
-  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findSince(sql, connection, day)));
+async function sinceOf(deps: TrackingDeps, connection: string, day: string, sums: Sums): Promise<Since> {
+  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => sums.read(sql, connection, day)));
   return ofCells.reduce((sum, one) => ({
     cents: sum.cents + one.cents,
     journals: sum.journals + one.journals,

@@ -12,6 +12,7 @@ import {
 } from '../../store/database/define-table.ts';
 import type { Readable } from '../../store/database/table.ts';
 import { installationId } from '../../store/rows/audit.sql.ts';
+import type { Stretch } from '../statement/stretches.ts';
 
 export interface ConnectionClose extends ConnectionFigures {
   head: Buffer;
@@ -144,14 +145,6 @@ const held: Statement = {
 export const findHeldAt = async (sql: Queries, connection: string, day: string): Promise<number> =>
   (await sql.run<{ cents: number }>(held, [connection, day]))[0]?.cents ?? 0;
 
-/** Journals of a chain: those behind `after`, up to `upTo`. */
-export interface Journals {
-  accountId: string;
-  chainId: string;
-  after: number;
-  upTo: number;
-}
-
 const sinceClose: Statement = {
   name: 'close_since_chains',
   text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(c.closing_seq, 0) AS after, b.seq AS "upTo"
@@ -162,15 +155,15 @@ const sinceClose: Statement = {
     ORDER BY b.account_id, b.operation_id`,
 };
 
-const chainsPerPage = 500;
+export const chainsPerPage = 500;
 
 /** A page of chains behind a place (null: from the installation's own chain on, the lowest there is), each with its journals behind its close of the day, or behind the last one before it. */
 export const findJournalsSince = (
   sql: Queries,
   day: string,
   after: { accountId: string; chainId: string } | null,
-): Promise<Journals[]> =>
-  sql.run<Journals>(sinceClose, [
+): Promise<Stretch[]> =>
+  sql.run<Stretch>(sinceClose, [
     day,
     after?.accountId ?? installationId,
     after?.chainId ?? installationId,
@@ -180,29 +173,30 @@ export const findJournalsSince = (
 
 const movedIn: Statement = {
   name: 'close_since',
-  text: `SELECT coalesce(sum(m.cents), 0)::bigint AS cents
+  text: `SELECT coalesce(m.cents, 0)::bigint AS cents
     FROM (SELECT unnest($2::uuid[]) AS account_id, unnest($3::uuid[]) AS chain_id, unnest($4::bigint[]) AS after,
-        unnest($5::bigint[]) AS up_to) k
+        unnest($5::bigint[]) AS up_to, generate_subscripts($2::uuid[], 1) AS nth) k
       JOIN account a ON a.id = k.account_id
       CROSS JOIN LATERAL (SELECT sum(-j.clearing) AS cents FROM journal j
         WHERE j.account_id = k.account_id AND j.chain_id = k.chain_id AND j.seq > k.after AND j.seq <= k.up_to AND j.clearing <> 0
-          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m`,
+          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m
+    ORDER BY k.nth`,
 };
 
-/** The sum of these journals at a connection, cents. */
+/** The sum of each of these stretches at a connection, cents. */
 export const findMovedIn = async (
   sql: Queries,
   connection: string,
-  some: readonly Journals[],
-): Promise<number> => {
-  const [row] = await sql.run<{ cents: number }>(movedIn, [
+  some: readonly Stretch[],
+): Promise<number[]> => {
+  const rows = await sql.run<{ cents: number }>(movedIn, [
     connection,
     some.map(({ accountId }) => accountId),
     some.map(({ chainId }) => chainId),
     some.map(({ after }) => after),
     some.map(({ upTo }) => upTo),
   ]);
-  return row?.cents ?? 0;
+  return rows.map(({ cents }) => cents);
 };
 
 /** By priority, which the index of due rows has: there may be millions of open charges. */

@@ -20,6 +20,7 @@ import {
 } from './connection-closes.sql.ts';
 import { dayAfter, dayBefore, endsAt } from './day.ts';
 import { isToClose, readDay } from './read-day.ts';
+import { createSums, type Sums } from './since.ts';
 
 export interface CloseDeps extends Omit<TrackingDeps, 'cells'> {
   /** Schema of its accounts. */
@@ -42,17 +43,20 @@ const applyWithinMs = 8_000;
 /**
  * Closes the days that are over, one after the other, when it is due. The claim keeps processes from doing the same work; what keeps the
  * days in order is the lock of each chain and the database's own constraints. A day is over when this process and the database say so.
- * @returns false: the next one has its time
+ * @returns a step of it; a comparison that waits continues with the sums of the one before
  */
-export async function stepCloses(deps: CloseDeps): Promise<boolean> {
-  const now = deps.clock.now();
-  const turn = await claimJob(deps.sql, job, '', now);
-  if (!turn) return false;
-  const { closedDay, databaseNow } = await findCloseState(deps.sql);
-  const { closedTo, waits } = await closeDays(deps, closedDay, Math.min(now, databaseNow));
-  const dueAt = waits ? deps.clock.now() + soonMs : endsAt(dayAfter(closedTo)) + graceMs;
-  await endTurn(deps.sql, turn, dueAt);
-  return false;
+export function createCloses(deps: CloseDeps): () => Promise<boolean> {
+  const sums = createSums();
+  return async () => {
+    const now = deps.clock.now();
+    const turn = await claimJob(deps.sql, job, '', now);
+    if (!turn) return false;
+    const { closedDay, databaseNow } = await findCloseState(deps.sql);
+    const { closedTo, waits } = await closeDays(deps, closedDay, Math.min(now, databaseNow), sums);
+    const dueAt = waits ? deps.clock.now() + soonMs : endsAt(dayAfter(closedTo)) + graceMs;
+    await endTurn(deps.sql, turn, dueAt);
+    return false;
+  };
 }
 
 /** The last day that is over, with what came late in it. */
@@ -69,6 +73,7 @@ export async function closeDays(
   deps: CloseDeps,
   closedDay: string | null,
   nowMs: number,
+  sums = createSums(),
 ): Promise<{ closedTo: string; waits: boolean }> {
   await deps.cells.refresh();
   const last = lastDayOver(nowMs);
@@ -81,7 +86,7 @@ export async function closeDays(
   const through = closedTo ?? last;
   let waits = false;
   for (const connection of await connectionsToClose(deps)) {
-    if (!(await closeConnection(deps, connection, through, nowMs))) waits = true;
+    if (!(await closeConnection(deps, connection, through, nowMs, sums))) waits = true;
   }
   return { closedTo: through, waits };
 }
@@ -140,14 +145,16 @@ async function closeConnection(
   connection: string,
   through: string,
   nowMs: number,
+  sums: Sums,
 ): Promise<boolean> {
   let previous = await findLastClose(deps.sql, connection);
   for (let day = previous ? dayAfter(previous.day) : through; day <= through; day = dayAfter(day)) {
     const shares = await sharesOf(deps, connection, previous?.day ?? null, day);
     const carriedCents = carriedOf(previous);
     const books = { closingCents: closingOf(previous, movedInAll(shares)), carriedCents };
-    const comparison = await comparisonOf(deps, connection, day, books, nowMs);
+    const comparison = await comparisonOf(deps, connection, day, books, nowMs, sums);
     if (comparison === 'later') return false;
+    sums.forget(connection);
     const provider = deps.providers.get(connection);
     const candidates =
       comparison && provider && isNewDifference(comparison.differenceCents, carriedCents)
@@ -198,10 +205,11 @@ async function comparisonOf(
   day: string,
   books: { closingCents: number; carriedCents: number },
   nowMs: number,
+  sums: Sums,
 ): Promise<Comparison | null | 'later'> {
   const provider = deps.providers.get(connection);
   if (!provider?.capabilities.hasBalance) return null;
-  const compared = await compare(deps, provider, day, books);
+  const compared = await compare(deps, provider, day, books, sums);
   const isLast = nowMs >= endsAt(day) + compareWithinMs;
   if (compared === null && !isLast) return 'later';
   // Payouts under way end soon, and then it is known whether it had left. It is assumed only when it did not end for hours.

@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
-import type { TransferFees } from './figures.ts';
+import type { Figures, TransferFees } from './figures.ts';
 import type { Entry, EntrySum, LinePayment } from './line.ts';
 
 /** Every statement names account and operation: the operation's chain, and of its payments only. */
@@ -189,6 +189,34 @@ export const findTransferFees = async (
   (
     await sql.run<TransferFees>(selectTransferFees, [scope.accountId, scope.operationId, afterSeq, lastSeq])
   )[0] ?? { reservedCents: 0, releasedCents: 0 };
+
+const selectClosed: Statement = {
+  name: 'statement_closed',
+  text: `SELECT coalesce(min(opening_seq), $3) AS "fromSeq", coalesce(max(closing_seq), $3) AS "toSeq", coalesce(sum(in_cents), 0)::bigint AS "inCents",
+      coalesce(sum(out_cents), 0)::bigint AS "outCents", coalesce(sum(fee_cents), 0)::bigint AS "feeCents",
+      coalesce(sum(refund_cents), 0)::bigint AS "refundCents", coalesce(sum(hold_cents), 0)::bigint AS "holdCents"
+    FROM day_close WHERE account_id = $1 AND chain_id = $2 AND opening_seq >= $3 AND closing_seq <= $4
+      AND day >= coalesce($5::date, '-infinity') AND day <= coalesce($6::date, 'infinity')`,
+};
+
+/** The figures of the closed days within a stretch, and the stretch that they are of: each begins where the one before ended. */
+export interface Closed extends Figures {
+  fromSeq: number;
+  toSeq: number;
+}
+
+/** @param days the first and the last that may hold journals of the stretch; null: no bound on that side */
+export const findClosed = async (
+  sql: Queries,
+  scope: Scope,
+  [afterSeq, lastSeq]: readonly [number, number],
+  days: readonly [string | null, string | null],
+): Promise<Closed> => {
+  const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, ...days];
+  const [row] = await sql.run<Closed>(selectClosed, values);
+  if (!row) throw new Error('a sum has no row');
+  return row;
+};
 
 const selectPosted: Statement = {
   name: 'statement_posted',

@@ -5,9 +5,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { type Figure, type Figures, figureOf, figuresOf, noFigures, withFigures } from './figures.ts';
 import { type Entry, type Line, linesOf } from './line.ts';
-import { mergeNewest, type Piece, placesIn, placesText } from './merge.ts';
-import { type Period, periodOf } from './period.ts';
+import { mergeInOrder, type Piece, placesIn, placesText } from './merge.ts';
+import { dayOf, type Period, periodOf } from './period.ts';
 import {
+  findClosed,
   findEntries,
   findNewestEntries,
   findPlaces,
@@ -90,7 +91,7 @@ export interface NewestPage {
   lines: (Line & { operationId: string })[];
   openingBalanceCents: number;
   closingBalanceCents: number;
-  /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
+  /** Of the whole period; null on a later page, and where more than `summedAtMost` journals are in no closed day of it. */
   totals: Figures | null;
   /** With a filter: how far it was looked for, where there is a next page. ms since 1970. */
   lookedBackTo: number | null;
@@ -121,7 +122,7 @@ const textsIn = ({ payment, reason }: Line): string[] =>
     (text) => text !== null && text !== undefined,
   );
 
-/** The limit of rows that a page reads to sum up its period: a tenth of a second. */
+/** The limit of journals that a page reads to sum up its period beside the closed days: a tenth of a second. */
 export const summedAtMost = 50_000;
 
 /**
@@ -151,16 +152,8 @@ export async function readNewest(
       return { ...stretch, ...(await pieceOf(sql, scope, stretch, last, scanned)) };
     }),
   );
-  const journals = sumOf(pieces, ({ opening, closing }) => closing.seq - opening.seq);
-  const isSummed = summed && places === null && journals <= summedAtMost;
-  const figures = isSummed
-    ? await Promise.all(
-        pieces.map(({ operationId, opening, closing }) =>
-          figuresBetween(sql, { accountId, operationId }, opening.seq, closing.seq),
-        ),
-      )
-    : null;
-  const looked = mergeNewest(pieces, wanted ? scannedAtMost : limit);
+  const totals = summed && places === null ? await totalsOf(sql, accountId, pieces, period) : null;
+  const looked = mergeInOrder(pieces, wanted ? scannedAtMost : limit, 'newest');
   let balanceCents = sumOf(pieces, (piece) => piece.balanceCents);
   const lines: NewestPage['lines'] = [];
   let [journalsShown, journalsLooked] = [0, 0];
@@ -174,13 +167,14 @@ export async function readNewest(
     }
     if (!wanted || lines.length > before) journalsShown++;
   }
-  const merged = journalsLooked === looked.rows.length ? looked : mergeNewest(pieces, journalsLooked);
+  const merged =
+    journalsLooked === looked.rows.length ? looked : mergeInOrder(pieces, journalsLooked, 'newest');
   const nextBelow = placesText(merged.places);
   return {
     lines,
     openingBalanceCents: sumOf(pieces, ({ opening }) => opening.balanceCents),
     closingBalanceCents: sumOf(pieces, ({ closing }) => closing.balanceCents),
-    totals: figures?.reduce(withFigures, noFigures) ?? null,
+    totals,
     lookedBackTo: wanted && nextBelow ? (merged.rows.at(-1)?.row.postedAt ?? null) : null,
     nextBelow,
   };
@@ -207,12 +201,44 @@ async function pieceOf(
     : last === opening.seq
       ? opening.balanceCents
       : (await findPosted(sql, scope, last)).balanceCents;
-  const below = end ? end.seq : lowest + 1;
+  const beyond = end ? end.seq : lowest + 1;
   const rest =
-    below <= opening.seq + 1
+    beyond <= opening.seq + 1
       ? null
-      : { below, at: end ? end.postedAt : (await findPosted(sql, scope, below)).postedAt };
+      : { beyond, at: end ? end.postedAt : (await findPosted(sql, scope, beyond)).postedAt };
   return { operationId: scope.operationId, rows, rest, balanceCents };
+}
+
+/**
+ * The figures of a period: of its closed days as their closes have them, and of the journals beside those. Without the closes a month of a large operation
+ * had no totals. @returns null: too many journals are in no closed day
+ */
+async function totalsOf(
+  sql: Sql,
+  accountId: string,
+  pieces: readonly { operationId: string; opening: Place; closing: Place }[],
+  { fromMs, toMs }: Period,
+): Promise<Figures | null> {
+  const days = [fromMs, toMs].map((ms) => (ms === null ? null : dayOf(ms))) as [string | null, string | null];
+  const parts = await Promise.all(
+    pieces.map(async ({ operationId, opening, closing }) => {
+      const scope = { accountId, operationId };
+      const closed = await findClosed(sql, scope, [opening.seq, closing.seq], days);
+      const beside = [
+        [opening.seq, closed.fromSeq],
+        [closed.toSeq, closing.seq],
+      ] as const;
+      return { scope, closed, beside };
+    }),
+  );
+  const stretches = parts.flatMap(({ scope, beside }) => beside.map((ends) => ({ scope, ends })));
+  if (sumOf(stretches, ({ ends: [after, last] }) => last - after) > summedAtMost) return null;
+  const figures = await Promise.all(
+    stretches
+      .filter(({ ends: [after, last] }) => last > after)
+      .map(({ scope, ends: [after, last] }) => figuresBetween(sql, scope, after, last)),
+  );
+  return [...parts.map(({ closed }) => closed), ...figures].reduce<Figures>(withFigures, noFigures);
 }
 
 /** Reads every journal of the stretch: the caller bounds it. */

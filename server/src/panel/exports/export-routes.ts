@@ -32,17 +32,11 @@ import {
   RequestCsvQuery,
   SourceCsvQuery,
 } from '../schema/schema.ts';
+import { listRecords } from '../views/list-records.ts';
 import { type BalanceRow, findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
 import { findJournal, highestSeq } from '../views/records.sql.ts';
-import {
-  listRecords,
-  marksOf,
-  operationsOf,
-  type RecordDeps,
-  viewOfJournalLine,
-  viewOfRecord,
-} from '../views/records.ts';
+import { marksOf, operationsOf, type RecordDeps, viewOfJournalLine, viewOfRecord } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
 import { recordsOf, sourceOf, sources } from '../views/source-routes.ts';
 import {

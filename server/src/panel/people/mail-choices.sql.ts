@@ -1,4 +1,5 @@
 import type { Language } from '../../ground/errors.ts';
+import { partsOf } from '../../operate/statement/stretches.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import type { Pace, QuietHours, Zone } from './mail-times.ts';
@@ -131,25 +132,37 @@ export const findHeads = async (sql: Queries, accountId: string): Promise<Heads>
 
 const selectReceived: Statement = {
   name: 'mail_choice_received',
-  text: `SELECT count(*) AS count, coalesce(sum(available + reserved + held + receivable + fee_revenue), 0)::bigint AS "cents"
-    FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS o (id, after, upto) JOIN journal j
-      ON j.account_id = $1 AND j.chain_id = o.id AND j.seq > o.after AND j.seq <= o.upto
-    WHERE j.template IN ('credit', 'creditFromSuspense', 'creditBesidePayment')`,
+  text: `SELECT coalesce(sum(r.count), 0)::bigint AS count, coalesce(sum(r.cents), 0)::bigint AS cents
+    FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS o (id, after, upto)
+      CROSS JOIN LATERAL (SELECT count(*) AS count, sum(available + reserved + held + receivable + fee_revenue) AS cents FROM journal j
+        WHERE j.account_id = $1 AND j.chain_id = o.id AND j.seq > o.after AND j.seq <= o.upto
+          AND j.template IN ('credit', 'creditFromSuspense', 'creditBesidePayment')) r`,
 };
 
-/** The Pix that came in for the operations of an account, by their entries after one place and up to another: each is counted once. */
+/**
+ * The Pix that came in for the operations of an account, by their entries after one place and up to another: each is counted once. In parts: a day of a large
+ * account is more than one statement may read.
+ */
 export async function findReceived(
   sql: Queries,
   accountId: string,
   after: Heads,
   upTo: Heads,
 ): Promise<{ count: number; cents: number }> {
-  const operations = Object.entries(upTo);
-  const [row] = await sql.run<{ count: number; cents: number }>(selectReceived, [
-    accountId,
-    operations.map(([id]) => id),
-    operations.map(([id]) => after[id] ?? 0),
-    operations.map(([, seq]) => seq),
-  ]);
-  return row ?? { count: 0, cents: 0 };
+  const sum = { count: 0, cents: 0 };
+  const stretches = Object.entries(upTo).map(([chainId, seq]) => ({
+    ...{ accountId, chainId, upTo: seq },
+    after: after[chainId] ?? 0,
+  }));
+  for (const part of partsOf(stretches)) {
+    const [row] = await sql.run<{ count: number; cents: number }>(selectReceived, [
+      accountId,
+      part.map(({ chainId }) => chainId),
+      part.map((one) => one.after),
+      part.map((one) => one.upTo),
+    ]);
+    sum.count += row?.count ?? 0;
+    sum.cents += row?.cents ?? 0;
+  }
+  return sum;
 }

@@ -6,6 +6,16 @@ export type Mark = (typeof marks)[number];
 export const filterMarks = ['refunded', 'disputed', 'odd', 'returned'] as const;
 export type FilterMark = (typeof filterMarks)[number];
 
-/** Which end of a list of payments stands first, by their creation. */
-export const recordOrders = ['newest', 'oldest'] as const;
-export type RecordOrder = (typeof recordOrders)[number];
+/** The date that a list of payments, and a period of it, go by. */
+export const recordDates = ['created', 'paid'] as const;
+export type RecordDate = (typeof recordDates)[number];
+
+/** Which end of a list of payments stands first, by that date. */
+export const dateOrders = ['newest', 'oldest'] as const;
+export type DateOrder = (typeof dateOrders)[number];
+
+/** The same by their amounts. */
+export const amountOrders = ['largest', 'smallest'] as const;
+export type AmountOrder = (typeof amountOrders)[number];
+
+export type RecordOrder = DateOrder | AmountOrder;

@@ -17,7 +17,7 @@ import { emailForm, emailMost } from '../people/members.ts';
 import { passwordLength } from '../people/password-length.ts';
 import { roles } from '../people/roles.ts';
 import { activityGroups, securityEventKinds } from '../people/security-events.ts';
-import { filterMarks, marks, recordOrders } from './marks.ts';
+import { amountOrders, dateOrders, filterMarks, marks, recordDates } from './marks.ts';
 
 /** Schemas that only the panel uses; all others are in the public API. */
 
@@ -301,7 +301,7 @@ export const RecordListSchema = Type.Object({
   records: Type.Array(Listed),
   nextCursor: NullableText('For the next page'),
   searchedTo: NullableTime(
-    'A search by key looked through the payments back to here; null: all of the period, or the page is full',
+    'The payments were looked through up to here; null: all of the period, or, in an order by date, the page is full',
   ),
 });
 
@@ -312,8 +312,14 @@ const recordFilters = {
   kind: Type.Optional(OneOf(kinds, 'Only this kind')),
   status: Type.Optional(Type.Array(statuses, { description: 'Only these states' })),
   mark: Type.Optional(OneOf(filterMarks, 'Only what this came of')),
-  from: Type.Optional(Time('Created at or after')),
-  to: Type.Optional(Time('Created before')),
+  by: Type.Optional(
+    OneOf(
+      recordDates,
+      'The date that `from`, `to` and `order` go by; `paid` leaves out what moved no money; default: created',
+    ),
+  ),
+  from: Type.Optional(Time('At or after')),
+  to: Type.Optional(Time('Before')),
   search: Type.Optional(
     Text(
       'An id, requestKey, end-to-end id or whole Pix key; else part of description, payer, a metadata value or the key of a fiscal document',
@@ -325,13 +331,18 @@ const recordFilters = {
   ),
   minimumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
   maximumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
-  order: Type.Optional(OneOf(recordOrders, 'By creation; default: newest first')),
 };
 
 export const RecordQuery = Type.Object(
   {
     ...recordFilters,
-    cursor: Type.Optional(Type.String({ maxLength: 200 })),
+    order: Type.Optional(
+      OneOf(
+        [...dateOrders, ...amountOrders],
+        'By the date, or by the amount among the newest 12,000 of the period; default: newest first',
+      ),
+    ),
+    cursor: Type.Optional(Type.String({ maxLength: 800 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   },
   { additionalProperties: false },
@@ -349,7 +360,15 @@ const { limit: _limit, cursor: _cursor, ...eventFilters } = EventQuerySchema.pro
 
 export const EventCsvQuery = Type.Object({ ...eventFilters, ...csvForm }, { additionalProperties: false });
 
-export const RecordCsvQuery = Type.Object({ ...recordFilters, ...csvForm }, { additionalProperties: false });
+/** A file has no order by amount: it may be of any length, and spreadsheets sort it. */
+export const RecordCsvQuery = Type.Object(
+  {
+    ...recordFilters,
+    order: Type.Optional(OneOf(dateOrders, 'By the date; default: newest first')),
+    ...csvForm,
+  },
+  { additionalProperties: false },
+);
 
 /** Of the charges of a payment link or a static code. */
 export const SourceQuery = Type.Object(

@@ -4,6 +4,8 @@ import { refuse } from '../../ground/errors.ts';
 import { IdParams } from '../../ground/schema.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import type { Payment } from '../../money/payment.ts';
+import { namedHistory } from '../../operate/history.ts';
+import { findDeliveriesOf, findEventsOf } from '../../operate/payment-events.sql.ts';
 import { dayOf } from '../../operate/statement/period.ts';
 import { findDisputesOf, findDueDisputes } from '../../store/rows/disputes.sql.ts';
 import { shownKeyOf, type UnreadableDeps } from '../../store/rows/unreadable.ts';
@@ -18,7 +20,7 @@ import {
 } from '../schema/schema.ts';
 import { createCashDays } from './cash-days.ts';
 import { type DisputeDeps, disputeViews } from './dispute-views.ts';
-import { namedHistory } from './history.ts';
+import { listRecords } from './list-records.ts';
 import {
   findBalances,
   findFirstSteps,
@@ -28,23 +30,9 @@ import {
   findUnknown,
 } from './overview.sql.ts';
 import { maskedFor, receiversFor } from './receivers.ts';
-import { findEventsOf, findLinesOf, findRecordsById } from './records.sql.ts';
-import {
-  findNames,
-  listRecords,
-  marksOf,
-  operationsOf,
-  type RecordDeps,
-  viewOfLine,
-  viewOfRecord,
-} from './records.ts';
-import {
-  findDeliveriesOf,
-  findIncidentsOf,
-  findRefundsOf,
-  findReturnsOf,
-  type StoryRefund,
-} from './story.sql.ts';
+import { findLinesOf, findRecordsById } from './records.sql.ts';
+import { findNames, marksOf, operationsOf, type RecordDeps, viewOfLine, viewOfRecord } from './records.ts';
+import { findIncidentsOf, findRefundsOf, findReturnsOf, type StoryRefund } from './story.sql.ts';
 
 /** The document's entry of a call; the role decides who may make it (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -193,7 +181,7 @@ function recordRoutes(
         ...refunds.flatMap((one) => [one.createdAt, one.settledAt ?? one.createdAt]),
         payment.updatedAt,
       ];
-      const events = await findEventsOf(sql, accountId, payment.id, instants.slice(-60));
+      const events = await findEventsOf(sql, accountId, payment.id, instants);
       const deliveries = await findDeliveriesOf(
         sql,
         accountId,

@@ -3,7 +3,7 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 import { timestamp } from '../../store/database/pool.ts';
 import { paymentColumns } from '../../store/rows/payments.sql.ts';
 import { paymentOfLine } from '../../store/rows/refunds.sql.ts';
-import type { FilterMark, RecordOrder } from '../schema/marks.ts';
+import type { AmountOrder, DateOrder, FilterMark } from '../schema/marks.ts';
 import { hasMark } from './marks.sql.ts';
 
 /** A payment's place in a list. */
@@ -12,22 +12,33 @@ export interface Place {
   id: string;
 }
 
-/** A stretch of the payments of several operations, in the order of their creation. */
-export interface RecordSearch {
-  accountId: string;
-  operationIds: readonly string[];
+/** The filters of a list of payments. */
+export interface Passing {
   kinds: readonly string[];
   statuses: readonly string[];
-  fromMs: number | null;
-  toMs: number | null;
-  order: RecordOrder;
-  /** Where the page before ended: this one begins behind it, in its order. */
-  behind: Place | null;
   /** In description, the name of payer or receiver, a value of the metadata or the key of a fiscal document, in any case; null: everything. */
   text: string | null;
   minimumCents: number | null;
   maximumCents: number | null;
   mark: FilterMark | null;
+}
+
+/** A stretch of the payments of several operations, in the order of their creation. */
+export interface RecordSearch extends Passing {
+  accountId: string;
+  operationIds: readonly string[];
+  fromMs: number | null;
+  toMs: number | null;
+  order: DateOrder;
+  /** Where the page before ended: this one begins behind it, in its order. */
+  behind: Place | null;
+}
+
+/** An order by amount among payments that are looked through anyway. */
+export interface ByAmount {
+  order: AmountOrder;
+  /** Where the page before ended. */
+  behind: { cents: number; id: string } | null;
 }
 
 const earliest = '1970-01-01T00:00:00.000Z';
@@ -39,11 +50,43 @@ const directions = {
   newest: { name: '', sort: 'DESC', from: '<=', behind: '<', within: '>=', to: '>=' },
   oldest: { name: '_oldest', sort: 'ASC', from: '>=', behind: '>', within: '<', to: '<=' },
 } as const;
-type Direction = (typeof directions)[RecordOrder];
-const inEachOrder = (of: (direction: Direction) => Statement): Record<RecordOrder, Statement> => ({
+type Direction = (typeof directions)[DateOrder];
+const inEachOrder = (of: (direction: Direction) => Statement): Record<DateOrder, Statement> => ({
   newest: of(directions.newest),
   oldest: of(directions.oldest),
 });
+
+const sizes = { largest: { sort: 'DESC', behind: '<' }, smallest: { sort: 'ASC', behind: '>' } } as const;
+
+/** The same statement for each order by amount. @param of makes it of the order, the condition of a page and its order, whose values begin at parameter `first` */
+export const inEachAmountOrder = (
+  first: number,
+  of: (order: AmountOrder, isBehind: string, sorted: string) => Statement,
+): Record<AmountOrder, Statement> => {
+  const one = (order: AmountOrder): Statement => {
+    const { sort, behind } = sizes[order];
+    const isBehind = `($${first}::bigint IS NULL OR (p.amount_cents, p.id) ${behind} ($${first}, $${first + 1}::uuid))`;
+    return of(order, isBehind, `ORDER BY p.amount_cents ${sort}, p.id ${sort}`);
+  };
+  return { largest: one('largest'), smallest: one('smallest') };
+};
+
+export const amountValues = ({ behind }: ByAmount): unknown[] => [behind?.cents ?? null, behind?.id ?? null];
+
+/** Whether payment `p` passes the filters, whose values begin at parameter `first`. */
+export const passes = (first: number): string => {
+  const value = (nth: number): string => `$${first + nth}`;
+  const holds = (where: string): string => `position(${value(1)} IN lower(${where})) > 0`;
+  return `p.status = ANY (${value(0)}::text[])
+      AND (${value(1)}::text IS NULL OR ${holds('p.description')} OR ${holds(`coalesce(p.payer_name, p.receiver->>'name', '')`)}
+        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE ${holds('m.value')})
+        OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE ${holds(`f->>'key'`)}))
+      AND p.amount_cents >= ${value(2)} AND p.amount_cents <= ${value(3)} AND ${hasMark(value(4))}`;
+};
+
+export const passingValues = ({ statuses, text, minimumCents, maximumCents, mark }: Passing): unknown[] => [
+  ...[statuses, text, minimumCents ?? 0, maximumCents ?? Number.MAX_SAFE_INTEGER, mark],
+];
 
 /**
  * The first place in the order that is so many payments deep in its operation and kind: down to it each holds no more of the window. Each is one walk
@@ -68,18 +111,22 @@ export const findFloor = async (sql: Queries, wanted: RecordSearch, depth: numbe
  * Each stretch is one walk along `payment_of_kind`, down to the floor; the filters apply to what was read. Bounds of one end are the same
  * instant: of two PostgreSQL may begin at the wider one, and look through everything between them in the index.
  */
-const selectRecords = inEachOrder(({ name, sort, from, behind, to }) => ({
-  name: `panel_records${name}`,
-  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
+const stretches = ({ sort, from, behind, to }: Direction): string =>
+  `FROM unnest($2::uuid[]) AS o (id), unnest($7::text[]) AS k (kind) CROSS JOIN LATERAL (
       SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind
         AND p.created_at ${to} $5 AND p.created_at ${from} $3 AND (p.created_at, p.id) ${behind} ($3, $4) AND (p.created_at, p.id) ${to} ($5, $6)
       ORDER BY p.created_at ${sort}, p.id ${sort} OFFSET 0) p
-    WHERE p.status = ANY ($8::text[])
-      AND ($9::text IS NULL OR position($9 IN lower(p.description)) > 0 OR position($9 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
-        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($9 IN lower(m.value)) > 0)
-        OR p.fiscal_documents IS NOT NULL AND EXISTS (SELECT FROM jsonb_array_elements(p.fiscal_documents) AS f WHERE position($9 IN lower(f->>'key')) > 0))
-      AND p.amount_cents >= $10 AND p.amount_cents <= $11 AND ${hasMark('$13')}
-    ORDER BY p.created_at ${sort}, p.id ${sort} LIMIT $12`,
+    WHERE ${passes(8)}`;
+
+const selectRecords = inEachOrder((direction) => ({
+  name: `panel_records${direction.name}`,
+  text: `SELECT ${paymentColumns} ${stretches(direction)}
+    ORDER BY p.created_at ${direction.sort}, p.id ${direction.sort} LIMIT $13`,
+}));
+
+const selectByAmount = inEachAmountOrder(14, (order, isBehind, sorted) => ({
+  name: `panel_records_${order}`,
+  text: `SELECT ${paymentColumns} ${stretches(directions.newest)} AND ${isBehind} ${sorted} LIMIT $13`,
 }));
 
 /** Whose payments, and the place that they are behind: the end of the page before, or that end of the period. */
@@ -103,24 +150,31 @@ const endOf = ({ order, fromMs, toMs }: RecordSearch): string => {
   return edge === null ? open : timestamp(edge);
 };
 
+const valuesOf = (wanted: RecordSearch, floor: Place | null, limit: number): unknown[] => [
+  ...startOf(wanted),
+  ...(floor === null ? [endOf(wanted), lowestId] : [timestamp(floor.createdAt), floor.id]),
+  wanted.kinds,
+  ...passingValues(wanted),
+  limit,
+];
+
 /** @param floor the place down to which is read; null: all of the window, of which the caller knows that it is bounded */
 export const findRecords = (
   sql: Queries,
   wanted: RecordSearch,
   floor: Place | null,
   limit: number,
+): Promise<Payment[]> => sql.run<Payment>(selectRecords[wanted.order], valuesOf(wanted, floor, limit));
+
+/** By amount, among those down to the floor, the newest first. @param floor as `findRecords` takes it */
+export const findRecordsByAmount = (
+  sql: Queries,
+  wanted: RecordSearch,
+  by: ByAmount,
+  floor: Place | null,
+  limit: number,
 ): Promise<Payment[]> =>
-  sql.run<Payment>(selectRecords[wanted.order], [
-    ...startOf(wanted),
-    ...(floor === null ? [endOf(wanted), lowestId] : [timestamp(floor.createdAt), floor.id]),
-    wanted.kinds,
-    wanted.statuses,
-    wanted.text,
-    wanted.minimumCents ?? 0,
-    wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
-    limit,
-    wanted.mark,
-  ]);
+  sql.run<Payment>(selectByAmount[by.order], [...valuesOf(wanted, floor, limit), ...amountValues(by)]);
 
 /**
  * The first payments of the window, at most `$6` over all operations: of those that pass the filters their sealed key and whether the
@@ -301,28 +355,6 @@ export const findEventsBetween = (
   limit: number,
 ): Promise<ToldEvent[]> =>
   sql.run<ToldEvent>(selectEvents, [accountId, firstIdAt(fromMs), firstIdAt(toMs), limit]);
-
-const selectEventsOf: Statement = {
-  name: 'panel_events_of_payment',
-  text: `SELECT ${eventColumns} FROM unnest($3::uuid[], $4::uuid[]) AS w (low, high) CROSS JOIN LATERAL (
-      SELECT * FROM event WHERE account_id = $1 AND id >= w.low AND id < w.high AND payment_id = $2 LIMIT 20) e ORDER BY id`,
-};
-
-/** The events of a payment, found around the instants at which it entered its states: there is no index by payment. */
-export const findEventsOf = async (
-  sql: Queries,
-  accountId: string,
-  paymentId: string,
-  instants: readonly number[],
-): Promise<ToldEvent[]> => {
-  const rows = await sql.run<ToldEvent>(selectEventsOf, [
-    accountId,
-    paymentId,
-    instants.map((ms) => firstIdAt(ms - 2_000)),
-    instants.map((ms) => firstIdAt(ms + 10_000)),
-  ]);
-  return [...new Map(rows.map((row) => [row.id, row])).values()];
-};
 
 const firstIdAt = (ms: number): string => {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');

@@ -22,7 +22,7 @@ import { clockMovesSincePaid } from '../../store/rows/test-clock.sql.ts';
 import { type Member, note } from '../auth/session.ts';
 import type { SecurityEventDeps } from '../people/security-events.ts';
 import { type RefundClosed, RefundsOfRecordSchema } from '../schema/schema.ts';
-import { namedHistory } from './history.ts';
+import { namedHistory } from '../../operate/history.ts';
 import { findRecordsById } from './records.sql.ts';
 import { operationsOf } from './records.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiScope, CellOf, RouteFacts } from '../../edge/edge.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
-import { mergeNewest, placesIn, placesText } from '../../operate/statement/merge.ts';
+import { mergeInOrder, placesIn, placesText } from '../../operate/statement/merge.ts';
 import { periodOf } from '../../operate/statement/period.ts';
 import { type NewestPage, readNewest } from '../../operate/statement/statement.ts';
 import type { Sql } from '../../ports/sql.ts';
@@ -74,7 +74,7 @@ export function statementViewRoutes(api: ApiScope, cellOf: CellOf<{ sql: Sql; se
           return { operationId, rows, rest: null };
         }),
       );
-      const merged = mergeNewest(pieces, limit);
+      const merged = mergeInOrder(pieces, limit, 'newest');
       const receiverOf = receiversFor(deps.secrets, member.role);
       return {
         lines: merged.rows.map(({ operationId, row }) => ({

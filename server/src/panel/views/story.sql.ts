@@ -62,22 +62,3 @@ const selectReturns: Statement = {
 /** Returns of its Pix that no refund of ours asked for. */
 export const findReturnsOf = (sql: Queries, accountId: string, paymentId: string): Promise<StoryReturn[]> =>
   sql.run<StoryReturn>(selectReturns, [accountId, paymentId]);
-
-export interface StoryDelivery {
-  eventId: string;
-  status: 'pending' | 'delivered' | 'failed' | 'skipped';
-}
-
-const selectDeliveries: Statement = {
-  name: 'panel_deliveries_of_events',
-  text: `SELECT d.event_id AS "eventId", d.status FROM webhook_endpoint e CROSS JOIN unnest($2::uuid[]) AS v (id)
-      JOIN webhook_delivery d ON d.account_id = e.account_id AND d.endpoint_id = e.id AND d.event_id = v.id
-    WHERE e.account_id = $1`,
-};
-
-/** To each endpoint of the account. */
-export const findDeliveriesOf = (
-  sql: Queries,
-  accountId: string,
-  eventIds: readonly string[],
-): Promise<StoryDelivery[]> => sql.run<StoryDelivery>(selectDeliveries, [accountId, eventIds]);

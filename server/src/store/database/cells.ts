@@ -65,6 +65,7 @@ export const directoryTables: readonly string[] = [
   'operator_oidc_flow',
   'operator_request',
   'operator_view',
+  'worklist_claim',
   'notice',
   'support_grant',
   'support_view',

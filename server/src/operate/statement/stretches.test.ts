@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Journals } from './connection-closes.sql.ts';
-import { partsOf } from './since.ts';
+import { partsOf, type Stretch } from './stretches.ts';
 
 const journals = fc
   .array(fc.record({ after: fc.nat(50), length: fc.nat(40) }), { maxLength: 20 })
   .map((all) =>
     all.map(
-      ({ after, length }, at): Journals => ({
+      ({ after, length }, at): Stretch => ({
         accountId: 'account',
         chainId: String(at),
         after,
@@ -15,7 +14,7 @@ const journals = fc
       }),
     ),
   );
-const numbersOf = (all: readonly Journals[]): string[] =>
+const numbersOf = (all: readonly Stretch[]): string[] =>
   all.flatMap(({ chainId, after, upTo }) =>
     Array.from({ length: upTo - after }, (_, at) => `${chainId} ${after + at + 1}`),
   );

@@ -1,5 +1,5 @@
-import { type HistoryStep, isOfCall } from '../../money/payment.ts';
-import type { Queries, Statement } from '../../ports/sql.ts';
+import { type HistoryStep, isOfCall } from '../money/payment.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
 
 /** A state of a payment and who caused it, for people. */
 export interface ShownStep {
@@ -17,13 +17,19 @@ export interface ShownStep {
 }
 
 const select: Statement = {
-  name: 'panel_history_names',
+  name: 'payment_history_names',
   text: `WITH decided AS MATERIALIZED (SELECT i.id::text AS id, i.resolution->>'actor' AS actor
       FROM incident i WHERE i.account_id = $1 AND i.id = ANY ($4::uuid[]))
-    SELECT id, name FROM api_key WHERE account_id = $1 AND id = ANY ($2::text[])
-    UNION ALL SELECT id::text, name FROM panel_user WHERE id = ANY ($3::uuid[])
-    UNION ALL SELECT d.id, coalesce(u.name, d.actor) FROM decided d LEFT JOIN panel_user u ON d.actor = 'panel:' || u.id`,
+    SELECT id, name, false AS "isPerson" FROM api_key WHERE account_id = $1 AND id = ANY ($2::text[])
+    UNION ALL SELECT id::text, name, true FROM panel_user WHERE id = ANY ($3::uuid[])
+    UNION ALL SELECT d.id, coalesce(u.name, d.actor), u.id IS NOT NULL FROM decided d LEFT JOIN panel_user u ON d.actor = 'panel:' || u.id`,
 };
+
+interface Name {
+  id: string;
+  name: string | null;
+  isPerson: boolean;
+}
 
 /** The history of a payment with names in place of ids. Names are of today: a renamed key shows its new name. */
 export async function namedHistory(
@@ -35,18 +41,15 @@ export async function namedHistory(
   const idsOf = (actor: NonNullable<Actor>['actor']): string[] =>
     actors.flatMap((one) => (one?.actor === actor ? [one.id] : []));
   const rows = actors.some(Boolean)
-    ? await sql.run<{ id: string; name: string | null }>(select, [
-        accountId,
-        idsOf('key'),
-        idsOf('person'),
-        idsOf('operator'),
-      ])
+    ? await sql.run<Name>(select, [accountId, idsOf('key'), idsOf('person'), idsOf('operator')])
     : [];
-  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  const names = new Map(rows.map((row) => [row.id, row]));
   return history.map(({ status, at, cause }, index) => {
-    const actor = actors[index];
-    const name = actor ? (names.get(actor.id) ?? null) : null;
-    return { status, at, cause: { by: cause.by, id: cause.id, name, actor: actor?.actor ?? null } };
+    const caused = actors[index];
+    const found = caused ? names.get(caused.id) : undefined;
+    // A person of the account may decide about odd money, as an operator does.
+    const actor = found?.isPerson ? 'person' : (caused?.actor ?? null);
+    return { status, at, cause: { by: cause.by, id: cause.id, name: found?.name ?? null, actor } };
   });
 }
 
