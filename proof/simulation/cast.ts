@@ -9,6 +9,7 @@ import type { Database } from './database.ts';
 import { createDisputes, type Disputes, shortStormMs } from './disputes.ts';
 import { createDues, type Dues } from './dues.ts';
 import type { Mirror } from './evidence.ts';
+import { createLinks, type Links } from './links.ts';
 import { createMerchant, type Merchant } from './merchant.ts';
 import { createLetters, createPeople, type People } from './people.ts';
 import type { Base } from './prelude.ts';
@@ -44,6 +45,7 @@ export interface Cast {
   cancels: Cancels | null;
   dues: Dues | null;
   cards: Cards | null;
+  links: Links | null;
   disputes: Disputes | null;
   closes: Closes | null;
   absences: Absences;
@@ -229,6 +231,25 @@ export async function createCast(
     : null;
   cards?.plan();
   if (cards) lookAtCards = cards.look;
+  const visiting = random(run.seed ^ 0x3d3d);
+  const links = run.links
+    ? createLinks({
+        world,
+        db,
+        living,
+        chance: visiting,
+        bank,
+        bankWorld: bankWorldOf(world, visiting),
+        operations,
+        short: run.short ?? false,
+        requestKey: () => uuidOf(visiting),
+        call,
+        wake: () => provider.wake(),
+        say,
+        findings,
+      })
+    : null;
+  links?.plan();
   const contesting = random(run.seed ^ 0x6c6c);
   const disputes = run.disputes
     ? createDisputes({
@@ -260,7 +281,7 @@ export async function createCast(
   if (extra.chance(0.3)) planOutage(scene, db, extra);
 
   const again = (): void => {
-    for (const one of [merchant, refunds, cancels, dues, cards]) one?.again();
+    for (const one of [merchant, refunds, cancels, dues, cards, links]) one?.again();
   };
   const rebirth = async (): Promise<void> => {
     life = await born();
@@ -280,6 +301,7 @@ export async function createCast(
     cancels,
     dues,
     cards,
+    links,
     disputes,
     closes,
     absences,

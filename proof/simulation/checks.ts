@@ -169,6 +169,8 @@ export interface Rows {
     subject: string;
     template: string;
     reference: string;
+    /** The received Pix that it books. */
+    pix: string | null;
     connection: string | null;
     clearing: number;
     hash: Buffer;
@@ -250,7 +252,7 @@ export function checkEnd(rows: Rows, bank: Bank): Finding[] {
       `a refund is ${status}, the provider says ${made?.state}`,
     );
   }
-  const known = new Set(rows.journals.map((one) => one.reference));
+  const known = new Set(rows.journals.flatMap((one) => [one.reference, one.pix ?? '']));
   for (const { txid, endToEnd, amountCents } of bank.payments.values()) {
     const id = paymentIdOf(txid);
     const credited = rows.journals.some(

@@ -23,7 +23,7 @@ const hour = 3_600_000;
 
 /** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
 export async function settleAll(cast: Cast): Promise<void> {
-  const { db, bank, provider, acquirer, receiver, people, dues, cards, disputes } = cast;
+  const { db, bank, provider, acquirer, receiver, people, dues, cards, links, disputes } = cast;
   const { closes, findings } = cast;
   const { world, living } = cast.scene;
   cast.absences.end();
@@ -39,6 +39,7 @@ export async function settleAll(cast: Cast): Promise<void> {
   tellAgain(db, bank, world.now());
   provider.wake();
   cast.again();
+  links?.settle();
   await cards?.settle();
   await settled(cast, true);
   if (dues) {
@@ -163,8 +164,8 @@ export async function outcomeOf(
 }
 
 function findingsOf(cast: Cast, rows: Rows): Finding[] {
-  const { db, bank, receiver, merchant, people, refunds, cancels, dues, cards, disputes, closes, delivers } =
-    cast;
+  const { db, bank, receiver, merchant, people, refunds, cancels, dues, cards, links, disputes } = cast;
+  const { closes, delivers } = cast;
   const lost = merchant.acknowledged().filter((id) => !rows.payments.some((payment) => payment.id === id));
   return [
     ...checkEnd(rows, bank),
@@ -174,6 +175,7 @@ function findingsOf(cast: Cast, rows: Rows): Finding[] {
     ...(cancels?.check(rows) ?? []),
     ...(dues?.check(rows) ?? []),
     ...(cards?.check() ?? []),
+    ...(links?.check() ?? []),
     ...(disputes?.check() ?? []),
     ...(closes?.check({ unposted: rows.incidents.some(isUnposted) }) ?? []),
     ...(delivers ? checkEvents(db, receiver) : []),

@@ -43,8 +43,10 @@ const tables = [
   'known_return',
   'operation',
   'payment',
+  'payment_link',
   'refund',
   'request_key',
+  'static_code',
 ] as const;
 type Table = (typeof tables)[number];
 
@@ -52,7 +54,8 @@ type Table = (typeof tables)[number];
 const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
-    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at, reason_code, due, card`,
+    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at, reason_code, due, card,
+    connection, static_code_id, payment_link_id`,
   intent: 'account_id, payment_id, operation_id, state, identity, lease_until, absent_since, answered_at',
 };
 
@@ -115,6 +118,26 @@ export function createMirror(db: Database): Mirror {
       const allRefunds = read<RefundRow>('refund');
       const refunds = Map.groupBy(allRefunds, ({ payment_id }) => payment_id);
       const refundOf = new Map(allRefunds.map((one) => [one.id, one]));
+
+      const codes = read<CodeRow>('static_code');
+      const links = read<LinkRow>('payment_link');
+      const isIn = (one: PlaceRow, other: PlaceRow): boolean =>
+        one.account_id === other.account_id && one.operation_id === other.operation_id;
+      const isSum = (one: CountedRow, paid: readonly PaymentRow[]): boolean =>
+        one.paid_count === paid.length &&
+        one.paid_cents === paid.reduce((cents, { amount_cents }) => cents + amount_cents, 0);
+      const isCounted = (code: CodeRow, accountId: string): boolean =>
+        code.account_id !== accountId ||
+        isSum(
+          code,
+          payments.filter(({ static_code_id }) => static_code_id === code.id),
+        );
+      const isCountedLink = (link: LinkRow, accountId: string): boolean => {
+        const own = payments.filter(({ payment_link_id }) => payment_link_id === link.id);
+        const open = own.filter(({ status }) => status === 'unknown' || status === 'pending');
+        const paid = own.filter(({ status }) => status === 'paid');
+        return link.account_id !== accountId || (link.open_count === open.length && isSum(link, paid));
+      };
 
       const askedOf = ({ id, status }: AskedRow) => {
         const intent = intentOf.get(id);
@@ -181,10 +204,13 @@ export function createMirror(db: Database): Mirror {
           netAmountCents: one.net_amount_cents,
           returnedCents: one.returned_cents,
           refundedCents: one.refunded_cents,
-          // No story has static codes.
-          staticCodeId: null,
-          codeIsOurs: false,
-          linkIsOurs: true,
+          staticCodeId: one.static_code_id,
+          codeIsOurs: codes.some(
+            (code) => code.id === one.static_code_id && isIn(code, one) && code.connection === one.connection,
+          ),
+          linkIsOurs:
+            one.payment_link_id === null ||
+            links.some((link) => link.id === one.payment_link_id && isIn(link, one) && link.takes_pix),
           card: one.card,
           due: one.due,
           history: one.history,
@@ -342,8 +368,8 @@ export function createMirror(db: Database): Mirror {
               },
               // Nothing is lost with a database here.
               bookedElsewhere: 0,
-              miscountedCodes: 0,
-              miscountedLinks: 0,
+              miscountedCodes: codes.filter((code) => !isCounted(code, account.id)).length,
+              miscountedLinks: links.filter((link) => !isCountedLink(link, account.id)).length,
               miscountedCash: 0,
               lostKeys: keys.filter(
                 (one) =>
@@ -440,6 +466,26 @@ interface OperationRow {
   deleted_at: number | null;
 }
 
+interface PlaceRow {
+  account_id: string;
+  operation_id: string;
+}
+
+interface CountedRow extends PlaceRow {
+  id: string;
+  paid_count: number;
+  paid_cents: number;
+}
+
+interface CodeRow extends CountedRow {
+  connection: string;
+}
+
+interface LinkRow extends CountedRow {
+  open_count: number;
+  takes_pix: boolean;
+}
+
 interface AskedRow {
   id: string;
   payment_id: string;
@@ -453,6 +499,8 @@ interface PaymentRow {
   id: string;
   operation_id: string;
   connection: string | null;
+  static_code_id: string | null;
+  payment_link_id: string | null;
   kind: string;
   status: string;
   reason_code: string | null;

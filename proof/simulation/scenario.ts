@@ -28,6 +28,8 @@ export interface Stories {
   dues?: boolean;
   /** Payers pay by card. */
   cards?: boolean;
+  /** Payment links and static codes are made and paid. */
+  links?: boolean;
   /** Paid charges are contested, and the provider decides. */
   disputes?: boolean;
   /** With disputes: one is read before the payment that it speaks of. */
@@ -37,7 +39,18 @@ export interface Stories {
 }
 export type StoryName = keyof Stories;
 export const storyNames: readonly StoryName[] = [
-  ...(['short', 'people', 'refunds', 'cancels', 'dues', 'cards', 'disputes', 'early', 'closes'] as const),
+  ...([
+    'short',
+    'people',
+    'refunds',
+    'cancels',
+    'dues',
+    'cards',
+    'links',
+    'disputes',
+    'early',
+    'closes',
+  ] as const),
 ];
 
 export interface Run extends Stories {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { stepLinks, stepSoldLinks } from '../../server/src/api/links/links.ts';
 import { operationDirectory } from '../../server/src/api/operations/operations.ts';
 import { expireDrafts } from '../../server/src/api/transfers/draft.ts';
 import { createPublisher } from '../../server/src/events/publish.ts';
@@ -233,6 +234,12 @@ export function createService(db: Database): Service {
     deliverer.onWork(ring);
     life.delivered = () => world.at(world.now() + 25_000, ring);
     // Work that a step started continues and changes what is due, so the service looks again after these waits.
+    // A cancel that its provider has not answered leaves the charge among what is to be cancelled.
+    let soldAgainAt = 0;
+    const stepSold = () => {
+      soldAgainAt = runtime.clock.now() + soldEveryMs;
+      return stepSoldLinks(runtime);
+    };
     const looks = [50, 500, 1_500, 7_000];
     let look = 0;
     const steps: [keyof Due, () => Promise<boolean>][] = [
@@ -246,6 +253,8 @@ export function createService(db: Database): Service {
         : []),
       ['left', inbound.stepLeft],
       ['drafts', () => expireDrafts(runtime)],
+      ['links', () => stepLinks(runtime)],
+      ['soldLinks', stepSold],
       ['fresh', async () => (await publisher.step()) > 0],
       ['lanes', deliverer.step],
     ];
@@ -258,6 +267,7 @@ export function createService(db: Database): Service {
         dueAsOf = db.changes();
         due = dueTimes(db);
       }
+      due.soldLinks = Math.max(due.soldLinks, soldAgainAt);
       const now = runtime.clock.now();
       let worked = false;
       for (const [name, step] of steps) {
@@ -274,11 +284,15 @@ export function createService(db: Database): Service {
   return service;
 }
 
+const soldEveryMs = 60_000;
+
 interface Due {
   sends: number;
   queries: number;
   left: number;
   drafts: number;
+  links: number;
+  soldLinks: number;
   fresh: number;
   lanes: number;
 }
@@ -291,6 +305,8 @@ function dueTimes(db: Database): Due {
       `SELECT min(due_at) FILTER (WHERE priority = 0) AS sends, min(due_at) FILTER (WHERE priority > 0) AS queries,
         (SELECT min(next_at) FROM inbound WHERE applied_at IS NULL AND authentic) AS left,
         (SELECT min(expires_at) FROM draft) AS drafts,
+        (SELECT min(expires_at) FROM payment_link WHERE status = 'active') AS links,
+        (SELECT min(created_at) FROM payment_link WHERE status = 'completed' AND max_payments = 1 AND open_count > 0) AS "soldLinks",
         (SELECT min(created_at) FROM event_fresh) AS fresh, (SELECT min(due_at) FROM webhook_lane) AS lanes FROM intent`,
       [],
     );
@@ -299,11 +315,16 @@ function dueTimes(db: Database): Due {
       queries: row?.queries ?? never,
       left: row?.left ?? never,
       drafts: row?.drafts ?? never,
+      links: row?.links ?? never,
+      soldLinks: row?.soldLinks ?? never,
       fresh: row?.fresh ?? never,
       lanes: row?.lanes ?? never,
     };
   } catch {
     // Somebody's transaction has failed and is not rolled back yet.
-    return { sends: 0, queries: 0, left: never, drafts: never, fresh: never, lanes: never };
+    return {
+      ...{ sends: 0, queries: 0, left: never, drafts: never, links: never, soldLinks: never },
+      ...{ fresh: never, lanes: never },
+    };
   }
 }

@@ -127,6 +127,24 @@ describe('A due-date charge', () => {
     await service.simulator.behave({});
   });
 
+  test.each([
+    ['on Monday', 2, 10_000],
+    ['on Tuesday', 3, 10_203],
+  ])(
+    'due on a Saturday and paid %s is paid by the day to which its bank moves it',
+    async (_name, days, amountCents) => {
+      const merchant = await service.newMerchant();
+      const saturday = after(tuesday, 4);
+      const id = await charged(merchant, {
+        dueDate: saturday,
+        interest: { type: 'percent_day', value: 3, days: 'calendar' },
+      });
+      expect(await paid(merchant, id, { on: after(saturday, days) })).toMatchObject({
+        ...{ originalAmountCents: 10_000, amountPaidCents: amountCents, netAmountCents: amountCents },
+      });
+    },
+  );
+
   test('whose dispute cannot be read holds all that its Pix brought, interest included', async () => {
     const merchant = await service.newMerchant();
     const id = await charged(merchant);
@@ -161,21 +179,27 @@ describe('A due-date charge', () => {
 
   test('that is paid with what its terms never lead to stops for a person, and so do parts that do not add up, beside the credited money', async () => {
     const merchant = await service.newMerchant();
-    const [tooMuch, unfit] = [await charged(merchant), await charged(merchant)];
-    await pay(tooMuch, { amountCents: 99_999 });
+    const [most, tooMuch, unfit] = [
+      await charged(merchant),
+      await charged(merchant),
+      await charged(merchant),
+    ];
+    // 2 %, 3 % a month for thirty days and ten that holidays may add, and a cent of rounding for each of these.
+    await paid(merchant, most, { amountCents: 10_640 });
+    await pay(tooMuch, { amountCents: 10_641 });
     await service.simulator.behave({ components: 'sent' });
     // The parts of its day, and one cent beside them.
     await pay(unfit, { on: after(tuesday, 10), amountCents: 10_301 });
     await service.simulator.behave({});
     await until(async () => (await incidentsOf(merchant)).length === 2);
     expect(await incidentsOf(merchant)).toEqual([
-      { kind: 'amount_mismatch', amount_cents: '99999' },
+      { kind: 'amount_mismatch', amount_cents: '10641' },
       { kind: 'report_mismatch', amount_cents: '10301' },
     ]);
     const { body } = await merchant.call('GET', `/payments/${unfit}`);
     expect(body).toMatchObject({ status: 'paid', amountPaidCents: 10_301 });
     expect(body).not.toHaveProperty('components');
-    expect(await merchant.balanceCents()).toBe(body.netAmountCents);
+    expect(await merchant.balanceCents()).toBe(10_640 + body.netAmountCents);
   });
 
   test('is found by its own call when its delivery is lost, and is over only when its last day is', async () => {
