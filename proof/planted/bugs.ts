@@ -1706,7 +1706,7 @@ export const bugs: Bug[] = [
     line: 'if (own >= most - all) return null;',
     with: 'if (all >= most) return null;',
     rig: 'suite',
-    test: 'server/test/settlement/settlement-inbound.test.ts',
+    test: 'server/src/flow/delivery-lines.test.ts',
   },
   {
     name: 'a second process takes the deliveries of the provider over',
