@@ -228,7 +228,9 @@ export function createCardPayers(around: Surroundings) {
     await act(one, chance() < 0.5 ? 'win' : 'lose');
   }
 
+  /** Once of a payment. */
   async function byPerson(one: Checkout): Promise<void> {
+    if (one.byPerson !== 'no') return;
     const { status, body } = await act(one, 'refund', { amountCents: personCents });
     if (status === 200) Object.assign(one, { byPerson: 'yes', personPage: body.ref });
     else if (status === 0) one.byPerson = 'maybe';
