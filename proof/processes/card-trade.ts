@@ -112,7 +112,7 @@ export async function openCardTrade(place: Place): Promise<CardTrade> {
       const figures = { pages: 0, approved: 0, refunds: 0, chargebacks: 0, beforePerson: 0 };
       const faults: string[] = [];
       await each(({ payers }) => payers.repeatPages());
-      await each(({ payers }) => payers.settle((ids) => queriesDue(dataDir, ids)));
+      await each(({ payers }) => payers.settle((ids) => queriesDue(dataDir, ids), { refunds: false }));
       await each(({ payers }) => payers.repeatRefunds());
       running = true;
       await each(({ payers }) => payers.later());
