@@ -180,7 +180,7 @@ function directoryLoops(
   begin('retention', () => stepDirectoryRetention(home));
   begin('unusedKeys', createUnusedKeys(home, publicUrl).step);
   begin('endingKeys', createEndingKeys(home, publicUrl).step);
-  begin('closes', () => stepCloses(home), { sees: () => glance.isDue('closes', '') });
+  begin('closes', createCloses(home), { sees: () => glance.isDue('closes', '') });
   begin('examinations', () => stepExaminations(home), sees('examinations'));
   const noteHolds = createHoldNotes(home);
   const compare = async (): Promise<boolean> => {

@@ -221,7 +221,9 @@ describe.each([
     expect(Object.entries(seen).filter(([, [status]]) => ![200, 400, 404].includes(status))).toEqual([]);
     // Some pages are of another role.
     const onDesks = await seenBy(reads(consoleRoutes), onDesk);
-    expect(Object.entries(onDesks).filter(([, [status]]) => ![200, 400, 403, 404].includes(status))).toEqual([]);
+    expect(Object.entries(onDesks).filter(([, [status]]) => ![200, 400, 403, 404].includes(status))).toEqual(
+      [],
+    );
     const order = { amountCents: 1000, description: '', requestKey: crypto.randomUUID() };
     const pix = { pixKey: 'maria@loja.example', pixKeyType: 'EMAIL' };
     const account = `/accounts/${merchant.ownerId}`;

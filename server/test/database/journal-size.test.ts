@@ -8,7 +8,7 @@ import { periodOf } from '../../src/operate/statement/period.ts';
 import { findSums } from '../../src/operate/statement/statement.sql.ts';
 import { readNewest } from '../../src/operate/statement/statement.ts';
 import { findReceived } from '../../src/panel/people/mail-choices.sql.ts';
-import { findPaidPage, findPaidPageByAmount } from '../../src/panel/views/paid-records.ts';
+import { findPaidPage, findPaidPageByAmount, type PaidPage } from '../../src/panel/views/paid-records.ts';
 import type { ByAmount, RecordSearch } from '../../src/panel/views/records.sql.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
@@ -101,9 +101,14 @@ const close = async (days: readonly number[]): Promise<void> => {
 };
 
 /** The rows that a call read, of all its statements and of the one that read most. */
-async function readBy<T>(
-  call: (sql: Sql) => Promise<T>,
-): Promise<{ answer: T; rows: number; most: number; names: string[] }> {
+interface ReadBy<T> {
+  answer: T;
+  rows: number;
+  most: number;
+  names: string[];
+}
+
+async function readBy<T>(call: (sql: Sql) => Promise<T>): Promise<ReadBy<T>> {
   const { sql, runs } = recording(db.sql);
   const answer = await call(sql);
   const each = [];
@@ -209,7 +214,7 @@ test('a list by the date of payment reads its page, has each payment of its peri
     let places: ReadonlyMap<string, number> | null = null;
     do {
       const at: ReadonlyMap<string, number> | null = places;
-      const page = await readBy((sql) =>
+      const page: ReadBy<PaidPage> = await readBy((sql) =>
         findPaidPage(sql, wanted({ fromMs, toMs, order }), at, 100, { depths: [3_000], matching: null }),
       );
       expect(page.rows).toBeLessThan(700);
@@ -234,7 +239,7 @@ test('a rare payment is found by its date page by page, and the page says how fa
     let pages = 0;
     do {
       const at: ReadonlyMap<string, number> | null = places;
-      const page = await readBy((sql) =>
+      const page: ReadBy<PaidPage> = await readBy((sql) =>
         findPaidPage(sql, wanted({ order, text: 'zuleica' }), at, 10, {
           depths: [200, 10_000],
           matching: null,

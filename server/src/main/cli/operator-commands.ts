@@ -321,16 +321,19 @@ export const operatorCommands: Command[] = [
         const allowed = (incident.state === 'open' ? await allowedActions(operator, id) : []).map(
           ({ action, postings }) => ({ act: action === 'none' ? null : acts[action], action, postings }),
         );
-        const each = allowed.map(({ action, postings }) => `--action ${action}\n${plannedText(postings)}`);
+        const each = allowed.map(
+          ({ act, action, postings }) =>
+            `--action ${action}${act === null ? '' : `: ${act}`}\n${plannedText(postings)}`,
+        );
         const words = (await wordsOfIncident(operator, incident)).map((one) => ({
           ...one,
           at: instant(one.at),
         }));
         const said = words.map(({ at, name, message }) => [String(at), name, message ?? '']);
         return {
-          json: { ...shownIncident(incident), allowed, words },
+          json: { ...shown, allowed, words },
           text: [
-            text,
+            facts(shown),
             ...(said.length === 0 ? [] : [`said by the provider\n${table(said, '')}`]),
             ...each,
           ].join('\n\n'),

@@ -95,6 +95,22 @@ export async function wordsOfIncident(
   return subjects.length === 0 ? [] : findWords(sql, accountId, subjects);
 }
 
+/** The payment that an incident is about, as an operator at the shell sees it; empty: it is about none. */
+export async function factsOfPayment(
+  { sql }: Pick<Operator, 'sql'>,
+  { accountId, paymentId }: Pick<IncidentView, 'accountId' | 'paymentId'>,
+): Promise<{
+  payerName?: string | null;
+  description?: string;
+  paymentCents?: number;
+  paymentStatus?: string;
+}> {
+  const [payment] = paymentId === null ? [] : await payments.read(sql, [paymentKey(accountId, paymentId)]);
+  if (!payment) return {};
+  const { payerName, description, amountCents: paymentCents, status: paymentStatus } = payment;
+  return { payerName, description, paymentCents, paymentStatus };
+}
+
 const viewOf = (incident: IncidentCase): IncidentView => ({
   id: incident.id,
   accountId: incident.accountId,

@@ -11,6 +11,7 @@ import { isoOf } from '../../kinds/payment/view.ts';
 import { refund } from '../../kinds/refund/refund.ts';
 import type { Payment } from '../../money/payment.ts';
 import { paidUnder, type Refund, receivedCents, refundWindowMs, takenOf } from '../../money/refund.ts';
+import { namedHistory } from '../../operate/history.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Provider } from '../../provider/provider.ts';
@@ -22,7 +23,6 @@ import { clockMovesSincePaid } from '../../store/rows/test-clock.sql.ts';
 import { type Member, note } from '../auth/session.ts';
 import type { SecurityEventDeps } from '../people/security-events.ts';
 import { type RefundClosed, RefundsOfRecordSchema } from '../schema/schema.ts';
-import { namedHistory } from '../../operate/history.ts';
 import { findRecordsById } from './records.sql.ts';
 import { operationsOf } from './records.ts';
 
