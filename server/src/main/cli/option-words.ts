@@ -74,6 +74,7 @@ export const optionWords: Readonly<Record<string, string>> = {
   sandbox: 'the provider’s own test environment; for test accounts alone',
   session: 'one session, by its id',
   set: 'calls a second / at once, for each policy; default: those of the installation',
+  show: 'shows the address and changes nothing',
   simulator: 'the simulator of this installation; for test accounts alone',
   since: 'a day, or a time with its offset',
   subject: 'the `sub` that the issuer gives the person',
