@@ -94,8 +94,9 @@ export const panelFiles = (known: Known): string[] => {
     ...['kind=transfer', 'mark=refunded', 'mark=disputed', 'search=nobody', ofDay, `by=paid&${ofDay}`, `by=paid&order=oldest&operationId=${second}`].map(
       (filter) => `/records.csv?${filter}`,
     ),
-    ...['csv', 'ofx', 'pdf'].map((ending) => `/statement.${ending}?operationId=${first}&${quarter(known)}`),
-    `/statement.csv?${quarter(known)}`, `/closes.csv`, `/closes.csv?month=${day.slice(0, 7)}`, `/closes.pdf?month=${day.slice(0, 7)}`,
+    // A day of the first one is too long for its statement, and the panel takes days alone: the calls above have its parts of a day.
+    ...['csv', 'ofx', 'pdf'].map((ending) => `/statement.${ending}?operationId=${second}&from=${day}&to=${day}`),
+    `/closes.csv`, `/closes.csv?month=${day.slice(0, 7)}`, `/closes.pdf?month=${day.slice(0, 7)}`,
     '/events.csv?type=transfer.returned', '/requests.csv', '/incidents.csv', '/operations.csv', '/keys.csv', '/members.csv',
   ]; // biome-ignore format: a list of addresses
 };

@@ -236,6 +236,27 @@ describe('a difference', () => {
   });
 });
 
+describe('the first close of a connection', () => {
+  const shared = kit();
+
+  test('that waited over a midnight leaves each day a close of its own', async () => {
+    const { service } = shared;
+    const merchant = await service.newMerchant();
+    await shared.creditIn(1, merchant, 300);
+    // Nothing can be compared: the process ends.
+    const ending = { ...service.runtime, draining: AbortSignal.abort() };
+    const { waits } = await closeDays(ending, null, overAt(inDays(1)));
+    expect([waits, await shared.connectionCloses()]).toEqual([true, []]);
+    await shared.creditIn(2, merchant, 500);
+    await closeDays(ending, inDays(1), endsAt(inDays(2)) + 13 * hourMs);
+    expect((await shared.connectionCloses()).map((row) => [row.day, row.in_cents])).toEqual([
+      [inDays(1), '300'],
+      [inDays(2), '500'],
+    ]);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+});
+
 describe('a day is closed', () => {
   const shared = kit();
 

@@ -136,6 +136,15 @@ export const findMovedAt = async (
   day: string,
 ): Promise<Moved> => (await sql.run<Moved>(moved, [connection, afterDay, day]))[0] as Moved;
 
+const firstMoved: Statement = {
+  name: 'close_connection_first',
+  text: `SELECT to_char(min(m.day), 'YYYY-MM-DD') AS day FROM day_close_money m WHERE m.connection = $1`,
+};
+
+/** The first day on which a cell's chains moved money at a connection; null: none has. */
+export const findFirstMoved = async (sql: Queries, connection: string): Promise<string | null> =>
+  (await sql.run<{ day: string | null }>(firstMoved, [connection]))[0]?.day ?? null;
+
 const held: Statement = {
   name: 'close_connection_held',
   text: `SELECT coalesce(sum(c.held), 0)::bigint AS cents FROM day_close c JOIN account a ON a.id = c.account_id

@@ -13,6 +13,7 @@ import { type ChainToClose, findChainsToClose, findCloseState, noteDayClosed } f
 import { type Comparison, compare } from './compare.ts';
 import {
   findConnectionsToClose,
+  findFirstMoved,
   findHeldAt,
   findLastClose,
   findMovedAt,
@@ -148,7 +149,8 @@ async function closeConnection(
   sums: Sums,
 ): Promise<boolean> {
   let previous = await findLastClose(deps.sql, connection);
-  for (let day = previous ? dayAfter(previous.day) : through; day <= through; day = dayAfter(day)) {
+  const first = previous ? dayAfter(previous.day) : await firstDayOf(deps, connection, through);
+  for (let day = first; day <= through; day = dayAfter(day)) {
     const shares = await sharesOf(deps, connection, previous?.day ?? null, day);
     const carriedCents = carriedOf(previous);
     const books = { closingCents: closingOf(previous, movedInAll(shares)), carriedCents };
@@ -179,6 +181,12 @@ async function closeConnection(
     previous = close;
   }
   return true;
+}
+
+/** The day of a connection's first close. Where that one waited over a midnight, it is not the last day: each day has a close of its own. */
+async function firstDayOf(deps: CloseDeps, connection: string, through: string): Promise<string> {
+  const ofCells = await Promise.all(deps.cells.all().map(({ sql }) => findFirstMoved(sql, connection)));
+  return [...ofCells.filter((day) => day !== null), through].sort()[0] ?? through;
 }
 
 const sharesOf = (
