@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimEndingKeys } from '../../server/src/api/keys/ending.sql.ts';
 import { claimUnusedKeys } from '../../server/src/api/keys/keys.sql.ts';
 import { lockMoving } from '../../server/src/api/test-mode/clock.sql.ts';
 import {
@@ -740,6 +741,18 @@ const laws: Record<string, [law: string, Law]> = {
           [account],
         ),
       (tx, { now }) => claimUnusedKeys(tx, now, { since: now, until: now + day, most: 10 }),
+    ),
+  ],
+  'api/keys/ending.sql.ts key_claim_ending': [
+    'two processes do not mail of the end of the same key, and neither waits',
+    shared(
+      ({ db, account }) =>
+        db.admin(
+          `INSERT INTO api_key (id, account_id, name, permissions, hash, pepper_id, created_at, expires_at)
+            VALUES ('locks0000001', $1, 'x', '{read}', '\\x00', 'x', now() - interval '60 days', now() + interval '7 days')`,
+          [account],
+        ),
+      (tx, { now }) => claimEndingKeys(tx, now, { before: now + 14 * day, until: now + 5_000, most: 10 }),
     ),
   ],
   'panel/auth/auth-store.ts consumeOne': [
