@@ -340,7 +340,6 @@ export const costs: Readonly<Record<string, Cost>> = {
   'GET /pay/style.css': memory,
   'GET /pay/page.js': memory,
   'GET /pay': memory,
-  'GET /pay/': memory,
   'GET /pay/*': memory,
   'GET /pay/:token': page,
   'POST /pay/:token': { kind: 'change', policy: null },

@@ -285,7 +285,7 @@ export function payerRoutes(
         const frame = frameOf(request);
         return html(reply.code(404), frame, emptyPage('notFound', frame));
       };
-      pay.get('/', nowhere);
+      pay.get('/', { prefixTrailingSlash: 'no-slash' }, nowhere);
       pay.get('/*', nowhere);
       pay.setNotFoundHandler(nowhere);
 
