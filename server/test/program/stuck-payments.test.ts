@@ -101,7 +101,7 @@ describe('a payment that a day of answered queries does not end', () => {
     });
     const ended = (await merchant.call('GET', `/payments/${body.id}`)).body;
     expect(ended).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_operator' });
-    expect(ended.notice).toMatch(/support/);
+    expect(ended.notice).toMatch(/Create another one/);
   });
 });
 
