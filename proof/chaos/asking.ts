@@ -1,4 +1,4 @@
-import { type Answer, sleep } from './processes.ts';
+import { type Answer, inTurns, sleep } from './processes.ts';
 
 /** Something that a caller asks for under one key until it is answered, and what came of it. */
 export interface Request {
@@ -58,6 +58,16 @@ export function createAsking({ chance, isRunning, note }: Surroundings) {
         await sleep(500 + chance() * 1_000);
         await ask(one);
       }
+    },
+    /** Repeats what has no answer until it has one; then each once more: its answer must be the same. */
+    async repeat(requests: () => readonly Request[]): Promise<void> {
+      const open = () => requests().filter((one) => !isAnswered(one));
+      for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
+        await inTurns(open(), ask);
+      await inTurns(
+        requests().filter(({ id }) => id !== null),
+        ask,
+      );
     },
     /** Until the provider has carried it out, while the day lasts. */
     async until(carryOut: () => Promise<Answer>): Promise<boolean> {

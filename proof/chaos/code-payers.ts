@@ -1,4 +1,4 @@
-import { createAsking, faultsOfRequest, isAnswered, newRequest, type Request } from './asking.ts';
+import { createAsking, faultsOfRequest, newRequest, type Request } from './asking.ts';
 import { type ChargeTruth, type CodePix, counted, type Merchant, type Truth } from './giving-back.ts';
 import { type Answer, inTurns, sleep } from './processes.ts';
 import { type EventsOf, pagesOf, type Surroundings, timesOf } from './street.ts';
@@ -43,7 +43,7 @@ interface Own {
 
 export function createCodePayers(around: Surroundings, { keyOf, keys, refund }: Own) {
   const { merchants, call, control, chance, isRunning } = around;
-  const { ask, insist } = createAsking(around);
+  const { insist, repeat } = createAsking(around);
   const codes: Code[] = [];
   const underWay: Promise<unknown>[] = [];
   const made = (): Code[] => codes.filter(({ request }) => request.id !== null);
@@ -122,17 +122,8 @@ export function createCodePayers(around: Surroundings, { keyOf, keys, refund }: 
     begin: (): Promise<unknown>[] => merchants.flatMap((merchant) => [shop(merchant), payers(merchant)]),
     ended: (): Promise<unknown> => Promise.all(underWay),
 
-    /** Repeats unanswered requests until they are answered; then everything once more: the same code must come back. */
-    async repeat(): Promise<void> {
-      const requests = codes.map(({ request }) => request);
-      const open = () => requests.filter((one) => !isAnswered(one));
-      for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
-        await inTurns(open(), ask);
-      await inTurns(
-        requests.filter(({ id }) => id !== null),
-        ask,
-      );
-    },
+    /** The same code must come back. */
+    repeat: (): Promise<void> => repeat(() => codes.map(({ request }) => request)),
 
     async look(): Promise<void> {
       await inTurns(made(), async (code) => {

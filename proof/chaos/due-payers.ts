@@ -1,5 +1,5 @@
-import { createAsking, faultsOfRequest, isAnswered, newRequest, type Request } from './asking.ts';
-import { type ChargeTruth, counted, type Merchant, type Truth } from './giving-back.ts';
+import { createAsking, faultsOfRequest, newRequest, type Request } from './asking.ts';
+import { type ChargeTruth, chargesIn, counted, type Merchant, type Truth } from './giving-back.ts';
 import { receivedBy } from './link-payers.ts';
 import { type Answer, inTurns, sleep } from './processes.ts';
 import { type EventsOf, type Surroundings, timesOf } from './street.ts';
@@ -59,7 +59,7 @@ export const requestWeather = (turn: number): object => behaviours[turn % behavi
 
 export function createDuePayers(around: Surroundings) {
   const { merchants, call, control, chance, isRunning, isTold, note, made: madeCharge } = around;
-  const { ask, insist, until } = createAsking(around);
+  const { insist, repeat, until } = createAsking(around);
   const dues: Due[] = [];
   const underWay: Promise<unknown>[] = [];
   const made = (): Due[] => dues.filter(({ request }) => request.id !== null);
@@ -134,24 +134,12 @@ export function createDuePayers(around: Surroundings) {
     } else if (fate < 0.9) await until(() => act(id, 'remove'));
   }
 
-  const chargesIn = (truth: Truth): Map<string, ChargeTruth> =>
-    new Map(truth.charges.map((row) => [row.txid, row]));
-
   return {
     begin: (): Promise<unknown>[] => merchants.map(shop),
     ended: (): Promise<unknown> => Promise.all(underWay),
 
-    /** Repeats unanswered requests until they are answered; then everything once more: the same charge must come back. */
-    async repeat(): Promise<void> {
-      const all = dues.map(({ request }) => request);
-      const open = () => all.filter((one) => !isAnswered(one));
-      for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
-        await inTurns(open(), ask);
-      await inTurns(
-        all.filter(({ id }) => id !== null),
-        ask,
-      );
-    },
+    /** The same charge must come back. */
+    repeat: (): Promise<void> => repeat(() => dues.map(({ request }) => request)),
 
     look: (): Promise<void> =>
       inTurns(made(), async (due) => {

@@ -51,6 +51,10 @@ export interface ChargeTruth {
   disputes?: { id: string; endToEnd: string; amountCents: number; status: string }[];
 }
 
+/** By the provider's name of each. */
+export const chargesIn = ({ charges }: Truth): Map<string, ChargeTruth> =>
+  new Map(charges.map((row) => [row.txid, row]));
+
 interface RefundTruth {
   id: string;
   endToEnd: string;

@@ -1,5 +1,5 @@
-import { createAsking, faultsOfRequest, isAnswered, newRequest, type Request } from './asking.ts';
-import { type ChargeTruth, counted, type Merchant, type Truth } from './giving-back.ts';
+import { createAsking, faultsOfRequest, newRequest, type Request } from './asking.ts';
+import { type ChargeTruth, chargesIn, counted, type Merchant, type Truth } from './giving-back.ts';
 import { type Answer, inTurns, sleep } from './processes.ts';
 import { type EventsOf, pagesOf, type Surroundings, timesOf } from './street.ts';
 
@@ -59,7 +59,7 @@ const providerId = (id: string): string => id.replaceAll('-', '');
 
 export function createLinkPayers(around: Surroundings) {
   const { merchants, call, visit, control, chance, isRunning, isTold, made: madeCharge } = around;
-  const { ask, insist, until } = createAsking(around);
+  const { ask, insist, repeat, until } = createAsking(around);
   const links: Link[] = [];
   const underWay: Promise<unknown>[] = [];
   const made = (): Link[] => links.filter(({ request }) => request.id !== null);
@@ -200,27 +200,14 @@ export function createLinkPayers(around: Surroundings) {
     await act(old, 'pay');
   }
 
-  const chargesIn = (truth: Truth): Map<string, ChargeTruth> =>
-    new Map(truth.charges.map((row) => [row.txid, row]));
-
   return {
     begin: (): Promise<unknown>[] => merchants.map(shop),
     ended: (): Promise<unknown> => Promise.all(underWay),
 
-    /** Repeats unanswered requests until they are answered; then everything once more: the same link and the same charge must come back. */
+    /** The same link and the same charge must come back. */
     async repeat(): Promise<void> {
-      for (const requests of [
-        () => links.map(({ request }) => request),
-        () => formsOf().map(({ request }) => request),
-      ]) {
-        const open = () => requests().filter((one) => !isAnswered(one));
-        for (let tries = 0; tries < 30 && open().length > 0; tries++, await sleep(1_000))
-          await inTurns(open(), ask);
-        await inTurns(
-          requests().filter(({ id }) => id !== null),
-          ask,
-        );
-      }
+      await repeat(() => links.map(({ request }) => request));
+      await repeat(() => formsOf().map(({ request }) => request));
     },
 
     async look(): Promise<void> {

@@ -852,7 +852,7 @@ const owners = new Map([
   ...made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId] as const),
   ...street.owners(),
 ]);
-/** Payouts of the acquirer to the account for Pix, and Pix under identifiers of nobody's, are of no merchant. */
+/** Payouts of the acquirer to the account for Pix, and Pix under unknown identifiers, belong to no merchant. */
 const heldByProvider = heldByOwner(
   truth,
   (id) => owners.get(id) ?? (id.startsWith('pix ') ? installationId : ''),

@@ -41,7 +41,8 @@ interface Form {
 }
 
 const linkCents = 900;
-const nobodys = `S${'A'.repeat(24)}`;
+/** In the form of ours, and of no merchant. */
+const unknownIdentifier = `S${'A'.repeat(24)}`;
 
 export function createLinks(parts: {
   world: World;
@@ -179,8 +180,15 @@ export function createLinks(parts: {
     });
 
   function payCode(identifier: string): void {
-    const under = chance.pick(['own', 'own', 'own', 'small letters', 'nobody'] as const);
-    const written = { own: identifier, 'small letters': identifier.toLowerCase(), nobody: nobodys }[under];
+    // Money under an unknown identifier is in the books of the first cell, and the checks add up those of the merchant's cell.
+    const others =
+      db.cells.length === 1 ? (['small letters', 'unknown'] as const) : (['small letters'] as const);
+    const under = chance.pick(['own', 'own', 'own', ...others] as const);
+    const written = {
+      own: identifier,
+      'small letters': identifier.toLowerCase(),
+      unknown: unknownIdentifier,
+    }[under];
     payStatic(bank, bankWorld, written, chance.pick([800, 800, 1_250]), pixKey);
     world.count(`code paid under ${under}`);
     parts.wake();

@@ -112,7 +112,9 @@ function pagesWithAddress(publicUrl: string) {
   };
   return async (name: string) => {
     if (!/\.(?:html|md)$/.test(name)) return undefined;
-    const page = kept.get(name) ?? read(name);
+    const known = kept.get(name);
+    if (known) return known;
+    const page = read(name);
     kept.set(name, page);
     // Read again by the next visitor.
     page.catch(() => kept.delete(name));

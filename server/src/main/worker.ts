@@ -114,7 +114,7 @@ export function runWorker(
   const ends: (() => void)[] = [];
 
   const directory = glanceAtDirectory(home);
-  directoryLoops(begin, home, { inbound: inbound, glance: directory, publicUrl });
+  directoryLoops(begin, home, { inbound, glance: directory, publicUrl });
   ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider, directory)));
   ends.push(
     home.cells.each((cell) => {

@@ -1,57 +1,22 @@
-import { mailPeople } from '../../events/mail-people.ts';
-import type { Log } from '../../ground/log.ts';
-import { brasiliaTime, type Letter, type Mail } from '../../ground/mail.ts';
+import { brasiliaTime, type Letter } from '../../ground/mail.ts';
 import { permissionNames } from '../../ground/permissions.ts';
 import { restsAt } from '../../ground/resting-keys.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Sql } from '../../ports/sql.ts';
+import { createKeyWarnings, type WarningDeps } from './key-warnings.ts';
 import { claimUnusedKeys, markWarned, type UnusedKey } from './keys.sql.ts';
 
 const unusedMs = 90 * 86_400_000;
-const claimMs = 600_000;
-const lookAgainMs = 3600_000;
-const keysAtOnce = 100;
 
 /**
- * Mails the people who manage an account's keys about each key without use for 90 days: half the time after which a key that may send
- * money is suspended. Once, until the key is used or reactivated. Suspension follows the same dates (`restsAt`), with or without this mail.
- *
- * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it.
+ * Warns of each key without use for 90 days: half the time after which a key that may send money is suspended. Once, until the key is used or
+ * reactivated. Suspension follows the same dates (`restsAt`), with or without this mail.
  */
-export function createUnusedKeys(
-  { sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log },
-  publicUrl: string,
-): {
-  step(): Promise<boolean>;
-} {
-  let lookAtMs = Number.NEGATIVE_INFINITY;
-
-  async function warn(key: UnusedKey): Promise<void> {
-    await mailPeople({ sql, mail }, key.accountId, 'integrations', letterOf(key, publicUrl));
-    await markWarned(sql, key.id, clock.now());
-  }
-
-  return {
-    /** One round; true when there may be more at once. Days are nothing to hurry for: it looks once an hour. */
-    step: async () => {
-      if (clock.monotonicMs() < lookAtMs) return false;
-      const now = clock.now();
-      const unused = await claimUnusedKeys(sql, now, {
-        since: now - unusedMs,
-        until: now + claimMs,
-        most: keysAtOnce,
-      });
-      for (const key of unused) {
-        await warn(key).catch((error: unknown) =>
-          log.error({ err: error, keyId: key.id }, 'failed to send unused-key warning'),
-        );
-      }
-      const more = unused.length === keysAtOnce;
-      if (!more) lookAtMs = clock.monotonicMs() + lookAgainMs;
-      return more;
-    },
-  };
-}
+export const createUnusedKeys = (deps: WarningDeps, publicUrl: string) =>
+  createKeyWarnings<UnusedKey>(deps, {
+    of: 'unused-key',
+    claim: (sql, now, until, most) => claimUnusedKeys(sql, now, { since: now - unusedMs, until, most }),
+    letterOf: (key) => letterOf(key, publicUrl),
+    note: markWarned,
+  });
 
 function letterOf(key: UnusedKey, publicUrl: string): Omit<Letter, 'to'> {
   const { accountName, accountId, id, name, permissions, usedAt } = key;

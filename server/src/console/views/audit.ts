@@ -7,6 +7,7 @@ import type { Language } from '../../ground/errors.ts';
 import { isoOf } from '../../kinds/payment/view.ts';
 import { type AuditPlace, type ExportedAudit, findAuditBelow } from '../../operate/find.sql.ts';
 import type { Sql } from '../../ports/sql.ts';
+import { formIn } from '../csv.ts';
 import { consoleConfig } from '../route.ts';
 import { AuditFileQuery, AuditQuery, AuditSchema } from '../schema.ts';
 
@@ -71,7 +72,7 @@ async function pageOf(deps: AuditDeps, wanted: Filters, below: string | undefine
 }
 
 function sendFile(deps: AuditDeps, reply: FastifyReply, language: Language, wanted: Filters): FastifyReply {
-  const form = { separator: language === 'en' ? (',' as const) : (';' as const), language };
+  const form = formIn(language);
   async function* text(): AsyncGenerator<string> {
     yield csvLine(columns, form);
     for await (const page of pagesOf(deps, wanted.ownerId ?? null, null))

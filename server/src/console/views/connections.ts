@@ -156,20 +156,18 @@ const listedView = (row: ListedConnection) => ({
 });
 
 const columns = [
-  ...[
-    'name',
-    'adapter',
-    'mode',
-    'state',
-    'environment',
-    'accounts',
-    'certificateExpiresAt',
-    'heldSince',
-    'heldReason',
-    'refuses',
-    'faults',
-    'foundAt',
-  ],
+  'name',
+  'adapter',
+  'mode',
+  'state',
+  'environment',
+  'accounts',
+  'certificateExpiresAt',
+  'heldSince',
+  'heldReason',
+  'refuses',
+  'faults',
+  'foundAt',
 ];
 
 const cellsOf = (row: ListedConnection): Cell[] => [

@@ -103,20 +103,18 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
 }
 
 const columns = [
-  ...[
-    'id',
-    'act',
-    'subject',
-    'moved',
-    'reason',
-    'askedBy',
-    'askedAt',
-    'expiresAt',
-    'state',
-    'decidedBy',
-    'decidedAt',
-    'hash',
-  ],
+  'id',
+  'act',
+  'subject',
+  'moved',
+  'reason',
+  'askedBy',
+  'askedAt',
+  'expiresAt',
+  'state',
+  'decidedBy',
+  'decidedAt',
+  'hash',
 ];
 
 const cellsOf = (one: OperatorRequest): Cell[] => [

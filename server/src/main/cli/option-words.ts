@@ -8,7 +8,7 @@ export const optionWords: Readonly<Record<string, string>> = {
   all: 'of everybody',
   'amount-cents': 'in cents',
   anchor: 'a file with the heads of the chains; it is written when it does not exist, and never changed',
-  back: 'return to the credentials of before',
+  back: 'return to the earlier credentials',
   'break-glass': 'do alone what two operators decide: it is recorded, mailed and shown',
   'card-connection': 'the acquirer that card payments go to; none: the account takes no cards',
   'card-fee-bps': 'of a card payment, in hundredths of a percent',
