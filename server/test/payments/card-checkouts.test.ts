@@ -782,8 +782,6 @@ describe('At Asaas a payment by card', () => {
       return Number(row?.count);
     };
     await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(0);
-    for (let attempt = 0; attempt < 3; attempt++) await move(id, 'refuse');
-    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(3);
     const leftAgain = async () => {
       await service.database.admin(
         `UPDATE inbound SET next_at = 'epoch' WHERE connection = 'parcelas' AND applied_at IS NULL`,
@@ -791,7 +789,16 @@ describe('At Asaas a payment by card', () => {
       await createInbound(service.runtime).stepLeft();
       return left();
     };
-    expect(await leftAgain()).toBe(3);
+    /** Those that were tried and name nothing: the delivery of a closed page is left for a moment too, until it is marked. */
+    const namesNothing = async (): Promise<number> => {
+      await leftAgain();
+      const [row] = await service.database.admin<{ count: string }>(
+        `SELECT count(*) FROM inbound WHERE connection = 'parcelas' AND applied_at IS NULL AND authentic AND tries > 0`,
+      );
+      return Number(row?.count);
+    };
+    for (let attempt = 0; attempt < 3; attempt++) await move(id, 'refuse');
+    await expect.poll(namesNothing, { timeout: 20_000, interval: 50 }).toBe(3);
     await setRef(ref);
     await expect.poll(leftAgain, { timeout: 20_000, interval: 50 }).toBe(0);
     await becomes(merchant, id, { status: 'expired', card: { status: 'refused', attemptsLeft: 0 } });
@@ -806,7 +813,7 @@ describe('At Asaas a payment by card', () => {
     });
     expect(made?.outcome).toBe('accepted');
     await move(foreignId, 'refuse');
-    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(1);
+    await expect.poll(namesNothing, { timeout: 20_000, interval: 50 }).toBe(1);
     await service.database.admin(
       `UPDATE inbound SET received_at = received_at - interval '11 minutes' WHERE connection = 'parcelas' AND applied_at IS NULL`,
     );
