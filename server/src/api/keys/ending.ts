@@ -5,7 +5,7 @@ import { createKeyWarnings, type WarningDeps } from './key-warnings.ts';
 /** Warns once of each key that ends within two weeks: a program that uses it stops at that moment. Not of a key that was replaced, whose end is meant. */
 export const createEndingKeys = (deps: WarningDeps, publicUrl: string) =>
   createKeyWarnings<EndingKey>(deps, {
-    of: 'ending-key',
+    kind: 'ending',
     claim: (sql, now, until, most) => claimEndingKeys(sql, now, { before: now + endsSoonMs, until, most }),
     letterOf: (key) => letterOf(key, publicUrl),
     note: markEndWarned,

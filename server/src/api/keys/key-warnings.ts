@@ -15,10 +15,8 @@ export interface WarningDeps {
   log: Log;
 }
 
-/** What the people who manage keys are warned of. */
 interface Warning<Key> {
-  /** For the log. */
-  of: string;
+  kind: 'ending' | 'unused';
   /** Takes keys that no mail has named; other processes do not see them until then. */
   claim(sql: Queries, now: number, untilMs: number, most: number): Promise<Key[]>;
   letterOf(key: Key): Omit<Letter, 'to'>;
@@ -31,7 +29,7 @@ interface Warning<Key> {
  */
 export function createKeyWarnings<Key extends { id: string; accountId: string }>(
   { sql, clock, mail, log }: WarningDeps,
-  { of, claim, letterOf, note }: Warning<Key>,
+  { kind, claim, letterOf, note }: Warning<Key>,
 ): { step(): Promise<boolean> } {
   let lookAtMs = Number.NEGATIVE_INFINITY;
 
@@ -48,7 +46,7 @@ export function createKeyWarnings<Key extends { id: string; accountId: string }>
       const keys = await claim(sql, now, now + claimMs, keysAtOnce);
       for (const key of keys) {
         await warn(key).catch((error: unknown) =>
-          log.error({ err: error, keyId: key.id }, `failed to send ${of} warning`),
+          log.error({ err: error, keyId: key.id, kind }, 'failed to send the warning of a key'),
         );
       }
       const more = keys.length === keysAtOnce;

@@ -12,7 +12,7 @@ const unusedMs = 90 * 86_400_000;
  */
 export const createUnusedKeys = (deps: WarningDeps, publicUrl: string) =>
   createKeyWarnings<UnusedKey>(deps, {
-    of: 'unused-key',
+    kind: 'unused',
     claim: (sql, now, until, most) => claimUnusedKeys(sql, now, { since: now - unusedMs, until, most }),
     letterOf: (key) => letterOf(key, publicUrl),
     note: markWarned,
