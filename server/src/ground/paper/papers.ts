@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { getCompileCacheDir } from 'node:module';
 import { Readable } from 'node:stream';
-import { Worker as Thread } from 'node:worker_threads';
+import type { Worker as Thread } from 'node:worker_threads';
 import { createPlaces } from '../places.ts';
+import { startThread } from '../thread.ts';
 import type { Grid } from './grid.ts';
 import type { Poster } from './poster.ts';
 import type { Sheet } from './sheet.ts';
@@ -131,9 +131,7 @@ function lateThread(): { open(): Drawing; stop(): Promise<void> } {
 
   function started(): Thread {
     if (thread) return thread;
-    const begun = new Thread(new URL('./worker.ts', import.meta.url), {
-      env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
-    });
+    const begun = startThread(new URL('./worker.ts', import.meta.url));
     begun.on('message', ({ id, ...drawn }: Drawn & { id: number }) => {
       const one = waiting.get(id);
       one?.answers.push(drawn.failed === undefined ? drawn : new Error(drawn.failed));
