@@ -35,8 +35,6 @@ export async function restoreRounds(options: {
   seed: number;
   rounds: number;
   clients: number;
-  /** Whether payments by card move beside the transfers: some four minutes more, in which they wait for their acquirers. */
-  cards: boolean;
   say(line: string): void;
 }): Promise<RestoreFigures> {
   const figures: RestoreFigures = {
@@ -79,10 +77,8 @@ async function restoreOnce(
   const after = scene.launch(['start'], { env: second, name: 'restored' });
   await before.start();
   const { seed, clients: many } = options;
-  const cards = options.cards
-    ? await openCardTrade({ ...scene, run: commandsWith(first), seed: seed + round })
-    : null;
-  cards?.begin();
+  const cards = await openCardTrade({ ...scene, run: commandsWith(first), seed: seed + round });
+  cards.begin();
   using load = await beginLoad(scene, firstMerchant(scene, before).call, {
     seed: seed + round,
     clients: many,
@@ -94,7 +90,7 @@ async function restoreOnce(
   must(made.code === 0, `backup ended with ${made.code}: ${made.text.slice(0, 500)}`);
   const atCopy = clients.counts.acknowledged;
   for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
-  await Promise.all([clients.stop(), cards?.halt()]);
+  await Promise.all([clients.stop(), cards.halt()]);
   const transfers = new Map<string, Entry>();
   const entries = readFileSync(join(folder, 'history.ndjson'), 'utf8').split('\n').filter(Boolean);
   for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
@@ -134,12 +130,9 @@ async function restoreOnce(
     );
     if (!already) figures.pausedAnswers++;
   }
-  const lostPages = (await cards?.askEarly()) ?? 0;
+  const lostPages = await cards.askEarly();
   figures.cards.lost += lostPages;
-  must(
-    cards === null || lostPages > 0,
-    'the interval after the copy held no payment by card, so nothing was shown of them',
-  );
+  must(lostPages > 0, 'the interval after the copy held no payment by card, so nothing was shown of them');
   // A payout of the lost time that is under way keeps the pause (`went-back.ts`).
   await completePending(simulatorUrl);
   type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
@@ -180,11 +173,9 @@ async function restoreOnce(
   const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
   const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
   must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
-  if (cards) {
-    const { faults, ...ended } = await cards.conclude(join(folder, 'second'));
-    for (const fault of faults) must(false, fault);
-    for (const name of Object.keys(ended) as (keyof typeof ended)[]) figures.cards[name] += ended[name];
-  }
+  const { faults, ...ended } = await cards.conclude(join(folder, 'second'));
+  for (const fault of faults) must(false, fault);
+  for (const name of Object.keys(ended) as (keyof typeof ended)[]) figures.cards[name] += ended[name];
   const verified = await command(['verify', '--full'], second);
   must(
     verified.code === 0,
@@ -220,7 +211,6 @@ const order = (requestKey: string, pixKey: string) => ({
 if (import.meta.main) {
   const figures = await restoreRounds({
     ...numbersGiven({ seed: 1, rounds: 2, clients: 6 }),
-    cards: true,
     say: console.log,
   });
   console.log(JSON.stringify(figures));

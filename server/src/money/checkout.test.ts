@@ -205,6 +205,23 @@ describe('A card payment', () => {
     }
   });
 
+  it('two pages of which were paid has one of them, and the other goes to a person, whichever is reported first', () => {
+    const pages = ['pi_1', 'pi_2'].map((reference, at) => ({
+      ...paid,
+      providerRef: `cs_${at}`,
+      approval: { ...approval, reference },
+      others: [{ reference: at === 0 ? 'pi_2' : 'pi_1', amountCents }],
+    }));
+    for (const reports of [pages, pages.toReversed()]) {
+      const all = told([...reports, ...reports]);
+      expect(templates(all)).toEqual(['cardApprove']);
+      const other = reports[1]?.approval.reference;
+      expect(new Set(all.incidents.map(({ reference }) => reference))).toEqual(
+        new Set([`mismatch:${all.payment.id}:card:approval:${other}`]),
+      );
+    }
+  });
+
   it('that is paid a second time keeps its first payment, and the second goes to a person', () => {
     const second = { ...released, approval: { ...approval, reference: 'pi_2', released: true } };
     const all = told([paid, second]);

@@ -340,14 +340,19 @@ const again = (
   { reference, amountCents }: Pick<CardApproval, 'reference' | 'amountCents'>,
 ): CardStep => stopped(payment, `approval:${reference}`, amountCents);
 
-/** The known approval is followed, and each other one of the page goes to a person, in whichever order they are reported. */
+/**
+ * The known approval is followed, and each other one goes to a person, in whichever order they are reported: a report of the other page names the known one
+ * among its others.
+ */
 const withOthers = (
   payment: Payment,
   step: CardStep | null,
   others: readonly Pick<CardApproval, 'reference' | 'amountCents'>[],
 ): CardStep | null =>
   others.reduce<CardStep | null>((all, other) => {
-    const next = again(all?.payment ?? payment, other);
+    const current = all?.payment ?? payment;
+    if (other.reference === current.card?.approval) return all;
+    const next = again(current, other);
     return all === null ? next : both(all, next);
   }, step);
 

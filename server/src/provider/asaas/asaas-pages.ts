@@ -181,14 +181,19 @@ async function paymentsOfDays(
   return found;
 }
 
-/** The approved payments of a page as one report; null: none was approved. */
+/**
+ * The approved payments of a page as one report; null: none was approved. Where two pages of one request were paid, the payment is that of the page that
+ * the books have, and the rest goes to a person.
+ */
 async function paidReport(
   deps: AsaasDeps,
   name: CheckoutName,
   ref: string,
   items: readonly CardPaymentItem[],
 ): Promise<QueryOutcome<CheckoutReport> | null> {
-  const paid = items.filter(({ state }) => state === 'approved');
+  const all = items.filter(({ state }) => state === 'approved');
+  const own = all.filter(({ session }) => session === name.providerRef);
+  const paid = own.length > 0 ? own : all;
   const [first] = paid;
   if (first === undefined) return null;
   const isOnePlan = first.installment !== null && paid.every((one) => one.installment === first.installment);
@@ -199,7 +204,8 @@ async function paidReport(
   if ('outcome' in whole) return whole;
   // Our id may have found the payment of another page than the one that was asked for.
   const page = first.session ?? ref;
-  return { outcome: 'found', report: reportOf(name, page, { page: 'closed', approval: whole }) };
+  const others = othersOf(all, paid);
+  return { outcome: 'found', report: reportOf(name, page, { page: 'closed', approval: whole, ...others }) };
 }
 
 async function queryApproved(
@@ -235,10 +241,19 @@ async function withOthers(
   const items = await paymentsOf(deps, name);
   if (!Array.isArray(items))
     return items.cause === 'unreadable' && items.unread === undefined ? { outcome: 'found', report } : items;
-  const others = items
-    .filter(({ id, state }) => state === 'approved' && id !== known.id)
-    .map(({ id: reference, amountCents }) => ({ reference, amountCents }));
-  return { outcome: 'found', report: { ...report, ...(others.length > 0 && { others }) } };
+  const all = items.filter(({ state }) => state === 'approved');
+  return { outcome: 'found', report: { ...report, ...othersOf(all, [known]) } };
+}
+
+/** The approved payments beside the one that is the payment's. */
+function othersOf(
+  all: readonly CardPaymentItem[],
+  paid: readonly CardPaymentItem[],
+): Pick<CheckoutReport, 'others'> {
+  const known = new Set(paid.map(({ id }) => id));
+  const others = all.filter(({ id }) => !known.has(id));
+  if (others.length === 0) return {};
+  return { others: others.map(({ id: reference, amountCents }) => ({ reference, amountCents })) };
 }
 
 /** A payment with what stands in lists of their own: its chargeback, where it does not carry it, and whether it was anticipated. */
