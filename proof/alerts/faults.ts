@@ -316,6 +316,22 @@ export const rounds: readonly (readonly Fault[])[] = [
       },
     },
     {
+      name: 'the receiver of the audit log takes nothing',
+      fires: ['VintemAuditForwardLate'],
+      async strike({ auditReceiver, run, sql }) {
+        auditReceiver.answer(503);
+        await run(['account', 'create', '--name', 'Another', '--test']);
+        // Of what waits alone, and given back behind it: the hash of a row has this time in it.
+        const waits = `UPDATE audit a SET chained_ms = a.chained_ms + $1 FROM audit_chain c
+          WHERE c.account_id = a.account_id AND a.seq > c.forwarded_seq`;
+        await sql(waits, [-3_600_000]);
+        return async () => {
+          await sql(waits, [3_600_000]);
+          auditReceiver.answer(200);
+        };
+      },
+    },
+    {
       name: 'a court blocks a part of the account',
       fires: ['VintemProviderBlocked'],
       async strike({ simulatorUrl, sql }) {

@@ -18,6 +18,8 @@ export interface Town {
   operations: readonly string[];
   /** The merchant's server, which receives every event. */
   receiver: Receiver;
+  /** Where the audit log goes. */
+  auditReceiver: Receiver;
   simulatorUrl: string;
   simulator: Part;
   api: Part;
@@ -64,7 +66,9 @@ export async function openTown(sparePort: number): Promise<Town> {
   const relay = await openRelay(databasePort);
   const relayed = new URL(direct);
   relayed.port = `${relay.port}`;
+  const auditReceiver = await openReceiver();
   const env = {
+    AUDIT_FORWARD_URL: auditReceiver.url,
     DATA_DIR: join(folder, 'data'),
     DATABASE_URL: direct.href,
     VINTEM_SECRET: randomBytes(32).toString('base64'),
@@ -123,6 +127,7 @@ export async function openTown(sparePort: number): Promise<Town> {
     await Promise.all(clients.map((client) => client.end().catch(() => {})));
     await database.stop();
     await receiver.stop();
+    await auditReceiver.stop();
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -147,6 +152,7 @@ export async function openTown(sparePort: number): Promise<Town> {
       call,
       operations,
       receiver,
+      auditReceiver,
       simulatorUrl,
       simulator,
       api,

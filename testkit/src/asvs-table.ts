@@ -909,7 +909,7 @@ export const asvsTable: readonly Requirement[] = [
     '16.4.3',
     2,
     'Logs go to another system',
-    'Standard error can be collected; sending it away is the operator’s part.',
+    'The audit log is sent to a receiver over TLS where `AUDIT_FORWARD_URL` is set. Standard error can be collected; sending it away is the operator’s part.',
   ),
   met('16.5.1', 2, 'Errors say nothing of the inside', {
     [http]: ['what is no HTTP gets a JSON error and the connection ends'],

@@ -86,6 +86,8 @@ export interface Config {
   readonly provider: LiveProvider | null;
   /** Null: no traces. */
   readonly tracing: Tracing | null;
+  /** Null: the audit log stays in the database. */
+  readonly auditForward: AuditForward | null;
 }
 
 export interface OidcSettings {
@@ -105,6 +107,14 @@ export interface Tracing {
   readonly endpoint: string;
   /** Of the traces that are kept, 0 to 1. */
   readonly share: number;
+}
+
+/** Where the audit log is sent to. */
+export interface AuditForward {
+  /** The whole address, as `https://collector.example.com:4318/v1/logs`. */
+  readonly url: string;
+  /** That the receiver asks for, as `authorization`. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface LiveProvider {
@@ -158,7 +168,7 @@ export const isTrial = ({ provider, publicUrl }: Pick<Config, 'provider' | 'publ
   provider === null && !isPublicHost(new URL(publicUrl).hostname);
 
 /** The ways that may go without TLS, named one by one in `ALLOW_WITHOUT_TLS`. */
-const plainChoices = ['public-url', 'database', 'smtp'] as const;
+const plainChoices = ['public-url', 'database', 'smtp', 'audit-forward'] as const;
 type PlainChoice = (typeof plainChoices)[number];
 
 /** Modes of libpq in which a connection without TLS fails. */
@@ -218,6 +228,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     metricsPort: portOrOff(from, 'METRICS_PORT', null),
     provider: liveProvider(from, env),
     tracing: tracing(from),
+    auditForward: auditForward(from, withoutTls.includes('audit-forward')),
     operatorOidc: operatorOidc(from),
   };
   checkPorts(from, config);
@@ -365,6 +376,40 @@ function tracing(from: SettingReader): Tracing | null {
     /^(?:0(?:\.\d{1,6})?|1(?:\.0)?)$/.test(value) ? Number(value) : undefined,
   );
   return endpoint === null ? null : { endpoint, share };
+}
+
+function auditForward(from: SettingReader, withoutTls: boolean): AuditForward | null {
+  const address = from.setting(
+    'AUDIT_FORWARD_URL',
+    null,
+    'the https address that takes OTLP logs, as https://collector.example.com:4318/v1/logs (http on this machine, or with ALLOW_WITHOUT_TLS=audit-forward)',
+    (value) =>
+      isSafeProvider(value) || (withoutTls && value.startsWith('http:') && URL.canParse(value))
+        ? value
+        : undefined,
+  );
+  const headers = from.setting(
+    'AUDIT_FORWARD_HEADERS',
+    null,
+    'a list like Authorization=Bearer%20TOKEN, with commas between, each value percent-encoded',
+    headersOf,
+  );
+  if (address === null && headers !== null)
+    from.fault('AUDIT_FORWARD_URL', 'is missing, but AUDIT_FORWARD_HEADERS stands alone');
+  return address === null ? null : { url: address, headers: headers ?? {} };
+}
+
+/** `Authorization=Bearer%20TOKEN,X-Scope-OrgID=bank`, as OpenTelemetry writes headers in the environment. */
+function headersOf(list: string): Record<string, string> | undefined {
+  const pairs = list.split(',').map((one) => {
+    const [, name, encoded] = /^\s*([A-Za-z][A-Za-z0-9-]{0,63})=([\x21-\x7e]{1,4096})\s*$/.exec(one) ?? [];
+    if (name === undefined || encoded === undefined || /%(?![0-9a-f]{2})/i.test(encoded)) return undefined;
+    const value = encoded.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    return /^[\x20-\x7e]+$/.test(value) ? ([name.toLowerCase(), value] as const) : undefined;
+  });
+  return pairs.every((one) => one !== undefined) ? Object.fromEntries(pairs) : undefined;
 }
 
 // ------------------------------------------------------------------------------------------------------ the OpenID provider

@@ -1,6 +1,7 @@
 import { reachableHost } from '../ground/config.ts';
 import { checkMail } from '../ground/mail.ts';
 import { hasSecret, loadSecrets, secretProblem } from '../ground/secrets.ts';
+import { askReceiver } from '../operate/audit/forward.ts';
 import { type ConnectionRow, listConnectionRows } from '../operate/connections/connections.sql.ts';
 import { decisiveFaults, environmentOf, sentenceOf } from '../operate/connections/connections.ts';
 import { providerOfRow } from '../operate/connections/credentials.ts';
@@ -45,7 +46,18 @@ export async function checkInstallation(edge: Edge): Promise<Check[]> {
   } finally {
     await database.close();
   }
-  return [...checks, await checkOf('mail', () => checkMail(config))];
+  return [...checks, await checkOf('mail', () => checkMail(config)), ...(await checkReceiver(config))];
+}
+
+/** Of the audit log, where it is sent to one. */
+async function checkReceiver({ auditForward }: Pick<Edge['config'], 'auditForward'>): Promise<Check[]> {
+  if (auditForward === null) return [];
+  const net = createUndiciNet();
+  try {
+    return [await checkOf('audit forward', () => askReceiver(net, auditForward, liveWithinMs))];
+  } finally {
+    await net.close();
+  }
 }
 
 /** `check --live`: whether the process of these settings answers on this machine, and nothing else. */

@@ -29,6 +29,7 @@ const ofCell = {
     (table) => `${table} WHERE mail_due_at <= $2::timestamptz`,
   ),
   testClocks: ['test_clock WHERE target_ahead_ms IS NOT NULL'],
+  auditForward: ['audit_chain WHERE forwarded_seq < seq'],
 } as const;
 
 const ofDirectory = {

@@ -24,6 +24,8 @@ export interface MetricsDeps {
   pool: () => BudgetLoad;
   /** `DATABASE_STANDBYS` */
   databaseStandbys: number | null;
+  /** `AUDIT_FORWARD_URL` */
+  auditForward: object | null;
 }
 
 const togetherBy = {
@@ -41,6 +43,8 @@ interface DatabaseGauge {
   labels: string[];
   text: string;
 }
+
+const auditLag = 'audit_forward_lag_seconds';
 
 const databaseGauges: readonly DatabaseGauge[] = [
   {
@@ -176,6 +180,15 @@ const databaseGauges: readonly DatabaseGauge[] = [
     help: 'Acts of two people that one did at the shell, and that no operator has seen yet',
     labels: [],
     text: `SELECT count(*)::integer AS value FROM operator_request WHERE state = 'alone'`,
+  },
+  {
+    name: auditLag,
+    of: 'cells: most',
+    help: 'Age of the oldest row of the audit log that its receiver has not taken, where AUDIT_FORWARD_URL is set',
+    labels: [],
+    text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp()) - min(a.chained_ms) / 1000.0, 0), 0)::double precision AS value
+      FROM audit_chain c JOIN audit a ON a.account_id = c.account_id AND a.seq = c.forwarded_seq + 1
+      WHERE c.forwarded_seq < c.seq`,
   },
   {
     name: 'verify_ok',
@@ -343,6 +356,7 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
         this.reset();
         // Without labels a reset leaves a zero, which would be an answer.
         if (labels.length === 0) this.remove();
+        if (name === auditLag && deps.auditForward === null) return;
         for (const { value, ...rest } of await readGauge(name))
           this.set(rest as Record<string, string>, value);
       },

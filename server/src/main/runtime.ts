@@ -77,6 +77,8 @@ export interface Runtime extends Omit<Ground, 'config'> {
   subscribed: RefreshingCache<SubscribedTypes>;
   /** Where the provider of test accounts listens. */
   simulatorUrl: string;
+  /** Where the audit log is sent to; null: nowhere. */
+  auditForward: Config['auditForward'];
   /** Where merchants' webhooks may go. */
   addresses: Addresses;
   mail: Mail;
@@ -166,6 +168,7 @@ export async function openRuntime(
     },
     draining,
     simulatorUrl: config.simulatorUrl,
+    auditForward: config.auditForward,
     addresses: createAddresses(addressRulesOf(config), ground.net),
     mail: createMail(config, ground),
   };

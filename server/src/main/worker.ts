@@ -17,6 +17,7 @@ import { stepLateStatement, stepStatement } from '../jobs/statement.ts';
 import { stepStatementLines } from '../jobs/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../jobs/unknown-transfer-alerts.ts';
 import { createAlerts } from '../operate/accounts/alerts.ts';
+import { createAuditForward } from '../operate/audit/forward.ts';
 import { createCloses } from '../operate/closes/step.ts';
 import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
@@ -66,6 +67,7 @@ const restMs = {
   unusedKeys: 10_000,
   endingKeys: 10_000,
   alerts: 10_000,
+  auditForward: 5_000,
   testClocks: 500,
   closes: 10_000,
   connections: 2_000,
@@ -231,6 +233,8 @@ function cellLoops(
   begin('mailChoices', () => stepMailChoices(runtime, publicUrl), place);
   begin('payerReturns', () => stepPayerReturns(runtime), seeing('payerReturns'));
   begin('alerts', createAlerts(runtime, publicUrl).step, seeing('alerts'));
+  if (runtime.auditForward !== null)
+    begin('auditForward', createAuditForward(runtime).step, seeing('auditForward'));
   begin('cellRetention', () => stepCellRetention(runtime), place);
   begin('testClocks', () => stepTestClocks(runtime), seeing('testClocks'));
 }

@@ -409,11 +409,11 @@ export interface ExportedAudit extends AuditEntry {
   hash: string | null;
 }
 
-const exported = `current_schema()::text AS cell, ${auditColumns}, seq, chained_ms AS "chainedMs", encode(hash, 'hex') AS hash`;
+export const exportedAudit = `current_schema()::text AS cell, ${auditColumns}, seq, chained_ms AS "chainedMs", encode(hash, 'hex') AS hash`;
 
 const auditPage: Statement = {
   name: 'find_audit_page',
-  text: `SELECT ${exported} FROM audit
+  text: `SELECT ${exportedAudit} FROM audit
     WHERE (account_id, id) > ($1, $2) AND account_id <= $3 ORDER BY account_id, id LIMIT $4`,
 };
 
@@ -422,12 +422,12 @@ export type AuditPlace = Pick<ExportedAudit, 'at' | 'id'>;
 
 const auditBelow: Statement = {
   name: 'find_audit_below',
-  text: `SELECT ${exported} FROM audit WHERE (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
+  text: `SELECT ${exportedAudit} FROM audit WHERE (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
 };
 
 const auditOfBelow: Statement = {
   name: 'find_audit_of_below',
-  text: `SELECT ${exported} FROM audit WHERE account_id = $4 AND (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
+  text: `SELECT ${exportedAudit} FROM audit WHERE account_id = $4 AND (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`,
 };
 
 /** Of one account or of all, the newest first. @param below null: from the newest */

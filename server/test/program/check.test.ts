@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { endPrograms, finish, run } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { openReceiver } from '@vintem/testkit/receiver.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -122,6 +123,26 @@ describe('check', () => {
     const { code, checks } = await check({ SIMULATOR_URL: `http://127.0.0.1:${await freePort()}` });
     expect(code).toBe(1);
     expect(checks['connection simulator']).toMatchObject({ ok: false });
+  });
+
+  it('asks the receiver of the audit log, where there is one', async () => {
+    const receiver = await openReceiver();
+    const AUDIT_FORWARD_URL = receiver.url;
+    try {
+      expect((await check({ AUDIT_FORWARD_URL })).checks['audit forward']).toEqual({
+        ok: true,
+        message: 'the receiver of the audit log answers',
+      });
+      expect(receiver.got.map(({ body }) => body)).toEqual([{ resourceLogs: [] }]);
+      receiver.answer(401);
+      const { code, checks } = await check({ AUDIT_FORWARD_URL });
+      expect({ code, said: checks['audit forward']?.message }).toEqual({
+        code: 1,
+        said: 'the receiver of the audit log answers 401',
+      });
+    } finally {
+      await receiver.stop();
+    }
   });
 
   it('asks the mail server', async () => {

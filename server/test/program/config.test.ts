@@ -67,6 +67,7 @@ describe('settings', () => {
       operatorEmail: null,
       metricsPort: null,
       databaseStandbys: null,
+      auditForward: null,
       cnpjLetters: false,
       webhookAllowCidrs: [],
       webhookDenyCidrs: [],
@@ -342,6 +343,31 @@ describe('a live provider', () => {
   });
 });
 
+describe('the receiver of the audit log', () => {
+  it('has an address as it stands, and headers as OpenTelemetry writes them', () => {
+    expect(readConfig({}).auditForward).toBe(null);
+    const url = 'https://otlp.example/otlp/v1/logs?tenant=1';
+    expect(readConfig({ AUDIT_FORWARD_URL: url }).auditForward).toEqual({ url, headers: {} });
+    const list = 'Authorization=Bearer%20a%3D%2C, X-Scope-OrgID=bank';
+    expect(readConfig({ AUDIT_FORWARD_URL: url, AUDIT_FORWARD_HEADERS: list }).auditForward?.headers).toEqual(
+      { authorization: 'Bearer a=,', 'x-scope-orgid': 'bank' },
+    );
+  });
+
+  it.each(['Authorization', 'a b=c', 'a=%zz', 'a=%0d%0ab', 'a=%ff', 'a=1,,b=2'])(
+    'refuses the headers %s',
+    (list) => {
+      expect(faultsOf({ AUDIT_FORWARD_URL: 'https://otlp.example', AUDIT_FORWARD_HEADERS: list })[0]).toMatch(
+        /^AUDIT_FORWARD_HEADERS: must be/,
+      );
+    },
+  );
+
+  it('is missed where headers stand alone', () => {
+    expect(faultsOf({ AUDIT_FORWARD_HEADERS: 'a=b' })[0]).toMatch(/^AUDIT_FORWARD_URL: is missing/);
+  });
+});
+
 describe('without TLS', () => {
   it.each([
     ['PUBLIC_URL', { PUBLIC_URL: 'http://pay.example' }, 'public-url'],
@@ -350,6 +376,7 @@ describe('without TLS', () => {
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@db.example/vintem' }, 'database'],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@10.0.0.5/vintem?sslmode=prefer' }, 'database'],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/vintem?host=10.0.0.5' }, 'database'],
+    ['AUDIT_FORWARD_URL', { AUDIT_FORWARD_URL: 'http://collector:4318/v1/logs' }, 'audit-forward'],
   ])('%s %j is refused, unless ALLOW_WITHOUT_TLS says %s', (name, env, choice) => {
     const [fault, ...more] = faultsOf(env as Record<string, string>);
     expect(fault).toContain(`${name}: `);
@@ -372,7 +399,9 @@ describe('without TLS', () => {
   });
 
   it('what may go without TLS is named in words', () => {
-    expect(faultsOf({ ALLOW_WITHOUT_TLS: 'everything' })[0]).toContain('public-url, database, smtp');
+    expect(faultsOf({ ALLOW_WITHOUT_TLS: 'everything' })[0]).toContain(
+      'public-url, database, smtp, audit-forward',
+    );
   });
 
   it('an http provider needs an address of this machine, not a name that begins like one', () => {

@@ -99,6 +99,7 @@ const ofCell: [Parameters<CellGlance['sees']>[0], string, Row, Row | null][] = [
     { mail_due_at: null },
   ]),
   ['testClocks', 'test_clock', { target_ahead_ms: 1 }, { target_ahead_ms: null }],
+  ['auditForward', 'audit_chain', { seq: 2, forwarded_seq: 1 }, { forwarded_seq: 2 }],
 ];
 
 test.each(ofCell)('a look at a cell sees that %s may have work in %s', async (work, table, row, others) => {

@@ -1,13 +1,8 @@
 import { open } from 'node:fs/promises';
 import { priceOf } from '../../ground/money.ts';
 import { paymentIdOf } from '../../money/payment.ts';
-import {
-  type AuditEntry,
-  auditPages,
-  type ExportedAudit,
-  findAudit,
-  findDisputeRows,
-} from '../../operate/find.sql.ts';
+import { auditLine } from '../../operate/audit/line.ts';
+import { type AuditEntry, auditPages, findAudit, findDisputeRows } from '../../operate/find.sql.ts';
 import { accountFacts, find, shownDispute, storyOf } from '../../operate/look.ts';
 import { onDatabase } from '../start.ts';
 import {
@@ -177,7 +172,7 @@ export const findCommands: Command[] = [
         try {
           for (const { sql } of await cellsOf(context)) {
             for await (const page of auditPages(sql, ownerId, listMost)) {
-              await file.write(page.map((row) => `${JSON.stringify(lineOf(row))}\n`).join(''));
+              await file.write(page.map((row) => `${JSON.stringify(auditLine(row))}\n`).join(''));
               written += page.length;
             }
           }
@@ -191,12 +186,6 @@ export const findCommands: Command[] = [
     },
   },
 ];
-
-const lineOf = ({ at, chainedMs, ...row }: ExportedAudit) => ({
-  ...row,
-  at: instant(at),
-  chainedAt: instant(chainedMs),
-});
 
 const listMost = 1_000;
 
