@@ -89,12 +89,14 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
       {dateTimeSeconds(at, language)}
     </time>
   );
+  // Two requests may ask for the same.
+  const label = `${nameOf(request, words)}, ${request.requestedBy}, ${dateTimeSeconds(request.requestedAt, language)}`;
   const isOpen = isWaiting(request);
   const isAlone = request.state === 'alone' || request.state === 'seen';
   // Below the title of the page, or of the list of those that were decided.
   const Heading = isOpen ? 'h2' : 'h3';
   return (
-    <section className="card" aria-label={nameOf(request, words)}>
+    <section className="card" aria-label={label}>
       <div className="cardhead">
         <Heading style={{ margin: 0, fontSize: 16 }}>{nameOf(request, words)}</Heading>
         {request.movedCents > 0 && <Money cents={request.movedCents} />}
@@ -178,6 +180,7 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
           )
         )}
       </dl>
+      {request.ofShell && <p className="soft">{words.requests.ofShellLead}</p>}
       {request.state === 'open' && <Verdict request={request} onInvitation={onInvitation} />}
       {request.state === 'alone' && <Sight request={request} />}
     </section>
@@ -211,7 +214,7 @@ function Sight({ request: { id, shown, mayAgree } }: { request: Asked }) {
 }
 
 function Verdict({
-  request: { id, shown, mine, mayAgree },
+  request: { id, shown, mine, mayAgree, ofShell },
   onInvitation,
 }: {
   request: Asked;
@@ -228,6 +231,10 @@ function Verdict({
     },
     { rereads },
   );
+  const takeUp = useAction(
+    () => ask(() => desk.POST('/requests/{id}/taking-up', { params: { path: { id } }, body: { shown } })),
+    { rereads },
+  );
   const refuse = useAction(
     () => ask(() => desk.POST('/requests/{id}/refusal', { params: { path: { id } }, body: {} })),
     { rereads },
@@ -235,10 +242,17 @@ function Verdict({
   if (!mine && !mayAgree) return null;
   return (
     <div className="stack" style={{ marginTop: 14 }}>
-      <FormError error={agree.error ?? refuse.error} />
+      <FormError error={agree.error ?? takeUp.error ?? refuse.error} />
       <div className="deskbuttons">
-        {mayAgree && !sure && <Button onClick={() => setSure(true)}>{words.requests.agree}</Button>}
-        {mayAgree && sure && (
+        {mayAgree && ofShell && (
+          <Button loading={takeUp.busy} onClick={() => takeUp.run()}>
+            {words.requests.takeUp}
+          </Button>
+        )}
+        {mayAgree && !ofShell && !sure && (
+          <Button onClick={() => setSure(true)}>{words.requests.agree}</Button>
+        )}
+        {mayAgree && !ofShell && sure && (
           <Button loading={agree.busy} onClick={() => agree.run()}>
             {words.requests.sure}
           </Button>

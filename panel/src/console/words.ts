@@ -263,6 +263,9 @@ const pt = {
     refuse: 'Recusar',
     withdraw: 'Retirar o pedido',
     mine: 'Outra pessoa precisa concordar com o que você pediu.',
+    takeUp: 'Assumir o pedido',
+    ofShellLead:
+      'Pedido feito na linha de comando, que não prova quem pediu. Quem assume confere os lançamentos e passa a ser quem pede; outra pessoa concorda.',
     states: {
       open: 'aberto',
       agreed: 'aceito, sem execução',
@@ -682,6 +685,9 @@ const en: ConsoleWords = {
     refuse: 'Refuse',
     withdraw: 'Withdraw the request',
     mine: 'Another person has to agree to what you asked for.',
+    takeUp: 'Take the request up',
+    ofShellLead:
+      'Asked for at the command line, which does not prove who asked. The one who takes it up looks at the postings and asks for it from then on; another person agrees.',
     states: {
       open: 'open',
       agreed: 'agreed, not carried out',

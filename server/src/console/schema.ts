@@ -425,7 +425,9 @@ export const RequestsSchema = Type.Object({
       movedCents: Cents('What it moves in all'),
       shown: Shown,
       reason: Word('Why'),
-      requestedBy: Word('E-mail address of the one who asked; the name of the system’s user at the shell'),
+      requestedBy: Word(
+        'E-mail address of the one who asked; the name of the system’s user at the shell; both where an operator took it up',
+      ),
       requestedAt: Time('Asked'),
       expiresAt: Time('Ends then'),
       state: OneOf(
@@ -435,7 +437,10 @@ export const RequestsSchema = Type.Object({
       decidedBy: Nullable('E-mail address of the one who decided'),
       decidedAt: NullableTime('Decided'),
       mine: Type.Boolean({ description: 'The caller asked for it' }),
-      mayAgree: Type.Boolean({ description: 'The caller may agree to it, or say that it was seen' }),
+      ofShell: Type.Boolean({ description: 'Asked for at the shell, and no operator has taken it up' }),
+      mayAgree: Type.Boolean({
+        description: 'The caller may agree to it, take it up, or say that it was seen',
+      }),
     }),
   ),
 });

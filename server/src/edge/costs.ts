@@ -284,6 +284,7 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'GET /requests.csv': page,
   'POST /requests/:id/agreement': { kind: 'change', policy: null },
   'POST /requests/:id/refusal': { kind: 'change', policy: null },
+  'POST /requests/:id/taking-up': { kind: 'change', policy: null },
   'POST /requests/:id/sight': { kind: 'change', policy: null },
   'GET /operations/:id/holds': page,
   'GET /audit': page,

@@ -156,14 +156,19 @@ export const acts = {
     ['POST /accounts/:id/view', 'POST /view/end'],
   ),
   lostTime: changing(['administrator'], 'always', ['subject', 'reason', 'detail'], ['withdrawals lost-time']),
-  requests: reading(everybody, ['GET /requests', 'GET /requests.csv'], []),
+  requests: reading(everybody, ['GET /requests', 'GET /requests.csv'], ['request list']),
   // The role of the act that is asked for counts as well.
   decideRequests: changing(
     ['risk', 'treasury', 'administrator'],
     'never',
     ['subject', 'reason', 'detail'],
     [],
-    ['POST /requests/:id/agreement', 'POST /requests/:id/refusal', 'POST /requests/:id/sight'],
+    [
+      'POST /requests/:id/taking-up',
+      'POST /requests/:id/agreement',
+      'POST /requests/:id/refusal',
+      'POST /requests/:id/sight',
+    ],
   ),
   lookAtConnections: reading(
     ['support', 'treasury', 'administrator', 'auditor'],

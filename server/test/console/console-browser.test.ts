@@ -8,6 +8,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOperator, operatorInvitationLink } from '../../src/console/people/operators.ts';
 import { recordAlone } from '../../src/console/requests/alone.ts';
+import { askAtShell } from '../../src/console/requests/requests.ts';
+import { shownAction } from '../../src/operate/incidents/allowed.ts';
 import { listIncidents } from '../../src/operate/incidents/incident.ts';
 
 /** An operator in a browser: from the invitation to a payment's story, by keyboard, in both languages, light and dark. */
@@ -147,6 +149,31 @@ test('A decision that moves too much for one person is asked for in one browser 
   expect((await shop.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
   expect(second.complaints).toEqual([]);
   await second.context.close();
+});
+
+test('A request of the shell is taken up by one operator, who then waits for another one', async () => {
+  const { body: charge } = await shop.charge({ amountCents: 70_000 });
+  await service.simulator.control('POST', `/control/charges/${charge.id.replaceAll('-', '')}/pay`, {
+    amountCents: 69_000,
+  });
+  let incidentId = '';
+  await until(async () => {
+    const found = await listIncidents(service.cellOf(shop), shop.ownerId);
+    incidentId = found.find(({ paymentId: id }) => id === charge.id)?.id ?? '';
+    return incidentId !== '';
+  });
+  const seen = await shownAction({ ...service.cellOf(shop), actor: 'root' }, incidentId, 'credit');
+  const wanted = { act: 'resolveIncident' as const, subject: incidentId, body: { action: 'credit' } };
+  await askAtShell(shellOf(service), { ...wanted, ...seen, reason: 'visto no extrato do banco' });
+  await page.goto(`${service.url}/operator/pedidos`);
+  await page.getByText('Pedido feito na linha de comando').waitFor();
+  expect(await page.getByRole('button', { name: 'Concordar' }).count()).toBe(0);
+  await inspectBoth('request-of-shell');
+  await page.getByRole('button', { name: 'Assumir o pedido' }).press('Enter');
+  await page.getByText('Outra pessoa precisa concordar').waitFor();
+  await page.getByText(`root + ${email}`).waitFor();
+  await page.getByRole('button', { name: 'Retirar o pedido' }).press('Enter');
+  await page.getByText('retirado', { exact: true }).waitFor();
 });
 
 test('A support case is solved by keyboard: slash, the end-to-end id, the payment', async () => {

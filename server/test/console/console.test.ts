@@ -19,8 +19,10 @@ import {
   suspendOperator,
 } from '../../src/console/people/operators.ts';
 import { recordAlone } from '../../src/console/requests/alone.ts';
+import { askAtShell } from '../../src/console/requests/requests.ts';
 import { costs } from '../../src/edge/costs.ts';
 import { type ActName, actOfRoute, mayAct, operatorRoles } from '../../src/operate/acts.ts';
+import { shownAction } from '../../src/operate/incidents/allowed.ts';
 import { listIncidents, resolveIncident } from '../../src/operate/incidents/incident.ts';
 import { resumeWithdrawals } from '../../src/operate/pause.ts';
 import { audits } from '../../src/store/rows/audit.sql.ts';
@@ -954,6 +956,85 @@ describe('a decision', () => {
     expect(await journalsOf(shop)).toEqual(before);
     expect(await stateOf(desk, id)).toBe('stale');
     expect((await agree(risk, id, shown)).body.code).toBe('request_closed');
+  });
+
+  /** The same at the shell. */
+  async function askedAtShell(shop: Merchant): Promise<{ incidentId: string; id: string; shown: string }> {
+    const incidentId = await oddlyPaid(shop, 150_000);
+    const seen = await shownAction({ ...service.cellOf(shop), actor: 'root' }, incidentId, 'credit');
+    const wanted = { act: 'resolveIncident' as const, subject: incidentId, body: { action: 'credit' } };
+    const { id } = await askAtShell(shellOf(service), { ...wanted, ...seen, reason: 'visto no extrato' });
+    return { incidentId, id, shown: seen.shown };
+  }
+  const takeUp = (desk: Desk, id: string, shown: string) =>
+    desk.call('POST', `/requests/${id}/taking-up`, { shown });
+
+  test('that the shell asks for takes two operators: one takes it up, another one agrees', async () => {
+    const shop = await service.newMerchant();
+    const { incidentId, id, shown } = await askedAtShell(shop);
+    const before = await journalsOf(shop);
+    const [risk, treasury] = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const listed = async (desk: Desk) =>
+      (await desk.call('GET', '/requests')).body.requests.find((one: { id: string }) => one.id === id);
+    const ofShell = { requestedBy: 'root', ofShell: true, mine: false, mayAgree: true };
+    expect(await listed(risk)).toMatchObject({ state: 'open', ...ofShell });
+    // The one at the shell may be the one who agrees here.
+    expect((await agree(risk, id, shown)).body.code).toBe('request_closed');
+    for (const role of ['support', 'administrator', 'auditor'] as const)
+      expect((await takeUp(await newOperator(service, role), id, shown)).body.code).toBe(
+        'operator_role_denied',
+      );
+    expect((await takeUp(risk, id, '0'.repeat(64))).body.code).toBe('request_closed');
+
+    const answers = await Promise.all([risk, treasury].map((desk) => takeUp(desk, id, shown)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const [first, second] = answers[0]?.status === 200 ? [risk, treasury] : [treasury, risk];
+    const both = { requestedBy: `root + ${first.email}`, ofShell: false };
+    expect(await listed(first)).toMatchObject({ ...both, mine: true, mayAgree: false });
+    expect((await agree(first, id, shown)).body.code).toBe('own_request');
+    expect(await journalsOf(shop)).toEqual(before);
+    expect((await agree(second, id, shown)).status).toBe(200);
+    expect((await journalsOf(shop)).length).toBeGreaterThan(before.length);
+    const { resolution } = (await risk.call('GET', `/incidents/${incidentId}`)).body;
+    expect(resolution.actor).toBe(`root + ${first.email} + ${second.email}`);
+    expect((await listed(risk)).state).toBe('done');
+  });
+
+  test('that the shell asks for ends as any other: with its day, by a refusal, with the one who took it up, with other facts', async () => {
+    const [risk, treasury] = [await newOperator(service, 'risk'), await newOperator(service, 'treasury')];
+    const late = await askedAtShell(await service.newMerchant());
+    await service.database.admin(
+      `UPDATE operator_request SET expires_at = expires_at - interval '24 hours' WHERE id = $1`,
+      [late.id],
+    );
+    const refused = await askedAtShell(await service.newMerchant());
+    expect((await risk.call('POST', `/requests/${refused.id}/refusal`, {})).status).toBe(200);
+    expect(await stateOf(risk, refused.id)).toBe('refused');
+    for (const { id, shown } of [late, refused])
+      expect((await takeUp(risk, id, shown)).body.code).toBe('request_closed');
+
+    const left = await askedAtShell(await service.newMerchant());
+    const leaving = await newOperator(service, 'risk');
+    expect((await takeUp(leaving, left.id, left.shown)).status).toBe(200);
+    await suspendOperator(shellOf(service), leaving.email);
+    expect((await agree(risk, left.id, left.shown)).body.code).toBe('request_closed');
+
+    const shop = await service.newMerchant();
+    const other = await askedAtShell(shop);
+    expect((await takeUp(risk, other.id, other.shown)).status).toBe(200);
+    const shell = { ...service.cellOf(shop), actor: 'root' };
+    await resolveIncident(shell, other.incidentId, { action: 'writeoff', reason: 'decided at the shell' });
+    expect((await agree(treasury, other.id, other.shown)).body.code).toBe('act_refused');
+    expect(await stateOf(risk, other.id)).toBe('stale');
+    // The database knows it as well.
+    const open = await askedAtShell(await service.newMerchant());
+    await expect(
+      service.database.admin(
+        `UPDATE operator_request SET state = 'agreed', decided_at = now(),
+          decided_by = (SELECT id FROM operator_person WHERE email = $2) WHERE id = $1`,
+        [open.id, risk.email],
+      ),
+    ).rejects.toThrow('operator_request_shell');
   });
 
   test('to end a pause takes two people, and ends that pause alone', async () => {

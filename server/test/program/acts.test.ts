@@ -70,6 +70,11 @@ describe('the table of acts', () => {
       .filter((name) => !quiet.includes(name));
     const known = commands.filter(({ options }) => options?.['break-glass'] !== undefined);
     expect(known.map(({ name }) => name).sort()).toEqual(loud.sort());
+    // An operator binds the own account in the console.
+    const asking = commands.filter(({ options }) => options?.request !== undefined);
+    expect(asking.map(({ name }) => name).sort()).toEqual(
+      loud.filter((name) => name !== 'operator bind-oidc').sort(),
+    );
   });
 
   test('lets each role do what the specification gives it', () => {

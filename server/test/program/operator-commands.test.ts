@@ -148,6 +148,20 @@ test('What takes two people is refused to one at the shell, and with --break-gla
   expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining('two people decide this')]);
   expect(await merchant.balanceCents()).toBe(before);
   expect((await resolve('--dry-run')).json.postings).not.toEqual([]);
+  for (const other of ['--dry-run', '--break-glass'])
+    expect((await resolve('--request', other)).code).toBe(2);
+  const asked = await resolve('--request');
+  expect(asked.json).toEqual({ requestId: expect.any(String), expiresAt: expect.any(String) });
+  expect(await merchant.balanceCents()).toBe(before);
+  expect((await vintem('request', 'list')).json.requests).toMatchObject([
+    {
+      ...{ id: asked.json.requestId, act: 'resolveIncident', subject: id, body: { action: 'credit' } },
+      ...{ movedCents: expect.any(Number), takenUp: false, reason: 'seen in the list' },
+    },
+  ]);
+  expect(
+    await onDatabase(`SELECT action FROM vintem.audit WHERE subject = '${asked.json.requestId}'`),
+  ).toEqual([{ action: 'request.ask' }]);
   expect(await resolve('--break-glass')).toMatchObject({ code: 0, json: { state: 'resolved' } });
   expect(await merchant.balanceCents()).toBe(before + 700);
 
@@ -182,6 +196,8 @@ test('What takes two people is refused to one at the shell, and with --break-gla
   // One operator cannot agree with another one any more: the shell is all there is.
   await onDatabase('UPDATE vintem.operator_person SET suspended_at = now() WHERE id = $1', [people[0]?.id]);
   await vintem('withdrawals', 'pause', '--reason', 'a drill');
+  const noTwo = await vintem('withdrawals', 'resume', '--request', '--reason', 'it is over');
+  expect([noTwo.code, noTwo.errors]).toEqual([1, expect.stringContaining('no two operators')]);
   expect((await vintem('withdrawals', 'resume')).json).toMatchObject({ paused: false });
   await onDatabase('DELETE FROM vintem.operator_person');
 });
@@ -461,6 +477,23 @@ test('Operators are changed at the shell alone until two administrators could ag
   expect((await vintem('operator', 'suspend', '--email', 'rui@vintem.example', '--break-glass')).code).toBe(
     2,
   );
+  const asked = await vintem(
+    'operator',
+    'suspend',
+    '--email',
+    'rui@vintem.example',
+    '--request',
+    '--reason',
+    'r',
+  );
+  expect(asked.json.requestId).toEqual(expect.any(String));
+  const [request] = (await vintem('request', 'list')).json.requests.filter(
+    ({ id }: { id: string }) => id === asked.json.requestId,
+  );
+  expect(request).toMatchObject({
+    ...{ act: 'changeOperators', subject: 'rui@vintem.example' },
+    body: { change: 'suspend', email: 'rui@vintem.example', roleNow: 'administrator', stateNow: 'active' },
+  });
   const reason = 'rui lost the laptop';
   const words = ['--email', 'rui@vintem.example', '--break-glass', '--reason', reason];
   const suspended = await vintem('operator', 'suspend', ...words);

@@ -18,9 +18,9 @@ export interface OperatorRequest {
   movedCents: number;
   shown: string;
   reason: string;
-  /** Null: at the shell. */
+  /** Null: at the shell, and no operator has taken it up. */
   requestedBy: string | null;
-  /** The e-mail address, or the system's user at the shell. */
+  /** The e-mail address, the system's user at the shell, or both. */
   requestedByName: string;
   requestedAt: number;
   expiresAt: number;
@@ -30,15 +30,15 @@ export interface OperatorRequest {
 }
 
 const columns = `r.id, r.act, r.subject, r.body, r.postings, r.moved_cents AS "movedCents", r.shown, r.reason, r.requested_by AS "requestedBy",
-  coalesce(asked.email, r.requested_user) AS "requestedByName", r.requested_at AS "requestedAt", r.expires_at AS "expiresAt", r.state,
+  concat_ws(' + ', r.requested_user, asked.email) AS "requestedByName", r.requested_at AS "requestedAt", r.expires_at AS "expiresAt", r.state,
   decided.email AS "decidedByEmail", r.decided_at AS "decidedAt"`;
 const from = `FROM operator_request r LEFT JOIN operator_person asked ON asked.id = r.requested_by
   LEFT JOIN operator_person decided ON decided.id = r.decided_by`;
 
 const insert: Statement = {
   name: 'operator_request_insert',
-  text: `INSERT INTO operator_request (id, act, subject, body, postings, moved_cents, shown, reason, requested_by, requested_at, expires_at, state)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'open')`,
+  text: `INSERT INTO operator_request (id, act, subject, body, postings, moved_cents, shown, reason, requested_by, requested_user, requested_at, expires_at, state)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open')`,
 };
 
 /** An act as its person saw it and asks for it. */
@@ -48,7 +48,10 @@ export type Wanted = Pick<
 >;
 
 export type NewRequest = Wanted &
-  Pick<OperatorRequest, 'id' | 'requestedAt' | 'expiresAt'> & { requestedBy: string };
+  Pick<OperatorRequest, 'id' | 'requestedBy' | 'requestedAt' | 'expiresAt'> & {
+    /** The system's, at the shell. */
+    user: string | null;
+  };
 
 export const insertRequest = (tx: Queries, one: NewRequest): Promise<unknown> =>
   tx.run(insert, [
@@ -61,6 +64,7 @@ export const insertRequest = (tx: Queries, one: NewRequest): Promise<unknown> =>
     one.shown,
     one.reason,
     one.requestedBy,
+    one.user,
     timestamp(one.requestedAt),
     timestamp(one.expiresAt),
   ]);
@@ -156,6 +160,22 @@ export const claimRequest = async (
   one: { id: string; shown: string; by: string; roles: readonly OperatorRole[]; now: number },
 ): Promise<boolean> =>
   (await tx.run(agree, [one.id, one.by, timestamp(one.now), one.shown, one.roles])).length > 0;
+
+// From here on the row is as if that operator had asked, so the rules of a request hold for it: another one agrees.
+const takeUp: Statement = {
+  name: 'operator_request_take_up',
+  text: `UPDATE operator_request r SET requested_by = $2 FROM operator_person taking
+    WHERE r.id = $1 AND r.state = 'open' AND r.requested_by IS NULL AND r.expires_at > $3 AND r.shown = $4
+      AND taking.id = $2 AND taking.suspended_at IS NULL AND taking.enrolled_at IS NOT NULL AND taking.role = ANY ($5::text[])
+    RETURNING r.id`,
+};
+
+/** @param roles those of the act @returns whether this person is the one whose request it is now */
+export const takeUpRequest = async (
+  tx: Queries,
+  one: { id: string; shown: string; by: string; roles: readonly OperatorRole[]; now: number },
+): Promise<boolean> =>
+  (await tx.run(takeUp, [one.id, one.by, timestamp(one.now), one.shown, one.roles])).length > 0;
 
 const end: Statement = {
   name: 'operator_request_end',

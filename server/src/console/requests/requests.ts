@@ -16,10 +16,12 @@ import {
   endRequest,
   findRequest,
   insertRequest,
+  type NewRequest,
   type OperatorRequest,
   refuseRequest,
   requestLivesMs,
   seeRequest,
+  takeUpRequest,
   type Wanted,
 } from './requests.sql.ts';
 
@@ -66,23 +68,37 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
 /** Acts that become a request in the console where one person may not do them alone. */
 export const requestable = Object.keys(deeds) as ActName[];
 
+type Asking = Pick<RequestDeps, 'sql' | 'clock' | 'ids'>;
+
 /** Records what a person asks for; only a second one lets it be carried out. @returns its id */
-export async function ask({ sql, clock, ids }: RequestDeps, person: Person, wanted: Wanted): Promise<string> {
+export const ask = async (deps: Asking, person: Person, wanted: Wanted): Promise<string> =>
+  (await record(deps, { actor: person.email, requestedBy: person.operatorId, user: null }, wanted)).id;
+
+/**
+ * The same at the shell, whose user is no person of the console: an operator takes it up, and another one agrees.
+ * @param deps with the system's user
+ */
+export const askAtShell = (
+  { actor, ...deps }: Asking & { actor: string },
+  wanted: Wanted,
+): Promise<{ id: string; expiresAt: number }> =>
+  record(deps, { actor, requestedBy: null, user: actor }, wanted);
+
+async function record(
+  { sql, clock, ids }: Asking,
+  { actor, ...by }: { actor: string } & Pick<NewRequest, 'requestedBy' | 'user'>,
+  wanted: Wanted,
+): Promise<{ id: string; expiresAt: number }> {
   const now = clock.now();
   const id = ids.uuid();
+  const expiresAt = now + requestLivesMs;
   await sql.tx(async (tx) => {
-    await insertRequest(tx, {
-      ...wanted,
-      id,
-      requestedBy: person.operatorId,
-      requestedAt: now,
-      expiresAt: now + requestLivesMs,
-    });
+    await insertRequest(tx, { ...wanted, ...by, id, requestedAt: now, expiresAt });
     await noteOperator(
       tx,
       { clock, ids },
       {
-        actor: person.email,
+        actor,
         action: 'request.ask',
         subject: id,
         reason: wanted.reason,
@@ -90,7 +106,29 @@ export async function ask({ sql, clock, ids }: RequestDeps, person: Person, want
       },
     );
   });
-  return id;
+  return { id, expiresAt };
+}
+
+/**
+ * An operator makes what was asked for at the shell their own request.
+ * @param shown the hash of what this person saw
+ * @throws PanelError `not_found`, `operator_role_denied`, `request_closed`
+ */
+export async function takeUp(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
+  const request = await found(deps.sql, person, id);
+  const { roles } = acts[request.act];
+  await deps.sql.tx(async (tx) => {
+    const now = deps.clock.now();
+    if (!(await takeUpRequest(tx, { id, shown, by: person.operatorId, roles, now })))
+      throw new PanelError('request_closed');
+    await noteOperator(tx, deps, {
+      actor: person.email,
+      action: 'request.take_up',
+      subject: id,
+      reason: request.reason,
+      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
+    });
+  });
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   findUnseenRequests,
   type OperatorRequest,
 } from '../requests/requests.sql.ts';
-import { agree, type RequestDeps, refuse, see } from '../requests/requests.ts';
+import { agree, type RequestDeps, refuse, see, takeUp } from '../requests/requests.ts';
 import { consoleConfig } from '../route.ts';
 import { AgreedSchema, AgreementBody, Done, Nothing, RequestsSchema } from '../schema.ts';
 import { postingView } from './decide.ts';
@@ -62,6 +62,24 @@ export function requestRoutes(api: ApiScope, deps: RequestRoutesDeps): void {
     async ({ params, body, operator }) => {
       const invited = await agree(deps, operator, params.id, body.shown);
       return invited === null ? { invitation: null } : { invitation: await handedOver(deps, invited) };
+    },
+  );
+
+  api.post(
+    '/requests/:id/taking-up',
+    {
+      schema: {
+        tags,
+        summary: 'Makes what was asked for at the shell a request of the caller',
+        params: IdParams('Request'),
+        body: AgreementBody,
+        response: { 200: Done },
+      },
+      config: consoleConfig,
+    },
+    async ({ params, body, operator }) => {
+      await takeUp(deps, operator, params.id, body.shown);
+      return { ok: true as const };
     },
   );
 
@@ -195,6 +213,7 @@ function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
     decidedBy: one.decidedByEmail,
     decidedAt: one.decidedAt === null ? null : isoOf(one.decidedAt),
     mine,
+    ofShell: one.state === 'open' && one.requestedBy === null,
     mayAgree:
       (one.state === 'open' || one.state === 'alone') &&
       !mine &&

@@ -48,6 +48,7 @@ import { noticeCommands } from './notice-commands.ts';
 import { oddMoneyCommand } from './odd-money-command.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
+import { requestCommands } from './second-person.ts';
 import { secretCommands } from './secret-commands.ts';
 import { subjectCommands } from './subject-commands.ts';
 
@@ -328,6 +329,7 @@ export const commands: Command[] = [
   },
   ...operatorCommands,
   ...findCommands,
+  ...requestCommands,
   ...cellCommands,
   ...memberCommands,
   ...consoleCommands,

@@ -20,14 +20,14 @@ import {
   UsageFault,
 } from './command.ts';
 import { operatorOf } from './operator-commands.ts';
-import { agreedAtShell, breakGlassOption } from './second-person.ts';
+import { agreedAtShell, askable, breakGlassOption } from './second-person.ts';
 
 const alone = { ...breakGlassOption, reason: { type: 'string' } } as const;
-const aloneUsage = '[--break-glass --reason R]';
+const aloneUsage = '[--break-glass | --request] [--reason R]';
 
 /** The people of the console. The first one is made here, and so are all others until two of them can agree in the console. */
 export const consoleCommands: Command[] = [
-  {
+  askable({
     name: 'operator create',
     usage: `--email E --name N --role ${operatorRoles.join('|')} ${aloneUsage}`,
     about: 'a person of the console (/operator): prints a link for that person, good for 24 hours',
@@ -38,7 +38,7 @@ export const consoleCommands: Command[] = [
       const wanted = changeOf({ change: 'create', email, name, role });
       return invitationAnswer(edge, await changeAtShell(edge, 'operator create', values, wanted));
     },
-  },
+  }),
   {
     name: 'operator list',
     about: 'the people of the console',
@@ -60,7 +60,7 @@ export const consoleCommands: Command[] = [
       };
     },
   },
-  {
+  askable({
     name: 'operator suspend',
     usage: `--email E ${aloneUsage}`,
     about: 'ends every session of an operator, who does not come in again until a role is granted',
@@ -70,8 +70,8 @@ export const consoleCommands: Command[] = [
       await changeAtShell(edge, 'operator suspend', values, wanted);
       return operatorAnswer(edge, wanted.email);
     },
-  },
-  {
+  }),
+  askable({
     name: 'operator reset-factor',
     usage: `--email E ${aloneUsage}`,
     about:
@@ -81,12 +81,13 @@ export const consoleCommands: Command[] = [
       const wanted = changeOf({ change: 'reset_factor', email: required(values, 'email') });
       return invitationAnswer(edge, await changeAtShell(edge, 'operator reset-factor', values, wanted));
     },
-  },
+  }),
   {
     name: 'operator bind-oidc',
     usage: `--email E --subject S ${aloneUsage}`,
     about:
       'binds an operator to an account at OPERATOR_OIDC_ISSUER by its subject (`sub`), once; the operator can do so too, in the console',
+    // The console asks for no such change: an operator binds the own account there.
     options: { email: { type: 'string' }, subject: { type: 'string' }, ...alone },
     run: async (edge, { values }) => {
       const { operatorOidc } = edge.config;
@@ -100,7 +101,7 @@ export const consoleCommands: Command[] = [
       return operatorAnswer(edge, wanted.email);
     },
   },
-  {
+  askable({
     name: 'operator grant',
     usage: `--email E --role ${operatorRoles.join('|')} ${aloneUsage}`,
     about: 'gives an operator another role, from the next call on; ends a suspension',
@@ -110,7 +111,7 @@ export const consoleCommands: Command[] = [
       await changeAtShell(edge, 'operator grant', values, wanted);
       return operatorAnswer(edge, wanted.email);
     },
-  },
+  }),
 ];
 
 /** Where two administrators could agree to it in the console, one at the shell does it only with `--break-glass`. */

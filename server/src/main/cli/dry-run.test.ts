@@ -25,6 +25,7 @@ const silent = [
     'payment show',
     'dispute list',
     'audit list',
+    'request list',
     'audit export',
     'withdrawals pause',
   ],

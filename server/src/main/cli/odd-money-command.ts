@@ -12,9 +12,9 @@ import { isOddMoney, oddKinds } from '../../store/rows/incidents.sql.ts';
 import { type Command, type CommandInput, integer, UsageFault, uuid } from './command.ts';
 import { onAccount } from './in-cells.ts';
 import { operatorOf } from './operator-commands.ts';
-import { agreedAtShell, breakGlassOption } from './second-person.ts';
+import { agreedAtShell, askable, breakGlassOption } from './second-person.ts';
 
-export const oddMoneyCommand: Command = {
+export const oddMoneyCommand: Command = askable({
   name: 'account odd-money',
   usage: `OWNER_ID [--kinds ${oddKinds.join(',')}|none] [--most-cents N] [--reason R] [--break-glass]`,
   about:
@@ -45,7 +45,7 @@ export const oddMoneyCommand: Command = {
       kinds.length === 0 ? 'none: the operator decides' : `${kinds.join(', ')} up to ${priceOf(mostCents)}`;
     return { json: { ownerId: accountId, kinds, mostCents }, text };
   },
-};
+});
 
 /** Null: nothing is to be changed. */
 function wantedOf(values: CommandInput['values'], before: OddMoneyWanted): OddMoneyWanted | null {

@@ -60,7 +60,7 @@ import {
 } from './command.ts';
 import { dryRunOption, plannedText, posting, postingAtProviders } from './dry-run.ts';
 import { cellsOf, onAccount, onAll, onCellWith } from './in-cells.ts';
-import { agreedAtShell, breakGlassOption } from './second-person.ts';
+import { agreedAtShell, askable, breakGlassOption } from './second-person.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
 export const operatorCommands: Command[] = [
@@ -125,7 +125,7 @@ export const operatorCommands: Command[] = [
       );
     },
   },
-  {
+  askable({
     name: 'hold release',
     usage: 'ID [--reason R] [--break-glass] [--dry-run]',
     about:
@@ -158,7 +158,7 @@ export const operatorCommands: Command[] = [
         },
       );
     },
-  },
+  }),
   {
     name: 'hold list',
     usage: '--operation ID',
@@ -202,7 +202,7 @@ export const operatorCommands: Command[] = [
       );
     },
   },
-  {
+  askable({
     name: 'withdrawals resume',
     usage: '[--reason R] [--break-glass]',
     about: 'ends the pause. Where two operators could agree to it, only with --break-glass',
@@ -221,7 +221,7 @@ export const operatorCommands: Command[] = [
         });
         return pauseAnswer(await resumeWithdrawals(operator, { pausedAt, reason }));
       }),
-  },
+  }),
   {
     name: 'withdrawals lost-time',
     usage: '--since TIME [--reason R]',
@@ -341,7 +341,7 @@ export const operatorCommands: Command[] = [
       });
     },
   },
-  {
+  askable({
     name: 'incident resolve',
     usage: `ID --action ${actions.join('|')} --reason R [--break-glass] [--dry-run]`,
     about:
@@ -373,7 +373,7 @@ export const operatorCommands: Command[] = [
         );
       });
     },
-  },
+  }),
   {
     name: 'incident own-money',
     usage: '--connection N --reason R [--dry-run]',

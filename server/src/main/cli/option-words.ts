@@ -68,6 +68,7 @@ export const optionWords: Readonly<Record<string, string>> = {
   pt: 'the text in Portuguese',
   reason: 'why, in your words; it stands in the audit log',
   'refund-fees': 'kept: the fee of a refunded charge does not come back; returned: its part does',
+  request: 'ask for it: one operator of the console takes it up, and another one agrees',
   'request-key': 'a name of your own for it: the same name books it once',
   'return-hosts': 'where payers by card may be sent back to, separated by commas',
   role: 'what the person may do',
