@@ -161,7 +161,7 @@ export function createLinkPayers(around: Surroundings) {
     madeCharge(link.merchant, id);
     await sleep(chance() * 1_500);
     if (link.body.expiresAt !== null)
-      await sleep(Date.parse(link.body.expiresAt) - Date.now() - 200 + chance() * 400);
+      await sleep(Math.max(0, Date.parse(link.body.expiresAt) - Date.now() - 200 + chance() * 400));
     await atTheBank(link, id);
   }
 

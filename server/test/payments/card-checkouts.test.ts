@@ -1114,22 +1114,29 @@ describe('A comparison after a loss of time', () => {
     expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
   });
 
-  test('books one of two pages at Asaas that were both paid before one was known, and the other goes to a person', async () => {
-    const asaas = simulatorAt(`${service.simulator.url}/asaas`);
-    const merchant = await shop({ cardConnection: 'parcelas' });
-    await asaas.behave({ webhook: 'drop', pageFilter: 'inherited' });
-    const { id, request } = await lostRequest(merchant, 'parcelas');
-    await move(id, 'approve');
-    expect((await merchant.call('POST', '/card/checkouts', request)).body).toMatchObject({ id });
-    await move(id, 'approve');
-    await fillQueryLimit(service);
-    await compare();
-    expect(await payment(merchant, id)).toMatchObject({ status: 'paid', cardSettlementStatus: 'held' });
-    expect(await mismatchesOf(id)).toHaveLength(1);
-    expect(await itemsOf(id)).toEqual([]);
-    expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
-    await asaas.behave({});
-  });
+  test.each(acquirers)(
+    'books one of two pages that were both paid before one was known, and the other goes to a person (%s)',
+    async (name, dialect) => {
+      const at = simulatorAt(`${service.simulator.url}/${dialect}`);
+      const merchant = await shop({ cardConnection: name });
+      await at.behave({
+        webhook: 'drop',
+        ...(dialect === 'asaas' ? { pageFilter: 'inherited' } : { keys: 'forgotten' }),
+      });
+      const { id, request } = await lostRequest(merchant, name);
+      await move(id, 'approve');
+      expect((await merchant.call('POST', '/card/checkouts', request)).body).toMatchObject({ id });
+      // The newest page of the payment.
+      await move(id, 'approve');
+      await fillQueryLimit(service);
+      await compare();
+      expect(await payment(merchant, id)).toMatchObject({ status: 'paid', cardSettlementStatus: 'held' });
+      expect(await mismatchesOf(id)).toHaveLength(1);
+      expect(await itemsOf(id)).toEqual([]);
+      expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
+      await at.behave({});
+    },
+  );
 
   test('keeps what was paid for a person until it is booked, whatever page its payment has by then', async () => {
     const merchant = await shop();
