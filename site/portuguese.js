@@ -107,6 +107,8 @@ export const portuguese = {
   'The payer reads it on the page; may be empty': 'O pagador lê na página; pode ser vazia',
   'Made by the caller, once per checkout; repeat it, never replace it, after a timeout':
     'Criada por quem chama, uma por checkout; depois de um timeout, repita-a e nunca a troque',
+  'How long the code takes a payment, up to seven days; as the installation is set if left out. `expiresAt` is the deadline that the provider gave: some have a shortest life of a few minutes':
+    'Por quanto tempo o código aceita um pagamento, até sete dias; sem ele, como a instalação está configurada. `expiresAt` é o prazo que o provedor deu: alguns têm uma vida mínima de poucos minutos',
   'How long the page takes a payment': 'Por quanto tempo a página aceita um pagamento',
   'Where the payer goes once the acquirer has approved the payment; https, at a host that the operator has allowed for the account. A visit proves nothing':
     'Para onde o pagador vai depois que a adquirente aprova o pagamento; https, em um host que o operador permitiu para a conta. Uma visita não prova nada',

@@ -89,6 +89,11 @@ async function create(
   return exitOf(ended);
 }
 
+const minutesOf = (values: Context['values']): { expiresInMinutes?: number } =>
+  values['expires-in-minutes'] === undefined
+    ? {}
+    : { expiresInMinutes: integer(values, 'expires-in-minutes') };
+
 /** A charge, whose code is drawn when `--qr` is given. */
 const createCharge = (context: Context, work: () => Promise<Payment & { requestKey: string }>) => {
   const draws = context.values.qr === true && !context.out.json;
@@ -159,12 +164,14 @@ function dueChargeOf(values: Context['values']): NewDueCharge {
 export const paymentCommands: Command[] = [
   {
     name: 'charges create',
-    usage: '--amount-cents N --payer NAME [--description D] [--request-key UUID] [--qr] [--wait]',
+    usage:
+      '--amount-cents N --payer NAME [--description D] [--expires-in-minutes N] [--request-key UUID] [--qr] [--wait]',
     about: 'a Pix charge; --qr draws its code, --wait waits for its end (exit code 1 when it is not paid)',
     options: {
       'amount-cents': { type: 'string' },
       payer: { type: 'string' },
       description: { type: 'string' },
+      'expires-in-minutes': { type: 'string' },
       'request-key': { type: 'string' },
       qr: { type: 'boolean' },
       wait: { type: 'boolean' },
@@ -176,6 +183,7 @@ export const paymentCommands: Command[] = [
         payerName: required(values, 'payer'),
         description: text(values, 'description') ?? '',
         requestKey: text(values, 'request-key'),
+        ...minutesOf(values),
       };
       return createCharge(context, () => vintem.charges.create(charge, { signal: ending }));
     },
@@ -252,10 +260,6 @@ export const paymentCommands: Command[] = [
     },
     run: (context) => {
       const { vintem, values, ending } = context;
-      const minutes =
-        values['expires-in-minutes'] === undefined
-          ? {}
-          : { expiresInMinutes: integer(values, 'expires-in-minutes') };
       const payer = given({
         document: text(values, 'payer-document'),
         email: text(values, 'payer-email'),
@@ -266,7 +270,7 @@ export const paymentCommands: Command[] = [
         payerName: required(values, 'payer'),
         description: text(values, 'description') ?? '',
         requestKey: text(values, 'request-key'),
-        ...minutes,
+        ...minutesOf(values),
         ...given({ successUrl: text(values, 'success-url'), cancelUrl: text(values, 'cancel-url') }),
         ...(Object.keys(payer).length > 0 && { payer }),
       };

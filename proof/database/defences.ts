@@ -108,6 +108,7 @@ const breaks: Record<string, string> = {
   payment_amount_cents_check: 'amount_cents = 0',
   payment_metadata_check: "metadata = '[]'",
   payment_fiscal_documents_check: "fiscal_documents = '{}'",
+  payment_expires_in_minutes_check: 'expires_in_minutes = 0',
   payment_check: "updated_at = created_at - interval '1 ms'",
   payment_check1: "status = 'completed'",
   payment_settled: 'settled_at = NULL',

@@ -198,8 +198,8 @@ class Charges {
   /**
    * Creates a Pix charge. Needs the permission `charges`.
    *
-   * `amountCents`: 200 to 200,000; `payerName`: 2 to 100 characters; `description`: up to 200. The answer is `pending`, with
-   * `copyPaste` and `qrCodeBase64` to show to the payer, or `unknown` while the provider has not answered.
+   * `amountCents`: 200 to 200,000; `payerName`: 2 to 100 characters; `description`: up to 200; `expiresInMinutes`: 1 to 10,080, as the
+   * installation is set if left out. The answer is `pending`, with `copyPaste` and `qrCodeBase64` to show to the payer, or `unknown` while the provider has not answered.
    *
    * @throws VintemError `validation_failed`, `amount_out_of_limits`, `account_disabled`, `provider_unavailable`; when it is
    * `retryable`, repeat with its `requestKey`

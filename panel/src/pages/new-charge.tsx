@@ -6,6 +6,7 @@ import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAmountRange } from '../ui/amount-range.ts';
 import { ChargeCode } from '../ui/charge-code.tsx';
+import { Choice } from '../ui/choice.tsx';
 import { useNewForm } from '../ui/new-form.ts';
 import { OperationField } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
@@ -52,6 +53,12 @@ export function NewCharge() {
           value={form.description}
           onChange={(event) => form.setDescription(event.currentTarget.value)}
         />
+        <Choice
+          label={words.charges.life}
+          data={lives.map((value) => ({ value, label: words.charges.lives[value] }))}
+          value={form.life}
+          onChoice={(value) => form.setLife(value as Life)}
+        />
         <OperationField value={form.operation} onValue={form.chooseOperation} />
         <FormError error={form.create.error} />
         <Button type="submit" size="md" loading={form.create.busy}>
@@ -62,6 +69,10 @@ export function NewCharge() {
   );
 }
 
+/** Minutes; `usual`: as the installation is set. */
+const lives = ['usual', '15', '60', '1440', '4320', '10080'] as const;
+type Life = (typeof lives)[number];
+
 /** The content of the form, its submission, and the new charge. */
 function useChargeForm() {
   const words = useWords();
@@ -69,11 +80,15 @@ function useChargeForm() {
   const [cents, setCents] = useState(0);
   const [payerName, setPayerName] = useState('');
   const [description, setDescription] = useState('');
+  const [life, setLife] = useState<Life>('usual');
   const [made, setMade] = useState<Payment | null>(null);
   const { outside, range } = useAmountRange(cents);
   const form = useNewForm({
     async make({ requestKey, headers }) {
-      const body = { amountCents: cents, payerName, description, requestKey };
+      const body = {
+        ...{ amountCents: cents, payerName, description, requestKey },
+        ...(life !== 'usual' && { expiresInMinutes: Number(life) }),
+      };
       setMade(await ask(() => api.POST('/pix/charges', { body, headers })));
     },
     rereads: [[account.id]],
@@ -86,13 +101,14 @@ function useChargeForm() {
     setCents(0);
     setPayerName('');
     setDescription('');
+    setLife('usual');
     form.again();
   }
 
   return {
     ...form,
     ...{ cents, setCents, range, amountError, payerName, setPayerName },
-    ...{ description, setDescription, made, another },
+    ...{ description, setDescription, life, setLife, made, another },
   };
 }
 

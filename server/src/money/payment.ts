@@ -87,6 +87,8 @@ export interface Payment {
   description: string;
   /** Null: none. */
   metadata: Metadata | null;
+  /** The life of a charge's code that was asked for; null: as the setting says. */
+  expiresInMinutes: number | null;
   /** Of a charge; null: none. */
   fiscalDocuments: readonly FiscalDocument[] | null;
   payerName: string | null;
@@ -154,6 +156,7 @@ export type Begun = Pick<
     Pick<
       Payment,
       | 'metadata'
+      | 'expiresInMinutes'
       | 'fiscalDocuments'
       | 'staticCodeId'
       | 'paymentLinkId'
@@ -176,6 +179,7 @@ export const newPayment = (
   metadata: begun.metadata ?? null,
   staticCodeId: begun.staticCodeId ?? null,
   paymentLinkId: begun.paymentLinkId ?? null,
+  expiresInMinutes: begun.expiresInMinutes ?? null,
   fiscalDocuments: begun.fiscalDocuments ?? null,
   card: begun.card ?? null,
   due: begun.due ?? null,

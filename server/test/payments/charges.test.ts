@@ -168,6 +168,26 @@ describe('a charge', () => {
     expect(await merchant.balanceCents()).toBe(0);
   });
 
+  test('lives as long as its request says, also where the request is sent twice, and is another request with another life', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const lifeOf = ({ createdAt, expiresAt }: { createdAt: string; expiresAt: string }) =>
+      Math.round((Date.parse(expiresAt) - Date.parse(createdAt)) / 60_000);
+    const { body } = await merchant.charge({ requestKey, expiresInMinutes: 7 });
+    expect(lifeOf(body)).toBe(7);
+    for (const expiresInMinutes of [undefined, 8])
+      expect((await merchant.charge({ requestKey, expiresInMinutes })).body.code).toBe(
+        'idempotency_conflict',
+      );
+    await service.simulator.behave({ charge: 'lose-request' });
+    const { body: lost } = await merchant.charge({ expiresInMinutes: 10_080 });
+    await service.simulator.behave({});
+    await until(async () => (await statusOf(merchant, lost.id)) === 'pending');
+    expect(lifeOf((await merchant.call('GET', `/payments/${lost.id}`)).body)).toBe(10_080);
+    for (const expiresInMinutes of [0, 10_081, 1.5, '7', null])
+      expect((await merchant.charge({ expiresInMinutes })).status).toBe(400);
+  });
+
   test('expires by the word of the provider, and a late payment still counts [2.1c]', async () => {
     const merchant = await service.newMerchant();
     const { body } = await merchant.charge({ amountCents: 900 });

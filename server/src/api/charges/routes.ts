@@ -21,10 +21,18 @@ export function chargeRoutes(api: ApiScope, cellOf: ChargeCells): void {
       config: { api: { ...chargeFacts, creates: true, examples: chargeExamples } },
     },
     async (request, reply) => {
-      const { amountCents, payerName, description = '', requestKey, metadata } = request.body;
+      const {
+        amountCents,
+        payerName,
+        description = '',
+        requestKey,
+        expiresInMinutes,
+        metadata,
+      } = request.body;
       const fiscalDocuments = fiscalDocumentsOf(request.body.fiscalDocuments);
       const order = {
         ...{ amountCents, payerName, description, requestKey },
+        ...(expiresInMinutes !== undefined && { expiresInMinutes }),
         ...(metadata && { metadata }),
         ...(fiscalDocuments && { fiscalDocuments }),
       };

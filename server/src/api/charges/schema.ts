@@ -9,6 +9,14 @@ export const ChargeBody = Body(
     payerName: Text('Name of the payer', { minLength: 2, maxLength: 100, 'x-trim': true }),
     description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
     requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
+    expiresInMinutes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_080,
+        description:
+          'How long the code takes a payment, up to seven days; as the installation is set if left out. `expiresAt` is the deadline that the provider gave: some have a shortest life of a few minutes',
+      }),
+    ),
     metadata: Type.Optional(MetadataBody),
     fiscalDocuments: Type.Optional(FiscalDocumentsBody),
   },

@@ -15,6 +15,7 @@ export interface ChargeOrder {
   payerName: string;
   description: string;
   requestKey: string;
+  expiresInMinutes?: number;
   metadata?: Metadata;
   /** As `fiscalDocumentsOf` gives them. */
   fiscalDocuments?: readonly FiscalDocument[];
@@ -32,10 +33,11 @@ export const charge: Kind<Payment, ChargeOrder, ChargeReport | PayoutReport, Pay
   isAwaited: true,
   createdEvent: 'charge.created',
   offers: (can) => can.charges,
-  asked: ({ amountCents, payerName, description, metadata, fiscalDocuments }) => ({
+  asked: ({ amountCents, payerName, description, expiresInMinutes, metadata, fiscalDocuments }) => ({
     amountCents,
     payerName,
     description,
+    ...(expiresInMinutes !== undefined && { expiresInMinutes }),
     ...askedMetadata(metadataOf(metadata)),
     ...askedFiscalDocuments(fiscalDocuments ?? null),
   }),
@@ -50,7 +52,7 @@ async function prepareCharge(
   payment: Payment,
   { traceparent }: Sending,
 ): Promise<Prepared<ChargeReport>> {
-  const { id, amountCents, payerName, description, linkPayer } = payment;
+  const { id, amountCents, payerName, description, linkPayer, expiresInMinutes } = payment;
   const opened = linkPayer && (await openOrReport(deps, linkPayer, id, unreadableKeyOf(payment, 'send')));
   // Certainly not sent, and not the provider's fault: it is tried again when the payer can be opened.
   if (linkPayer && !opened) return { outcome: 'notSent', detail: 'its payer cannot be opened' };
@@ -60,7 +62,7 @@ async function prepareCharge(
     payerName: payerName ?? '',
     ...(opened && { payerDocument: (JSON.parse(opened.toString()) as DuePayer).document }),
     description,
-    expirySeconds: deps.settings.chargeExpirySeconds,
+    expirySeconds: expiresInMinutes === null ? deps.settings.chargeExpirySeconds : expiresInMinutes * 60,
     traceparent,
   };
   return (provider) => provider.createCharge(instruction);
@@ -70,7 +72,8 @@ async function prepareCharge(
 function admitCharge(_view: unknown, admission: Admission<ChargeOrder>, now: number): Admitted<Payment> {
   const { order, account } = admission;
   const feeCents = chargeFeeOf(account, order.amountCents);
-  return newCharge(admission, { feeCents, fiscalDocuments: order.fiscalDocuments ?? null }, now);
+  const { fiscalDocuments = null, expiresInMinutes = null } = order;
+  return newCharge(admission, { feeCents, fiscalDocuments, expiresInMinutes }, now);
 }
 
 type Asked = Pick<ChargeOrder, 'amountCents' | 'payerName' | 'description' | 'requestKey' | 'metadata'>;
@@ -78,7 +81,7 @@ type Asked = Pick<ChargeOrder, 'amountCents' | 'payerName' | 'description' | 're
 /** A charge as it was asked for. Nothing is posted before it is paid. */
 export function newCharge(
   { caller, order, connection, id, fingerprint, token }: Admission<Asked>,
-  own: Pick<Begun, 'feeCents' | 'fiscalDocuments' | 'card' | 'payer'>,
+  own: Pick<Begun, 'feeCents' | 'fiscalDocuments' | 'expiresInMinutes' | 'card' | 'payer'>,
   now: number,
 ): Admitted<Payment> {
   const { accountId, operationId } = caller;
