@@ -599,7 +599,7 @@ const listsDue = () =>
     name: 'lists due',
     text: `UPDATE job SET due_at = 'epoch' WHERE what IN ('costs', 'statement', 'disputes') AND due_at > now()`,
   });
-/** A list that was under way when something became due is read again after ten minutes: not waited for. */
+/** A list or a query that was under way when something became due is due again in minutes: not waited for. */
 const dueAgainMs = 30_000;
 let listsWereDue = performance.now();
 
@@ -712,6 +712,8 @@ for (;;) {
   if (performance.now() - recoveryBegan > 10 * 60_000) break;
   if (performance.now() - listsWereDue > dueAgainMs) {
     await listsDue();
+    // Where no delivery says it, a query does: of a transfer that waited for minutes it is due in as many.
+    await queriesDue([...wrong.map(([one]) => one), ...undecided].map(({ id }) => id as string));
     listsWereDue = performance.now();
   }
   await sleep(3_000);
