@@ -368,6 +368,10 @@ export function createMirror(db: Database): Mirror {
               },
               // Nothing is lost with a database here.
               bookedElsewhere: 0,
+              returnedElsewhere: sharedReturns(
+                returns,
+                (payment) => paymentOf.get(payment)?.account_id === account.id,
+              ),
               miscountedCodes: codes.filter((code) => !isCounted(code, account.id)).length,
               miscountedLinks: links.filter((link) => !isCountedLink(link, account.id)).length,
               miscountedCash: 0,
@@ -539,6 +543,20 @@ interface ReturnRow {
   rtr_id: string | null;
   amount_cents: number;
   posted: boolean;
+}
+
+/** Returns of the payouts of an account that another payout has as well. */
+function sharedReturns(
+  returns: ReadonlyMap<string, readonly ReturnRow[]>,
+  isOfAccount: (payment: string) => boolean,
+): number {
+  const posted = [...returns.values()].flat().filter((one) => one.pix === '' && one.posted);
+  return posted.filter(
+    ({ payment, rtr_id }) =>
+      rtr_id !== null &&
+      isOfAccount(payment) &&
+      posted.some((other) => other.rtr_id === rtr_id && other.payment !== payment),
+  ).length;
 }
 
 interface RefundRow {

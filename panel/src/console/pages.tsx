@@ -26,6 +26,7 @@ import { Holds } from './holds.tsx';
 import { OddMoneyRule } from './odd-money-rule.tsx';
 import { AccountLink, At, ConnectionLink, CsvLink, Fact, Id, Shown } from './parts.tsx';
 import { ReasonField } from './reason-field.tsx';
+import { ReturnOfTransfer } from './returned.tsx';
 import { ViewPanel } from './view-panel.tsx';
 import { useConsoleWords } from './words.ts';
 
@@ -460,6 +461,9 @@ export function StoryPage() {
             </div>
             <Postings story={story} />
             <Neighbours story={story} />
+            {operator?.acts.includes('bookReturn') && story.status === 'completed' && (
+              <ReturnOfTransfer id={story.id} />
+            )}
             {operator?.acts.includes('personalData') && <PersonalData id={story.id} />}
           </div>
         </>

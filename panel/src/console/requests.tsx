@@ -112,6 +112,14 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
           </Link>
         </p>
       )}
+      {request.paymentId !== null && (
+        <p style={{ margin: '0 0 6px' }}>
+          <Link to="/operator/pagamentos/$id" params={{ id: request.paymentId }}>
+            {words.requests.payment}
+          </Link>{' '}
+          <span className="mono">{request.returnId}</span>
+        </p>
+      )}
       {request.rule !== null && (
         <p style={{ margin: '0 0 6px' }}>
           <Link to="/operator/contas/$id" params={{ id: request.rule.ownerId }}>
@@ -190,6 +198,7 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
 function nameOf({ act, action, person }: Asked, words: ReturnType<typeof useConsoleWords>): string {
   if (act === 'resolveIncident')
     return (words.decide.acts as Record<string, string>)[action ?? ''] ?? words.incident.title;
+  if (act === 'bookReturn') return words.requests.returned;
   if (act === 'releaseHold') return words.requests.release;
   if (act === 'changeOddMoneyRule') return words.requests.rule;
   return person === null ? words.requests.resume : words.operators.change.kinds[person.change];

@@ -1,5 +1,5 @@
 import type { Log } from '../ground/log.ts';
-import { findAccountById } from '../operate/find.sql.ts';
+import { findAccountById, findOwnerOf } from '../operate/find.sql.ts';
 import { PanelError } from '../panel/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -15,7 +15,7 @@ export interface PlaceDeps {
   cells: {
     refresh(): Promise<unknown>;
     all(): readonly { sql: Sql }[];
-    ofAccount(accountId: string): Promise<{ sql: Sql } | undefined>;
+    ofAccount(accountId: string): Promise<{ sql: Sql; otherCells: () => readonly string[] } | undefined>;
   };
   clock: Clock;
   ids: Ids;
@@ -55,6 +55,17 @@ export async function atAccount(deps: PlaceDeps, id: string, actor: string): Pro
   return { clock, ids, log, sql, actor };
 }
 
+/** The operator in the cell of a payment, with all others. @throws PanelError `not_found` */
+export async function atPayment(deps: PlaceDeps, id: string, actor: string): Promise<Operator> {
+  const { cells, clock, ids, log } = deps;
+  await cells.refresh();
+  const ownerId = await findOwnerOf(deps.sql, id);
+  const cell = ownerId === undefined ? undefined : await cells.ofAccount(ownerId);
+  if (!cell) throw new PanelError('not_found');
+  const everyCell = cells.all().map(({ sql }) => sql);
+  return { clock, ids, log, sql: cell.sql, everyCell, otherCells: cell.otherCells, actor };
+}
+
 /** The operator where the subject of an act is. */
 export async function placeOf(
   deps: PlaceDeps,
@@ -63,6 +74,7 @@ export async function placeOf(
 ): Promise<Operator> {
   if (act === 'resolveIncident') return atIncident(deps, subject, actor);
   if (act === 'releaseHold') return atHold(deps, subject, actor);
+  if (act === 'bookReturn') return atPayment(deps, subject, actor);
   if (act === 'changeOddMoneyRule') return atAccount(deps, subject, actor);
   return { sql: deps.sql, clock: deps.clock, ids: deps.ids, log: deps.log, actor };
 }

@@ -413,6 +413,8 @@ export const RequestsSchema = Type.Object({
       act: OneOf(Object.keys(acts) as ActName[], 'Act'),
       action: Nullable('What is decided about an incident'),
       incidentId: Nullable('Incident'),
+      paymentId: Nullable('The transfer that a return is to be given to'),
+      returnId: Nullable('Id of that return in the payment system'),
       person: Type.Unsafe<Static<typeof ChangedPerson> | null>({
         anyOf: [ChangedPerson, { type: 'null' }],
         description: 'The change of an operator that is asked for',
@@ -481,6 +483,20 @@ export const ShownSchema = Type.Object({
   postings: Type.Array(Posting),
   movedCents: Cents('What it moves in all'),
   shown: Shown,
+});
+const returnFields = {
+  returnId: Type.String({
+    pattern: '^D[A-Za-z0-9]{31}$',
+    description: 'Id of the return in the payment system',
+  }),
+  amountCents: Type.Optional(Amount),
+  at: Type.Optional(Time('When it came; without it, as its line says')),
+};
+export const ReturnBody = Body(returnFields);
+export const ReturnChangeBody = Body({ ...returnFields, reason: Reason, shown: Shown });
+export const ShownReturnSchema = Type.Object({
+  ...ShownSchema.properties,
+  alone: Type.Boolean({ description: 'One person may do it' }),
 });
 export const HoldsSchema = Type.Object({
   holds: Type.Array(

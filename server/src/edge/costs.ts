@@ -291,6 +291,8 @@ const operatorCalls: Readonly<Record<string, Cost>> = {
   'GET /audit.csv': page,
   'GET /audit/own': page,
   'GET /audit/own.csv': page,
+  'POST /payments/:id/return/acts': { kind: 'change', policy: null },
+  'POST /payments/:id/return': { kind: 'change', policy: null },
   'POST /operations/:id/holds/acts': { kind: 'change', policy: null },
   'POST /operations/:id/holds': { kind: 'change', policy: null },
   'POST /holds/:id/acts': { kind: 'change', policy: null },

@@ -20,6 +20,7 @@ import { oddMoneyRoutes } from '../console/views/odd-money.ts';
 import { operatorRoutes } from '../console/views/operators.ts';
 import { processesRoute } from '../console/views/processes.ts';
 import { requestRoutes } from '../console/views/requests.ts';
+import { returnedRoutes } from '../console/views/returned.ts';
 import { savedViewRoutes } from '../console/views/saved.ts';
 import { supportRoutes } from '../console/views/support.ts';
 import { worklistRoutes } from '../console/views/worklist.ts';
@@ -128,6 +129,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
           reading: databaseReadings(parts),
         });
         decideRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
+        returnedRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         oddMoneyRoutes(inside, { ...deps, aloneCents: config.operatorAloneCents });
         for (const url of ['/', '/*'])
           for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)

@@ -515,6 +515,24 @@ describe('a transfer', () => {
     expect(step?.postings).toMatchObject([{ effectiveAt: now }]);
   });
 
+  it('whose return another payment has posts nothing of it, and a person is asked', () => {
+    const given = (rtrId: string | null): PaymentEvent => {
+      return { type: 'payoutReturned', back: { ...back('R1', 500), rtrId }, sentCents: 975, pixKey: null };
+    };
+    const elsewhere: Facts = { ...facts, bookedUnder: (pix) => (pix === 'R1' ? 'other' : null) };
+    for (const operationDeleted of [false, true])
+      expect(next(transfer('completed'), given('R1'), { ...elsewhere, operationDeleted })).toMatchObject({
+        ...{ payment: transfer('completed'), postings: [], events: [], returns: [] },
+        incidents: [{ kind: 'report_mismatch', freezes: false, detail: { pix: 'R1', bookedUnder: 'other' } }],
+      });
+    // Its id in the payment system books it, wherever its money goes.
+    const booked = (step: Step | null) => step?.postings.map(({ pix }) => pix);
+    expect(booked(next(transfer('completed'), given('R1'), facts))).toEqual(['R1']);
+    const deleted = { ...facts, operationDeleted: true };
+    expect(booked(next(transfer('completed'), given('R1'), deleted))).toEqual(['R1']);
+    expect(booked(next(transfer('completed'), given(null), elsewhere))).toEqual([undefined]);
+  });
+
   it('comes back in parts, each return once, together at most the net', () => {
     const part = (returnId: string, amountCents: number): PaymentEvent => {
       return { type: 'payoutReturned', back: back(returnId, amountCents), sentCents: 975, pixKey: null };

@@ -92,7 +92,7 @@ export interface Facts {
   incidentOpen(): boolean;
   /** Whether an event of this payment is in the journal. */
   posted(event: EventKind, reference: string): boolean;
-  /** The other payment under which a received Pix of this connection is booked; null: there is none. */
+  /** The other payment under which a received Pix, or a return of a payout, of this connection is booked; null: there is none. */
   bookedUnder(endToEnd: string): string | null;
   /** Whether the return with this reference was posted or opened an incident. */
   knowsReturn(reference: string): boolean;
@@ -123,7 +123,7 @@ export interface Step {
     reference: string;
     movement: Movement;
     effectiveAt: number;
-    /** The received Pix that it books. */
+    /** The received Pix, or the return of a payout, that it books. */
     pix?: string;
   }[];
   events: PaymentEventType[];
@@ -456,6 +456,7 @@ function payoutReturned(
 ): Step | null {
   const { reference, amountCents, at } = event.back;
   if (facts.knowsReturn(reference)) return null;
+  if (isReturnElsewhere(event.back, facts)) return returnedElsewhere(payment, event.back, facts);
   if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, 1);
   if (payment.status !== 'completed' && !isOpen(payment)) return contradictedReturn(payment, event.back);
   if (isOpen(payment) && !matches(payment, { amountCents: event.sentCents, pixKey: event.pixKey }, facts)) {
@@ -478,9 +479,29 @@ function payoutReturned(
     reference,
     movement: { kind: 'return', amountCents },
     effectiveAt: at,
+    ...bookingOf(event.back),
   });
   step.events.push('transfer.returned');
   step.returns.push({ ...event.back, posted: true });
+  return step;
+}
+
+/** The return that comes in is a Pix by itself, whose id in the payment system no other payment may book. */
+const bookingOf = ({ rtrId }: KnownReturn): { pix?: string } => (rtrId === null ? {} : { pix: rtrId });
+
+const isReturnElsewhere = ({ rtrId }: KnownReturn, facts: Facts): boolean =>
+  rtrId !== null && facts.bookedUnder(rtrId) !== null;
+
+/** A person gave it to another payout, or two payouts are reported with it: it moves nothing a second time, and a person looks whose it is. */
+function returnedElsewhere(payment: Payment, { rtrId, amountCents }: KnownReturn, facts: Facts): Step {
+  const step = quiet(payment);
+  step.incidents.push({
+    kind: 'report_mismatch',
+    reference: `mismatch:${payment.id}:return:${rtrId}`,
+    amountCents,
+    freezes: false,
+    detail: { pix: rtrId, bookedUnder: facts.bookedUnder(rtrId ?? '') },
+  });
   return step;
 }
 
@@ -605,9 +626,13 @@ function contradictedReturn(payment: Payment, back: KnownReturn): Step {
 
 /** @param sign 1: money that came back to us; -1: money that left */
 function suspendReturn(step: Step, kind: IncidentKind, back: KnownReturn, sign: 1 | -1): Step {
-  const suspended = suspend(step, kind, back.reference, sign * back.amountCents, back.at);
+  const { postings, ...suspended } = suspend(step, kind, back.reference, sign * back.amountCents, back.at);
   suspended.returns.push({ ...back, posted: true });
-  return suspended;
+  if (sign === -1) return { ...suspended, postings };
+  const booked = postings.map((one) =>
+    one.reference === back.reference ? { ...one, ...bookingOf(back) } : one,
+  );
+  return { ...suspended, postings: booked };
 }
 
 /** Puts money without a live owner into suspense, beside whatever `step` already does. */

@@ -125,6 +125,13 @@ export const acts = {
     ['incident resolve', 'incident own-money'],
     ['POST /incidents/:id/acts', 'POST /incidents/:id/resolution'],
   ),
+  bookReturn: changing(
+    ['treasury'],
+    'with_money',
+    ['subject', 'reason', 'detail'],
+    ['payment returned'],
+    ['POST /payments/:id/return/acts', 'POST /payments/:id/return'],
+  ),
   pauseWithdrawals: changing(
     ['support', 'risk', 'treasury', 'administrator'],
     'never',

@@ -10,6 +10,8 @@ export interface Operator {
   sql: Sql;
   /** Of every cell; absent where there is one. */
   everyCell?: readonly Sql[];
+  /** The schemas of the other cells, where what is acted on may be booked in one alone. Absent: there are none. */
+  otherCells?: () => readonly string[];
   clock: Clock;
   ids: Ids;
   log: Log;

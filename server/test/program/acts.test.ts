@@ -119,7 +119,11 @@ describe('the table of acts', () => {
       ],
       treasury: [
         ...all,
-        ...money,
+        'keepIncident',
+        'resolveIncident',
+        'bookReturn',
+        'pauseWithdrawals',
+        'resumeWithdrawals',
         'notice',
         'requests',
         'decideRequests',

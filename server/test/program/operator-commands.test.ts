@@ -341,6 +341,35 @@ test('the balance of the provider, and lines of its statement that have no answe
   expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(1);
 });
 
+test('a return that names no payment is rehearsed, and given to its transfer with its line', async () => {
+  await merchant.receive(2_000);
+  const { id } = (await merchant.transfer()).body;
+  await until(async () => (await merchant.call('GET', `/payments/${id}`)).body.status === 'completed');
+  const returnId = `D${'5'.repeat(31)}`;
+  await onDatabase(
+    `INSERT INTO vintem.statement_line (connection, kind, reference, rtr_id, amount_cents, moved_at, first_seen_at, tries, next_at)
+      VALUES ('simulator', 'reported', $1, $1, 75, now(), now(), 3, now() + interval '1 hour')`,
+    [returnId],
+  );
+  const before = await merchant.balanceCents();
+  const returned = (...more: string[]) =>
+    vintem('payment', 'returned', id, '--reason', 'seen there', ...more);
+  expect((await returned()).code).toBe(2);
+  expect((await returned('--return', returnId, '--amount-cents', '76')).code).toBe(1);
+  expect(await returned('--return', returnId, '--dry-run')).toMatchObject({
+    code: 0,
+    json: { dryRun: true, postings: [{ movement: 'return', lines: { available: 75 } }] },
+  });
+  expect(await merchant.balanceCents()).toBe(before);
+  expect(await returned('--return', returnId)).toMatchObject({
+    code: 0,
+    json: { paymentId: id, returnId, connection: 'simulator', amountCents: 75, returnedCents: 75 },
+  });
+  expect(await merchant.balanceCents()).toBe(before + 75);
+  expect((await vintem('statement', 'list')).json).toEqual({ lines: [] });
+  expect((await returned('--return', returnId)).code).toBe(1);
+});
+
 /** A statement of the superuser's. */
 async function onDatabase(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });

@@ -68,11 +68,13 @@ const back = (names: { id?: string; rtrId?: string }, valor: string) => ({ ...na
 const rtr = (n: number) => `D9999999920261120150${String(n).padStart(12, '0')}`;
 
 describe('one return of a payout', () => {
-  const forms = {
+  /** An id in the payment system is of one return alone. */
+  const formsOf = (n: number) => ({
     id: back({ id: '7' }, '4.00'),
-    rtrId: { rtrId: rtr(1), valor: '4.00', horario: time },
-    both: back({ id: '7', rtrId: rtr(1) }, '4.00'),
-  };
+    rtrId: { rtrId: rtr(n), valor: '4.00', horario: time },
+    both: back({ id: '7', rtrId: rtr(n) }, '4.00'),
+  });
+  let given = 100;
   const orders = [
     ['id', 'both', 'rtrId'],
     ['id', 'rtrId', 'both'],
@@ -83,6 +85,8 @@ describe('one return of a payout', () => {
   test.each(orders)('that is reported by %s, then %s, then %s is credited once', async (...order) => {
     const merchant = await service.newMerchant();
     const id = await completes(merchant);
+    given += 2;
+    const forms = formsOf(given);
     const before = await merchant.balanceCents();
     for (const form of order)
       await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms[form]] })]);
@@ -91,7 +95,7 @@ describe('one return of a payout', () => {
     expect(await incidentsOf(service, id)).toEqual([]);
     // Another one of the same amount, under the form that was not used last.
     const second =
-      order[2] === 'id' ? { rtrId: rtr(2), valor: '4.00', horario: time } : back({ id: '8' }, '4.00');
+      order[2] === 'id' ? { rtrId: rtr(given + 1), valor: '4.00', horario: time } : back({ id: '8' }, '4.00');
     const both = { devolucoes: [forms[order[2]], second] };
     await hear([payoutItem(id, 'complete@simulator.example', both)]);
     expect(await merchant.balanceCents()).toBe(before + 800);

@@ -4,6 +4,7 @@ import { type ActName, acts, mayAct } from '../../operate/acts.ts';
 import { resolveAsShown } from '../../operate/incidents/allowed.ts';
 import { isAction } from '../../operate/incidents/endings.ts';
 import { resumeWithdrawals } from '../../operate/pause.ts';
+import { bookReturnAsShown, type ReturnDeps, type ReturnOfPayout } from '../../operate/returned-payout.ts';
 import { PanelError } from '../../panel/errors.ts';
 import type { Sql } from '../../ports/sql.ts';
 import type { Operator } from '../../store/operator.ts';
@@ -27,7 +28,7 @@ import {
 
 /** Acts that a second operator has to agree to. A request names the postings as its first person saw them, and only those are ever written. */
 
-export type RequestDeps = PlaceDeps;
+export type RequestDeps = PlaceDeps & ReturnDeps;
 
 type Person = Pick<SignedIn, 'operatorId' | 'email' | 'role'>;
 
@@ -36,13 +37,23 @@ type Person = Pick<SignedIn, 'operatorId' | 'email' | 'role'>;
  * @param agreed the second person's id
  * @returns an invitation that it made, for the one who is invited. @throws OperatorRefused the facts have changed since
  */
-type Deed = (operator: Operator, request: OperatorRequest, agreed: string) => Promise<Invited | null>;
+type Deed = (
+  operator: Operator,
+  request: OperatorRequest,
+  agreed: string,
+  deps: ReturnDeps,
+) => Promise<Invited | null>;
 
 const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
   resolveIncident: async (operator, { subject, body: { action = '' }, reason, shown }) => {
     if (!isAction(action)) throw new Error(`a request asks for ${action}`);
     const agreed = { shown, mostCents: Number.MAX_SAFE_INTEGER };
     await resolveAsShown(operator, subject, { action, reason }, agreed);
+    return null;
+  },
+  bookReturn: async (operator, { subject, body, reason, shown }, _agreed, deps) => {
+    const wanted = { ...returnAskedFor(subject, body), reason };
+    await bookReturnAsShown(deps, operator, wanted, { shown, mostCents: Number.MAX_SAFE_INTEGER });
     return null;
   },
   releaseHold: async (operator, { subject, reason, shown }) => {
@@ -64,6 +75,23 @@ const deeds: Readonly<Partial<Record<ActName, Deed>>> = {
       by: requestedBy === null ? [agreed] : [requestedBy, agreed],
     }),
 };
+
+/** A return in the body of a request; and back. */
+export const returnBodyOf = ({ returnId, amountCents, at }: ReturnOfPayout) => ({
+  returnId,
+  ...(amountCents === null ? {} : { amountCents: String(amountCents) }),
+  ...(at === null ? {} : { at: String(at) }),
+});
+
+const returnAskedFor = (
+  paymentId: string,
+  { returnId = '', amountCents, at }: OperatorRequest['body'],
+): ReturnOfPayout => ({
+  paymentId,
+  returnId,
+  amountCents: amountCents === undefined ? null : Number(amountCents),
+  at: at === undefined ? null : Number(at),
+});
 
 /** Acts that become a request in the console where one person may not do them alone. */
 export const requestable = Object.keys(deeds) as ActName[];
@@ -166,7 +194,7 @@ export async function agree(
   const operator = await placeOf(deps, request, `${request.requestedByName} + ${person.email}`);
   let invited: Invited | null;
   try {
-    invited = await asPanelError(deed(operator, request, person.operatorId));
+    invited = await asPanelError(deed(operator, request, person.operatorId, deps));
   } catch (error) {
     if (error instanceof PanelError) await sql.tx((tx) => endRequest(tx, id, 'stale'));
     throw error;

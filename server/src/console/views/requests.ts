@@ -200,6 +200,8 @@ function requestView(one: OperatorRequest, { operatorId, role }: SignedIn) {
     act: one.act,
     action: one.body.action ?? null,
     incidentId: one.act === 'resolveIncident' ? one.subject : null,
+    paymentId: one.act === 'bookReturn' ? one.subject : null,
+    returnId: one.body.returnId ?? null,
     person: one.act === 'changeOperators' ? personOf(one.body) : null,
     rule: one.act === 'changeOddMoneyRule' ? ruleOf(one) : null,
     postings: one.postings.map(postingView),

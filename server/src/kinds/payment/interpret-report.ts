@@ -51,6 +51,8 @@ export interface OnRecord {
 export interface Interpretation {
   /** End-to-end ids of the Pix that it reports as received: whether one is in suspense is read under the lock. */
   received: readonly string[];
+  /** Ids in the payment system of the returns of payouts that it reports: whether one is booked is read under the lock. */
+  returned: readonly string[];
   /** It reports money that came back or was taken back. */
   hasReturns: boolean;
   /** It reports returns of received Pix, in whatever state: refunds of ours may be among them. */
@@ -61,6 +63,9 @@ export interface Interpretation {
 
 export const interpret = (observation: Observation): Interpretation => ({
   received: receivedIn(observation).map(({ endToEnd }) => endToEnd),
+  returned: payoutsIn(observation).flatMap((payout) =>
+    settledReturns(payout).flatMap(({ rtrId }) => rtrId ?? []),
+  ),
   hasReturns: hasReturns(observation),
   namesRefunds: receivedIn(observation).some(({ returns }) => returns.length > 0),
   read: (onRecord, capabilities) => readObservation(observation, onRecord, capabilities),

@@ -29,7 +29,7 @@ export function hearPayment(observed: Observed<Observation>): Hearing<Payment> {
   const { accountId, paymentId, operationId, connection } = observed;
   const key = paymentKey(accountId, paymentId);
   const interpretation = interpret(observed.observation);
-  const { received, namesRefunds, hasReturns } = interpretation;
+  const { received, returned, namesRefunds, hasReturns } = interpretation;
   const suspenseOf = (reference: string) => ({
     accountId,
     subject: paymentId,
@@ -52,7 +52,7 @@ export function hearPayment(observed: Observed<Observation>): Hearing<Payment> {
       suspenseOf(reference),
       { ...suspenseOf(reference), event: eventKinds.resolution },
     ]),
-    pix: received.map((endToEnd) => ({ connection, endToEnd })),
+    pix: [...received, ...returned].map((endToEnd) => ({ connection, endToEnd })),
     decide: (view, stored, now) => {
       const { row: payment, intent, capabilities } = stored;
       const known = hasReturns ? returnsIn(view, observed) : [];

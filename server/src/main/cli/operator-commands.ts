@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { returnBodyOf } from '../../console/requests/requests.ts';
 import { type DivergenceFound, divergencesOf, recordDivergences } from '../../flow/divergences.ts';
 import { priceOf } from '../../ground/money.ts';
 import { dismissLine, listOpenLines } from '../../jobs/statement-lines.ts';
@@ -9,6 +10,7 @@ import { type HoldView, listHolds, placeHold, releaseHold } from '../../operate/
 import { releaseAsShown, shownRelease } from '../../operate/accounts/shown-holds.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../../operate/after-restore.ts';
 import { type Binding, findBindings } from '../../operate/connections/bindings.sql.ts';
+import { findOwnerOf } from '../../operate/find.sql.ts';
 import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
@@ -31,6 +33,12 @@ import {
   shownResume,
 } from '../../operate/pause.ts';
 import { type Doubt, doubts, type Reconciled, reconcile } from '../../operate/reconcile.ts';
+import {
+  type BookedReturn,
+  bookReturn,
+  bookReturnAsShown,
+  shownReturn,
+} from '../../operate/returned-payout.ts';
 import { dismissUnread, listUnread, showUnread } from '../../operate/unread/unread-items.ts';
 import { findCellsOf } from '../../operate/verify/verify.sql.ts';
 import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../../operate/verify/verify.ts';
@@ -438,6 +446,54 @@ export const operatorCommands: Command[] = [
     },
   },
   {
+    name: 'payment returned',
+    usage: 'ID --return D… [--amount-cents N --at TIME] --reason R [--break-glass] [--dry-run]',
+    about:
+      'a return that names no payment is that of the transfer ID: its merchant gets it. Amount and time come from its line of `statement list`, where there is one. At a terminal it shows the postings and asks. What moves more than one person may, where two operators could agree to it, only with --break-glass',
+    options: {
+      return: { type: 'string' },
+      'amount-cents': { type: 'string' },
+      at: { type: 'string' },
+      reason: { type: 'string' },
+      ...breakGlassOption,
+      ...dryRunOption,
+    },
+    operands: ['ID'],
+    run: async (edge, { values, operands }) => {
+      const cents = values['amount-cents'];
+      const wanted = {
+        paymentId: uuid(operands[0] as string, 'ID'),
+        returnId: required(values, 'return'),
+        amountCents: cents === undefined ? null : integer(String(cents), '--amount-cents'),
+        at: values.at === undefined ? null : timeOf(String(values.at), '--at'),
+        reason: required(values, 'reason'),
+      };
+      return atProviders(edge, 'payment returned', async (runtime, directory, context) => {
+        const operator = await inCellOf(runtime, directory, wanted.paymentId);
+        const show = () => shownReturn(runtime, operator, wanted);
+        const isDry = values['dry-run'] === true;
+        const seen = isDry ? null : await confirmed(edge, show);
+        const asked = {
+          ...{ act: 'bookReturn' as const, subject: wanted.paymentId, body: returnBodyOf(wanted) },
+          show: async () => seen ?? show(),
+        };
+        const agreed = isDry
+          ? null
+          : ((await agreedAtShell({ edge, context }, values, directory, asked)) ??
+            (seen && { shown: seen.shown, mostCents: Number.MAX_SAFE_INTEGER }));
+        return posting(
+          values,
+          operator,
+          (one) =>
+            agreed === null
+              ? bookReturn(runtime, one, wanted)
+              : bookReturnAsShown(runtime, one, wanted, agreed),
+          returnAnswer,
+        );
+      });
+    },
+  },
+  {
     name: 'statement list',
     about:
       "lines of the provider's statement that could not be answered, the oldest first; they are looked up again",
@@ -675,7 +731,7 @@ function userName(): string {
 export const atProviders = <T>(
   edge: Edge,
   command: string,
-  work: (runtime: Runtime, operator: Operator) => Promise<T>,
+  work: (runtime: Runtime, operator: Operator, context: Context) => Promise<T>,
 ): Promise<T> =>
   onDatabase(edge, command, async (context) => {
     const [{ openRuntime }, { createUndiciNet }] = await Promise.all([
@@ -686,7 +742,7 @@ export const atProviders = <T>(
     try {
       const runtime = await openRuntime({ ...context, net }, new AbortController().signal);
       try {
-        const done = await work(runtime, operatorOf(context));
+        const done = await work(runtime, operatorOf(context), context);
         for (const { till } of runtime.cells.all()) await till.idle();
         return done;
       } finally {
@@ -835,6 +891,21 @@ function reconciledAnswer(result: Reconciled, accepted: readonly Doubt[]): Answe
     text: facts(json),
     exitCode: result.waitsFor.every((doubt) => accepted.includes(doubt)) ? 0 : 3,
   };
+}
+
+/** The operator in the cell of a payment, with all others. @throws OperatorRefused no account has an id like this */
+async function inCellOf({ sql, cells }: Runtime, operator: Operator, paymentId: string): Promise<Operator> {
+  await cells.refresh();
+  const ownerId = await findOwnerOf(sql, paymentId);
+  const cell = ownerId === undefined ? undefined : await cells.ofAccount(ownerId);
+  if (!cell) throw new OperatorRefused('no such transfer');
+  const everyCell = cells.all().map((one) => one.sql);
+  return { ...operator, sql: cell.sql, everyCell, otherCells: cell.otherCells };
+}
+
+function returnAnswer(done: BookedReturn): Answer {
+  const json = { ...done, at: instant(done.at) };
+  return { json, text: facts(json) };
 }
 
 const ownIncidentsAnswer = (json: OwnIncidents): Answer => ({

@@ -132,6 +132,8 @@ export interface StoredAccount {
   lostKeys: number;
   /** Payments that another connection has than the one that the books have them on, and about which no person has decided. */
   bookedElsewhere: number;
+  /** Returns of payouts that another payout has as well. */
+  returnedElsewhere: number;
   /** Static codes, of up to 20,000 payments each, that count others than they have. */
   miscountedCodes: number;
   /** The same of payment links, their open charges too. */
@@ -948,6 +950,9 @@ export const invariants: readonly Invariant[] = [
   {
     number: 49,
     name: 'a return is posted once, whatever it is called',
+    // Of one cell. Those of several are compared by what their journals book (76).
+    account: ({ returnedElsewhere }) =>
+      returnedElsewhere === 0 ? null : `${returnedElsewhere} returns that another payout has as well`,
     payment: (payment) =>
       first(
         ...payment.returns.map((one) => {
@@ -1177,7 +1182,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 63,
-    name: 'a Pix is booked once, under the charge that received it',
+    name: 'a Pix is booked once, under the charge that received it or the payout that it gives back',
     payment: (payment) => first(...payment.journals.map((one) => faultOfBooking(one, payment))),
     // That no other payment has booked it as well is a unique index.
     charge: ({ received }, ours) => {
@@ -1499,7 +1504,8 @@ function faultOfBooking({ event, reference, pix }: PaymentJournal, { endToEnd }:
   if (pix === null) return null;
   if (event === eventKinds.credit)
     return pix === endToEnd ? null : `${pix} is credited, it is paid by ${endToEnd}`;
-  return event === eventKinds.suspense && reference === pix ? null : `${pix} is booked by event ${event}`;
+  const isNamed = reference === pix && (event === eventKinds.suspense || event === eventKinds.return);
+  return isNamed ? null : `${pix} is booked by event ${event}`;
 }
 
 /** The costs and the company's own money in a close. */

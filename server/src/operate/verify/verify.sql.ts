@@ -50,6 +50,8 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM lost_payment l JOIN payment p ON p.account_id = l.account_id AND p.id = l.payment_id
         WHERE l.account_id = a.id AND l.decided_at IS NULL AND coalesce(p.connection, a.first_connection, a.connection) <> l.connection
           AND CASE l.kind WHEN 'deposit' THEN l.status = 'settled' ELSE l.status <> 'refused' END) AS "bookedElsewhere",
+      (SELECT count(*) FROM known_return r WHERE r.account_id = a.id AND r.pix = '' AND r.posted AND EXISTS (SELECT FROM known_return o
+        WHERE o.rtr_id = r.rtr_id AND o.pix = '' AND o.posted AND (o.account_id, o.payment) <> (r.account_id, r.payment))) AS "returnedElsewhere",
       (SELECT count(*) FROM static_code s WHERE s.account_id = a.id AND s.paid_count <= 20000
         AND (s.paid_count, s.paid_cents) <> (SELECT count(*), coalesce(sum(p.amount_cents), 0)::bigint FROM payment p
           WHERE p.account_id = s.account_id AND p.static_code_id = s.id)) AS "miscountedCodes",

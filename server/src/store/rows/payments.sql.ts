@@ -13,6 +13,7 @@ import {
   timestamptz,
   uuid,
 } from '../database/define-table.ts';
+import { accountNumberOf } from './idempotency.ts';
 
 /** A payment's place in the till: 36 characters of account, 36 of payment. */
 export const paymentKey = (accountId: string, id: string): string => accountId + id;
@@ -109,6 +110,26 @@ export const findOwners = (
   ids: readonly { accountNumber: number; id: string }[],
 ): Promise<PaymentOwner[]> =>
   sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);
+
+const placeOfTransfer: Statement = {
+  name: 'payment_place',
+  text: `SELECT p.account_id AS "accountId", p.operation_id AS "operationId", p.amount_cents - p.fee_cents AS "sentCents", p.end_to_end AS "endToEnd",
+      coalesce(p.connection, a.first_connection, a.connection) AS connection
+    FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
+    WHERE a.number = $1 AND p.kind = 'transfer'`,
+};
+
+export interface PlaceOfTransfer {
+  accountId: string;
+  operationId: string;
+  sentCents: number;
+  endToEnd: string | null;
+  connection: string;
+}
+
+/** Of a transfer in this cell. */
+export const findPlaceOfTransfer = async (sql: Queries, id: string): Promise<PlaceOfTransfer | undefined> =>
+  (await sql.run<PlaceOfTransfer>(placeOfTransfer, [accountNumberOf(id), id]))[0];
 
 const ofPage: Statement = {
   name: 'payment_of_page',

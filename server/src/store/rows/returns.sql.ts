@@ -1,5 +1,5 @@
 import type { KnownReturn } from '../../money/returns.ts';
-import type { Statement } from '../../ports/sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 import { boolean, cents, describeRows, text, timestamptz, uuid } from '../database/define-table.ts';
 import { rankOf, type Table } from '../database/table.ts';
 
@@ -63,5 +63,14 @@ export const knownReturns: Table<KnownReturns> = {
     return [returnRows.insert(tx, rows)];
   },
 };
+
+const ofPayout: Statement = {
+  name: 'known_return_of_payout',
+  text: `SELECT FROM known_return r WHERE r.rtr_id = $1 AND r.pix = '' LIMIT 1`,
+};
+
+/** Whether the books of a cell have this return of a payout. What went back to a payer may have the same id: it is the other side of one Pix. */
+export const isReturnOfPayout = async (sql: Queries, rtrId: string): Promise<boolean> =>
+  (await sql.run(ofPayout, [rtrId])).length > 0;
 
 const returnOf = ({ accountId: _, payment: __, ...row }: Row): KnownReturn => row;

@@ -129,6 +129,17 @@ export const removeLine = async (
   { kind, id }: Pick<LineToAnswer, 'kind' | 'id'>,
 ): Promise<boolean> => (await sql.run(remove, [connection, kind, id])).length > 0;
 
+const ofReturn: Statement = {
+  name: 'statement_line_of_return',
+  text: `SELECT l.connection, ${columns} FROM statement_line l WHERE l.rtr_id = $1 AND l.kind IN ('returned', 'reported')`,
+};
+
+/** The lines about a return, on whatever connection. */
+export const findReturnLines = (
+  sql: Queries,
+  rtrId: string,
+): Promise<(LineToAnswer & { connection: string })[]> => sql.run(ofReturn, [rtrId]);
+
 const returnOfPix: Statement = {
   name: 'statement_line_of_pix',
   text: `SELECT FROM statement_line l WHERE l.connection = $1 AND l.end_to_end = $2 AND l.kind IN ('debited', 'reported') LIMIT 1`,
