@@ -1,4 +1,4 @@
-import { buildOutcome } from '../flow/outcome.ts';
+import { buildOutcome, type OutcomeAnswer, type OutcomeInput } from '../flow/outcome.ts';
 import type { PaymentNews } from '../kinds/payment/interpret-report.ts';
 import { transfer } from '../kinds/transfer/transfer.ts';
 import { type Payment, providerIdOf } from '../money/payment.ts';
@@ -16,7 +16,7 @@ import {
 } from '../store/rows/payments.sql.ts';
 import { isReturnOfPayout } from '../store/rows/returns.sql.ts';
 import { findReturnLines, type LineToAnswer, removeLine } from '../store/rows/statement-lines.sql.ts';
-import { createTill, put } from '../store/till.ts';
+import { type Command, createTill, put } from '../store/till.ts';
 
 /**
  * A person says of which payout a return is, where no word of the provider does: a line of `vintem statement list` without its Pix, or money that
@@ -120,7 +120,7 @@ async function submit(deps: ReturnDeps, operator: Operator, about: Case): Promis
   const capabilities = deps.providers.get(connection)?.capabilities;
   if (!capabilities) throw new OperatorRefused(`no connection ${connection} that is in use`);
   const token = operator.ids.uuid();
-  const heard = buildOutcome(transfer, {
+  const command = buildReturn(about, operator.actor, {
     observed: observedOf(about, token),
     capabilities,
     subscribed: await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId),
@@ -130,22 +130,26 @@ async function submit(deps: ReturnDeps, operator: Operator, about: Case): Promis
     deadlineMs: operator.clock.monotonicMs() + operatorWaitMs,
   });
   // A till of its own: its batch is this command alone, so the view holds only what was read under the lock.
-  const { row } = await createTill(operator).submit({
+  const { row } = await createTill(operator).submit(command);
+  return row as Payment;
+}
+
+/** The command of the report, with what a person must not do and the entry in the audit log. Pure. @throws OperatorRefused from `decide` */
+function buildReturn(about: Case, actor: string, input: OutcomeInput): Command<OutcomeAnswer> {
+  const { wanted, booked, place } = about;
+  const heard = buildOutcome(transfer, input);
+  return {
     ...heard,
     decide: (view, now) => {
-      const payment = view.get(payments, paymentKey(accountId, about.wanted.paymentId));
-      requireReturnable(payment, about.booked);
-      if (view.booked({ connection, endToEnd: about.wanted.returnId })) throw inBooks();
+      requireReturnable(view.get(payments, paymentKey(place.accountId, wanted.paymentId)), booked);
+      if (view.booked({ connection: place.connection, endToEnd: wanted.returnId })) throw inBooks();
       const decision = heard.decide(view, now);
       if (!decision.postings?.length)
         throw new OperatorRefused('the books have a return of this amount and day under another name');
-      return {
-        ...decision,
-        writes: [...(decision.writes ?? []), put(audits, auditOf(operator, about, now))],
-      };
+      const audit = auditOf(input.token, actor, about, now);
+      return { ...decision, writes: [...(decision.writes ?? []), put(audits, audit)] };
     },
-  });
-  return row as Payment;
+  };
 }
 
 /** @throws OperatorRefused of this transfer nothing can come back, or less */
@@ -176,7 +180,7 @@ function observedOf({ wanted, booked, place }: Case, id: string) {
   return { ...of, kind: 'transfer' as const, paymentId, observation };
 }
 
-function auditOf({ ids, actor }: Operator, { wanted, booked, place, reason }: Case, at: number) {
+function auditOf(id: string, actor: string, { wanted, booked, place, reason }: Case, at: number) {
   const { connection, amountCents } = booked;
   const detail = {
     connection,
@@ -185,7 +189,7 @@ function auditOf({ ids, actor }: Operator, { wanted, booked, place, reason }: Ca
     at: new Date(booked.at).toISOString(),
   };
   return {
-    ...{ accountId: place.accountId, id: ids.uuid(), at, actor, action: 'payment.returned' },
+    ...{ accountId: place.accountId, id, at, actor, action: 'payment.returned' },
     ...{ subject: wanted.paymentId, reason, detail },
   };
 }
