@@ -24,6 +24,7 @@ import {
   type Incident,
   type IncidentCase,
   isOddMoney,
+  ruleActor,
 } from '../../server/src/store/rows/incidents.sql.ts';
 import type { RefundSum } from '../../server/src/store/rows/refunds.sql.ts';
 import type { KnownReturns } from '../../server/src/store/rows/returns.sql.ts';
@@ -271,6 +272,13 @@ export class Memory {
             return this.#refundSum() as Row;
           case 'refund_of_payment':
             return { accountId, paymentId: payment?.id, refunds } as Row;
+          case 'incident_debits':
+            return {
+              ...{ accountId, paymentId: payment?.id },
+              incidents: incidents
+                .filter(({ kind, reference }) => kind === 'debit' && reference.startsWith('debit:'))
+                .map((one) => caseOf(one, resolved)),
+            } as Row;
           case 'incident_reported_gone':
             return { accountId, paymentId: payment?.id, ids: reportedGone(incidents, resolved) } as Row;
           case 'incident_odd':
@@ -427,8 +435,10 @@ export class Memory {
         else if (intent.kind === 'due_change') stored.changeIntent = intent;
         else stored.intent = intent;
       } else if (name === 'incident_case') {
-        const { reference, resolution } = write.put as IncidentCase;
-        stored.resolved = new Map(stored.resolved).set(reference, resolution?.action ?? '');
+        stored.resolved = resolvedWith(stored.resolved, write.put as IncidentCase);
+      } else if (name === 'incident_ended') {
+        stored.incidents = [...stored.incidents, write.put as Incident];
+        stored.resolved = resolvedWith(stored.resolved, write.put as IncidentCase);
       } else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
       else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
       else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
@@ -467,6 +477,20 @@ function replaced<Row>(rows: readonly Row[], row: Row, id: keyof Row): Row[] {
   return at < 0 ? [...rows, row] : rows.with(at, row);
 }
 
+/** With the decision about an incident, or without one that a rule takes back. */
+function resolvedWith(
+  resolved: ReadonlyMap<string, string>,
+  { reference, state, resolution }: IncidentCase,
+): Map<string, string> {
+  const after = new Map(resolved);
+  after.delete(reference);
+  if (state === 'resolved')
+    after.set(reference, resolution?.actor === ruleActor ? byRule : (resolution?.action ?? ''));
+  return after;
+}
+
+const byRule = 'none by rule';
+
 /** Refunds that failed here and that the provider reports as carried out, or with another amount. */
 const reportedGone = (incidents: readonly Incident[], resolved: ReadonlyMap<string, string>): string[] =>
   incidents.flatMap(({ kind, reference }) => {
@@ -501,7 +525,9 @@ function caseOf(
   if (!incident) return undefined;
   const action = resolved.get(incident.reference);
   const state = action === undefined ? 'open' : 'resolved';
-  const resolution = action === undefined ? null : { action, reason: '', actor: 'operator', command: '-' };
+  const decided =
+    action === byRule ? { action: 'none', actor: ruleActor } : { action: action ?? '', actor: 'operator' };
+  const resolution = action === undefined ? null : { ...decided, reason: '', command: '-' };
   return { ...incident, state, resolvedAt: null, resolution, keptAt: null };
 }
 

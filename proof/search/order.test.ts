@@ -218,8 +218,23 @@ const secondTaken: Told = {
 };
 const ofSecond: Told = { name: 'a dispute of it', tell: dispute('3', 400, 'open', 'E2') };
 
+const alike: Told = { name: 'a dispute of as much', tell: dispute('4', 600, 'open') };
+const acceptedAlike: Told = {
+  name: 'that is accepted',
+  after: alike.name,
+  tell: dispute('4', 600, 'accepted'),
+};
+
 const sets: { name: string; begins?: News; news: Told[] }[] = [
   { name: 'an accepted dispute', news: [paid, opened, ends('accepted'), taken, held] },
+  {
+    name: 'an accepted dispute that is rejected after all',
+    news: [paid, opened, ends('accepted'), { ...ends('rejected'), after: 'it is accepted' }, taken],
+  },
+  {
+    name: 'two disputes of one amount and a debit of it',
+    news: [paid, opened, ends('accepted'), alike, acceptedAlike, taken],
+  },
   { name: 'a rejected dispute', news: [paid, opened, ends('rejected'), taken, held] },
   { name: 'two disputes and two debits', news: [paid, opened, ends('accepted'), whole, taken, takenTwice] },
   { name: 'a refund', begins: withRefund, news: [refunded, opened, ends('accepted'), taken, held] },
@@ -272,7 +287,9 @@ async function endOf(begins: News | undefined, order: readonly Told[]) {
         debitedCents,
       }))
       .sort((one, other) => (one.providerId < other.providerId ? -1 : 1)),
-    incidents: stored.incidents.map(({ reference }) => reference).sort(),
+    incidents: stored.incidents
+      .map(({ reference }) => [reference, stored.resolved.get(reference) ?? 'open'])
+      .sort(),
   };
 }
 
@@ -408,6 +425,25 @@ describe('news has the same end in every order', () => {
     const first = await endOf(begins, all[0] ?? []);
     for (const order of all)
       expect(await endOf(begins, order), order.map(({ name }) => name).join(', ')).toEqual(first);
+  });
+
+  it('a debit is no person’s where an accepted dispute has its amount, and only then', async () => {
+    const ofDebit = async (...all: Told[]): Promise<Set<string | undefined>> => {
+      const found = await Promise.all(orders(all).map((order) => endOf(undefined, order)));
+      return new Set(found.flatMap(({ incidents }) => incidents.map(([, state]) => state)));
+    };
+    const other: Told = { name: 'a debit of less', tell: report('E1', pixCents, back('a', 599)) };
+    const again: Told = {
+      name: 'a second debit of as much',
+      tell: report('E1', pixCents, back('a', 600), back('b', 600)),
+    };
+    const ended = 'none by rule';
+    expect(await ofDebit(paid, opened, ends('accepted'), taken)).toEqual(new Set([ended]));
+    expect(await ofDebit(paid, opened, ends('accepted'), other)).toEqual(new Set(['open']));
+    expect(await ofDebit(paid, opened, ends('rejected'), taken)).toEqual(new Set(['open']));
+    expect(await ofDebit(paid, opened, taken)).toEqual(new Set(['open']));
+    expect(await ofDebit(paid, opened, ends('accepted'), again)).toEqual(new Set([ended, 'open']));
+    expect(await ofDebit(paid, opened, ends('accepted'), whole, late, taken)).toEqual(new Set([ended]));
   });
 
   it('disputes hold what is disputed of what is left in the end, and those that a person released nothing', async () => {

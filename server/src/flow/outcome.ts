@@ -1,11 +1,19 @@
 import { refuse } from '../ground/errors.ts';
 import type { AnyKind, Heard, Observed, Sent } from '../kinds/kind.ts';
+import { auditOf, endedByRule } from '../kinds/payment/explained-debits.ts';
 import { type AttemptResult, afterEnding, type Intent, isOverdue } from '../money/intent.ts';
 import type { OpenedIncident } from '../money/state.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
 import type { Capabilities } from '../provider/provider.ts';
 import type { SubscribedTypes } from '../store/events/subscribed-types.ts';
-import { type Incident, incidentKey, incidents, openIncidents } from '../store/rows/incidents.sql.ts';
+import { audits } from '../store/rows/audit.sql.ts';
+import {
+  endedIncidents,
+  type Incident,
+  incidentKey,
+  incidents,
+  openIncidents,
+} from '../store/rows/incidents.sql.ts';
 import { intents } from '../store/rows/intents.sql.ts';
 import { type Command, type Decision, put, read, remove, type View, type Write } from '../store/till.ts';
 
@@ -81,8 +89,11 @@ function decisionOf(view: View, about: Case, now: number): Decision<OutcomeAnswe
   const { accountId, paymentId, operationId } = input.observed;
   const { row: after, others, unclear } = heard;
   const followed = intent && followedOn(intent, about, now);
-  const opened = wantedOf(view, kind, heard, followed)
-    .filter((incident) => !isOpened(incident, accountId, view))
+  const wanted = wantedOf(view, kind, heard, followed).filter(
+    (incident) => !isOpened(incident, accountId, view),
+  );
+  const opened = wanted
+    .filter(({ explained }) => explained === undefined)
     .map((incident) => incidentOf(incident, about, now));
   const writes: Write[] = after === row ? [] : [put(kind.table, after)];
   if (intent && !kind.isOpen(after)) writes.push(remove(intents, accountId + paymentId));
@@ -94,10 +105,23 @@ function decisionOf(view: View, about: Case, now: number): Decision<OutcomeAnswe
   const isLive = view.balance(operation)?.deletedAt === null;
   return {
     answer: { row: after, opened, others, unclear },
-    writes: [...writes, ...heard.writes, ...opened.map((incident) => put(incidents, incident))],
+    writes: [
+      ...writes,
+      ...heard.writes,
+      ...opened.map((incident) => put(incidents, incident)),
+      ...wanted.flatMap((incident) => endedWrites(incident, about, now)),
+    ],
     freeze: freezes && isLive ? [operation] : [],
     postings: heard.postings,
   };
+}
+
+/** One that needs no person is kept as ended. */
+function endedWrites(incident: OpenedIncident, about: Case, now: number): Write[] {
+  if (incident.explained === undefined) return [];
+  const row = endedByRule(incidentOf(incident, about, now), about.input.token, now);
+  const ended = { ...row, keptAt: null };
+  return [put(endedIncidents, ended), put(audits, auditOf(ended, about.ids.uuid(), now))];
 }
 
 /** The intent after the observation; null when what was sent has ended. */

@@ -1,5 +1,6 @@
 import { defenceEndedWith } from '../kinds/defence/end.ts';
 import { disputeEvent } from '../kinds/dispute/dispute-event.ts';
+import { debitsJudged } from '../kinds/payment/explained-debits.ts';
 import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from '../kinds/payment/hold-of-pix.ts';
 import { type Dispute, heldOf, reported, wantedCents, withRelease, withTaken } from '../money/dispute.ts';
 import { postedReturnsOf } from '../money/returns.ts';
@@ -65,6 +66,7 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
         one.id < other.id ? -1 : 1,
       );
       const dispute = after.find(({ id }) => id === step.dispute.id) ?? step.dispute;
+      const knownNow = { accountId, paymentId, connection, disputes, returns };
       const held = heldOf(after, hold.capturedCents).get(dispute.id) ?? 0;
       return {
         answer: true,
@@ -81,6 +83,7 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
           ...(known === undefined || known.status === dispute.status
             ? []
             : defenceEndedWith(view, { dispute, heldCents: held }, { livemode: input.livemode, ids }, now)),
+          ...(returns.length === 0 ? [] : debitsJudged(view, knownNow, { token, ids }, now)),
         ],
       };
     },

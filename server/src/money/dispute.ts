@@ -167,6 +167,31 @@ export function withTaken(
   });
 }
 
+/**
+ * The debits that accepted disputes explain to the cent, by their references: each dispute one debit of its Pix, with its amount. Computed anew from all of
+ * them, so that it does not matter which was known first.
+ */
+export function explainedDebits(
+  disputes: readonly Dispute[],
+  returns: readonly KnownReturn[],
+): ReadonlySet<string> {
+  const free = new Set(disputes.filter(({ status }) => status === 'accepted').toSorted(byTurn));
+  const explained = new Set<string>();
+  for (const debit of returns.filter(({ posted }) => posted).toSorted(byTime)) {
+    const { pix, amountCents, at, reference } = debit;
+    const dispute = [...free].find(
+      (one) => one.endToEnd === pix && one.amountCents === amountCents && mayBeOf(one, at),
+    );
+    if (dispute === undefined) continue;
+    free.delete(dispute);
+    explained.add(reference);
+  }
+  return explained;
+}
+
+const byTime = (one: KnownReturn, other: KnownReturn): number =>
+  one.at - other.at || (one.reference < other.reference ? -1 : 1);
+
 /** The accepted ones first, then the oldest. By the provider's id where nothing else distinguishes two: not by the order of reading. */
 function byTurn(one: Dispute, other: Dispute): number {
   const rank = ({ status }: Dispute): number => (status === 'accepted' ? 0 : 1);

@@ -139,6 +139,8 @@ export interface OpenedIncident {
   freezes: boolean;
   /** Further facts for a person. */
   detail?: object;
+  /** No person is needed: an accepted dispute explains it. */
+  explained?: true;
 }
 
 export type PaymentEventType =

@@ -280,6 +280,85 @@ describe('a dispute', () => {
     expect((await incidentsOf(service, id)).map(({ kind }) => kind)).toEqual(['debit', 'debit']);
   });
 
+  test('that is accepted explains its debit to the cent, whichever is heard first: no person is asked', async () => {
+    const merchant = await service.newMerchant();
+    const [one, other] = [await paid(merchant, 4000), await paid(merchant, 3000)];
+    await moves(await dispute(one), 'accept');
+    await takes(one);
+    const late = await dispute(other);
+    await takes(other);
+    expect(await openOf(merchant)).toMatchObject([{ kind: 'debit', paymentId: other }]);
+    await moves(late, 'accept');
+    expect(await openOf(merchant)).toEqual([]);
+    const decided = (await listIncidents(service.cellOf(merchant), merchant.ownerId)).filter(
+      ({ kind }) => kind === 'debit',
+    );
+    expect(decided.map(({ state, resolution }) => [state, resolution])).toEqual(
+      [1, 2].map(() => [
+        'resolved',
+        { action: 'none', actor: 'rule', reason: 'an accepted dispute explains the debit to the cent' },
+      ]),
+    );
+    // No mail is sent about the one that was never open.
+    const ofOne = decided.find(({ paymentId }) => paymentId === one);
+    expect(
+      await service.database.admin('SELECT mail_due_at FROM incident WHERE id = $1', [ofOne?.id]),
+    ).toEqual([{ mail_due_at: null }]);
+    expect(
+      await service.database.admin(
+        `SELECT actor, subject FROM audit WHERE action = 'incident.resolve' AND account_id = $1 ORDER BY subject`,
+        [merchant.ownerId],
+      ),
+    ).toEqual(
+      decided
+        .map(({ id }) => ({ actor: 'rule', subject: id }))
+        .sort((a, b) => (a.subject < b.subject ? -1 : 1)),
+    );
+    // The provider changes its word: what it took is nobody's dispute any more.
+    await moves(late, 'reject');
+    expect(await openOf(merchant)).toMatchObject([{ kind: 'debit', paymentId: other, resolution: null }]);
+    await moves(late, 'accept');
+    expect(await openOf(merchant)).toEqual([]);
+  });
+
+  test('that is accepted leaves a debit of another amount, and what a person has ended, to people', async () => {
+    const merchant = await service.newMerchant();
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
+    const [one, other] = [await paid(merchant, 4000), await paid(merchant, 3000)];
+    const disputeId = await dispute(one, { amountCents: 1000 });
+    await takes(one, 999);
+    await moves(disputeId, 'accept');
+    const [open] = await openOf(merchant);
+    expect(open).toMatchObject({ kind: 'debit', amountCents: 999 });
+    await resolveIncident(operator, open?.id ?? '', { action: 'none', reason: 'one cent less' });
+    const late = await dispute(other);
+    await takes(other);
+    const [second] = await openOf(merchant);
+    await resolveIncident(operator, second?.id ?? '', { action: 'none', reason: 'looked at' });
+    await moves(late, 'accept');
+    await moves(late, 'reject');
+    const all = await listIncidents(operator, merchant.ownerId);
+    expect(all.map(({ state, resolution }) => [state, resolution?.actor])).toEqual([
+      ['resolved', 'tester'],
+      ['resolved', 'tester'],
+    ]);
+  });
+
+  test('that explains a debit leaves the debt to be waived', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 3000);
+    const { body } = await merchant.transfer({ amountCents: 3000 });
+    await until(async () => (await statusOf(service, body.id)) === 'completed');
+    await moves(await dispute(id), 'accept');
+    await takes(id);
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
+    const [ended] = await listIncidents(operator, merchant.ownerId);
+    expect(ended).toMatchObject({ state: 'resolved', amountCents: 3000 });
+    expect(await columns(merchant)).toBe('0 0 3000 0');
+    await resolveIncident(operator, ended?.id ?? '', { action: 'writeoff', reason: 'goodwill' });
+    expect(await columns(merchant)).toBe('0 0 0 0');
+  });
+
   test('of money that was withdrawn wants it of what comes later, and what then is missing is a debt', async () => {
     const merchant = await service.newMerchant();
     const id = await paid(merchant, 3000);

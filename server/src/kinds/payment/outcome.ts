@@ -15,6 +15,7 @@ import { unreadableReference } from '../../store/rows/unreadable.ts';
 import { type ChainKey, type Posting, put, read, type View, type Write } from '../../store/till.ts';
 import type { Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
+import { debitsJudged, withExplanations } from './explained-debits.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
 import { interpret, type Observation, payoutsIn, type Reading, runEvents } from './interpret-report.ts';
 import { announce, changedEvent } from './payment-events.ts';
@@ -141,6 +142,10 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
     reported: reading.returns,
     known: returns,
   };
+  const known = { accountId, paymentId, connection: observed.connection, returns: after };
+  const isDisputed = after !== returns && disputesIn(view, accountId, paymentId).length > 0;
+  const judged = isDisputed ? { ...known, disputes: disputesIn(view, accountId, paymentId) } : null;
+  const opened = steps.flatMap((step) => step.incidents);
   const movesHeld = (reading.returns.length > 0 || movesHolds) && !isDeleted;
   const taken = movesHeld ? withHolds(view, held, now) : { postings, writes: [] };
   return {
@@ -149,11 +154,11 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
     undecided: reading.undecided,
     providerRef: payoutsIn(observation).find((report) => report.providerRef)?.providerRef ?? null,
     incidents: [
-      ...steps.flatMap((step) => step.incidents),
+      ...(judged ? withExplanations(judged, opened) : opened),
       ...(unreadable ? [incidentAbout(payment, 'unreadable', unreadableReference(paymentId))] : []),
     ],
     postings: taken.postings,
-    writes: [...writes, ...taken.writes],
+    writes: [...writes, ...taken.writes, ...(judged ? debitsJudged(view, judged, stored, now) : [])],
   };
 }
 

@@ -1,9 +1,7 @@
 import { type Operator, OperatorRefused } from '../../store/operator.ts';
-import { findReturnable } from '../../store/rows/incidents.sql.ts';
+import { findReturnable, ruleActor } from '../../store/rows/incidents.sql.ts';
 import { keepIncident, resolveIncident } from './incident.ts';
 
-/** Who the audit log names where no person decided. */
-const actor = 'rule';
 const most = 20;
 
 /**
@@ -11,7 +9,7 @@ const most = 20;
  * @returns whether there may be more
  */
 export async function stepPayerReturns(deps: Omit<Operator, 'actor'>): Promise<boolean> {
-  const operator = { ...deps, actor };
+  const operator = { ...deps, actor: ruleActor };
   const due = await findReturnable(deps.sql, deps.clock.now(), most);
   for (const id of due) {
     try {

@@ -16,6 +16,7 @@ const writeOrder = [
   'intent',
   'lost_payment',
   'incident',
+  'incident_ended',
   'incident_case',
   'event',
   'unknown_told',

@@ -109,6 +109,46 @@ export const incidentCases = defineTable<IncidentCase>({
 
 const caseColumns = incidentCases.columns;
 
+/** An incident that a rule ends as it is opened: it is kept like any other, and no person is asked. */
+export const endedIncidents = defineTable<IncidentCase>({
+  name: 'incident_ended',
+  table: 'incident',
+  alias: 'i',
+  key: ['accountId', 'reference'],
+  verbs: ['read', 'insert'],
+  columns: {
+    ...columnsOfIncident,
+    state: text,
+    resolvedAt: timestamptz.orNull,
+    resolution: jsonb.orNull,
+    keptAt: timestamptz.orNull,
+  },
+});
+
+/** Whom a resolution names where no person has decided. */
+export const ruleActor = 'rule';
+
+/** Of a payment the incidents about debits that the merchant has borne; keyed like payments. */
+export interface DebitIncidents {
+  accountId: string;
+  paymentId: string;
+  incidents: readonly Pick<IncidentCase, 'id' | 'reference' | 'state' | 'resolution'>[];
+}
+
+const debits: Statement = {
+  name: 'incident_debits',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", json_agg(json_build_object(
+      'id', i.id, 'reference', i.reference, 'state', i.state, 'resolution', i.resolution) ORDER BY i.reference) AS incidents
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.kind = 'debit' AND starts_with(i.reference, 'debit:') GROUP BY i.account_id, i.payment_id`,
+};
+
+export const debitIncidents: Readable<DebitIncidents> = {
+  name: 'incident_debits',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) => tx.run(debits, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
 const returnable: Statement = {
   name: 'incident_returnable',
   text: `SELECT i.id FROM incident i JOIN account a ON a.id = i.account_id
