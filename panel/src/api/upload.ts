@@ -5,11 +5,16 @@ import { changeHeaders, Problem } from './client.ts';
  * @param progress called with the share that has gone out, 0 to 1
  * @throws Problem
  */
-export function upload(path: string, file: Blob, progress: (share: number) => void): Promise<void> {
+export function upload(
+  path: string,
+  file: Blob,
+  progress: (share: number) => void,
+  headers: Record<string, string> = changeHeaders(),
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
-    for (const [name, value] of Object.entries({ ...changeHeaders(), 'content-type': file.type }))
+    for (const [name, value] of Object.entries({ ...headers, 'content-type': file.type }))
       request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => progress(total === 0 ? 0 : loaded / total);
     request.onerror = () => reject(new Problem(0, undefined));

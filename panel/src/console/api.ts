@@ -15,11 +15,16 @@ const unattendedMs = 60_000;
 /** The calls of the operators' console, a realm of its own: another cookie, another sign behind changes. */
 const own = { csrf: '' };
 
+/** Of a call beside `desk`. */
+export const deskHeaders = (): Record<string, string> => ({
+  'x-csrf-token': own.csrf,
+  'accept-language': document.documentElement.lang,
+});
+
 export const desk = createClient<paths>({ baseUrl: '/operator/api' });
 desk.use({
   onRequest: ({ request }) => {
-    request.headers.set('x-csrf-token', own.csrf);
-    request.headers.set('accept-language', document.documentElement.lang);
+    for (const [name, value] of Object.entries(deskHeaders())) request.headers.set(name, value);
     if (Date.now() - attendedAt > unattendedMs) request.headers.set('x-unattended', '1');
     return request;
   },

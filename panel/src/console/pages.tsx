@@ -1,7 +1,7 @@
 import { Alert, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTimeSeconds, money } from '../format.ts';
 import { useText, useWords } from '../text/text.tsx';
@@ -22,6 +22,7 @@ import {
   worklistQuery,
 } from './api.ts';
 import { AskedNote, Decision } from './decision.tsx';
+import { DefenceForMerchant } from './defence.tsx';
 import { Holds } from './holds.tsx';
 import { OddMoneyRule } from './odd-money-rule.tsx';
 import { AccountLink, At, ConnectionLink, CsvLink, Fact, Id, Shown } from './parts.tsx';
@@ -667,6 +668,7 @@ function Postings({ story }: { story: Story }) {
 /** Refunds, changes, disputes and incidents of the payment. */
 function Neighbours({ story }: { story: Story }) {
   const words = useConsoleWords();
+  const { data: operator } = useOperator();
   const panel = useWords();
   return (
     <>
@@ -687,10 +689,19 @@ function Neighbours({ story }: { story: Story }) {
           </>
         )}
       </Neighbour>
-      <Neighbour name={words.payment.disputes} rows={story.disputes}>
+      <Neighbour
+        name={words.payment.disputes}
+        rows={story.disputes}
+        below={(one) =>
+          one.endedAt === null &&
+          operator?.acts.includes('defendForMerchant') && (
+            <DefenceForMerchant id={story.operationId} disputeId={one.id} />
+          )
+        }
+      >
         {(one) => (
           <>
-            {(panel.status as Record<string, string>)[one.status] ?? one.status}{' '}
+            {(panel.disputes.states as Record<string, string>)[one.status] ?? one.status}{' '}
             {one.deadlineAt !== null && (
               <span className="soft">
                 {words.worklist.due}: <At at={one.deadlineAt} />
@@ -725,20 +736,26 @@ function Neighbour<Row extends { id: string; amountCents: number }>({
   name,
   rows,
   children,
+  below,
 }: {
   name: string;
   rows: readonly Row[];
   children: (row: Row) => ReactNode;
+  /** In the whole width. */
+  below?: (row: Row) => ReactNode;
 }) {
   if (rows.length === 0) return null;
   return (
     <section className="card" aria-label={name}>
       <h2>{name}</h2>
       {rows.map((row) => (
-        <div key={row.id} className="refund">
-          <div>{children(row)}</div>
-          <Money cents={row.amountCents} />
-        </div>
+        <Fragment key={row.id}>
+          <div className="refund">
+            <div>{children(row)}</div>
+            <Money cents={row.amountCents} />
+          </div>
+          {below?.(row)}
+        </Fragment>
       ))}
     </section>
   );

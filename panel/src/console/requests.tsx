@@ -188,7 +188,11 @@ function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: 
           )
         )}
       </dl>
-      {request.ofShell && <p className="soft">{words.requests.ofShellLead}</p>}
+      {request.ofShell && (
+        <p className="soft" style={{ margin: '14px 0 0' }}>
+          {words.requests.ofShellLead}
+        </p>
+      )}
       {request.state === 'open' && <Verdict request={request} onInvitation={onInvitation} />}
       {request.state === 'alone' && <Sight request={request} />}
     </section>

@@ -330,6 +330,14 @@ const pt = {
     confirm: 'Lançar assim',
     done: 'Devolução lançada.',
   },
+  defence: {
+    open: 'Responder pela conta',
+    lead: 'A defesa vai ao provedor em nome da conta, como se ela a enviasse no painel; ele aceita uma só. O que a conta escreveu não aparece aqui.',
+    none: 'Nenhuma defesa é aceita agora.',
+    look: 'Ver como será enviada',
+    preview: 'O provedor vai receber',
+    send: 'Enviar pela conta',
+  },
   audit: {
     title: 'Auditoria',
     ownLead: 'O que você fez. Nada aqui muda ou some; cada registro leva o hash do anterior.',
@@ -763,6 +771,14 @@ const en: ConsoleWords = {
     look: 'Show the postings',
     confirm: 'Book like this',
     done: 'The return is booked.',
+  },
+  defence: {
+    open: 'Answer for the account',
+    lead: 'The defence goes to the provider for the account, as if it sent it in the panel; the provider takes one. What the account wrote does not show here.',
+    none: 'No defence is taken now.',
+    look: 'Show what would be sent',
+    preview: 'The provider will get',
+    send: 'Send for the account',
   },
   audit: {
     title: 'Audit',

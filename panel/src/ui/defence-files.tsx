@@ -136,7 +136,7 @@ export function Files({
 }
 
 /** Finds the faults of a file before all of it is sent. */
-function faultOf(file: File, { mostBytes, types }: Offered): 'type' | 'size' | null {
+export function faultOf(file: File, { mostBytes, types }: Offered): 'type' | 'size' | null {
   if (!types.some((type) => type === file.type)) return 'type';
   return file.size > mostBytes ? 'size' : null;
 }

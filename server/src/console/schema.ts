@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { DefenceBody, DefenceOfDisputeSchema, DisputeFileSchema, FileQuery } from '../api/disputes/schema.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../ground/schema.ts';
+import { defenceStatuses } from '../money/defence.ts';
 import { type ActName, acts, type OperatorRole, operatorRoles } from '../operate/acts.ts';
 import { foundKinds } from '../operate/find.sql.ts';
 import { actions } from '../operate/incidents/endings.ts';
@@ -497,6 +499,34 @@ export const ReturnChangeBody = Body({ ...returnFields, reason: Reason, shown: S
 export const ShownReturnSchema = Type.Object({
   ...ShownSchema.properties,
   alone: Type.Boolean({ description: 'One person may do it' }),
+});
+export const DefenceParams = Type.Object({ id: Uuid('Operation'), disputeId: Uuid('Dispute') });
+export const DefenceFileParams = Type.Object({
+  ...DefenceParams.properties,
+  fileId: Uuid('File'),
+});
+export const DefenceFileQuery = FileQuery;
+export const DefenceForWanted = DefenceBody;
+export const DefenceForBody = Body({ ...DefenceBody.properties, reason: Reason, shown: Shown });
+export const ShownDefenceSchema = Type.Object({
+  text: Nullable('As the provider would read it'),
+  files: Type.Array(DisputeFileSchema),
+  shown: Shown,
+});
+/** Without the text of a defence that was given: a merchant may have written it. */
+export const DefenceForSchema = Type.Object({
+  offer: DefenceOfDisputeSchema.properties.offer,
+  files: Type.Array(DisputeFileSchema, { description: 'Given for this dispute, and part of no defence' }),
+  defence: Type.Union([
+    Type.Object({
+      status: OneOf(defenceStatuses, 'State'),
+      files: Type.Integer({ description: 'How many went out with it' }),
+      createdAt: Time('Creation'),
+      sentAt: NullableTime('When it was known that the provider has it'),
+      reasonCode: Nullable('Why it failed'),
+    }),
+    Type.Null(),
+  ]),
 });
 export const HoldsSchema = Type.Object({
   holds: Type.Array(

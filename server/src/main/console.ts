@@ -13,6 +13,7 @@ import { auditRoutes } from '../console/views/audit.ts';
 import { closesRoutes } from '../console/views/closes.ts';
 import { connectionRoutes } from '../console/views/connections.ts';
 import { decideRoutes } from '../console/views/decide.ts';
+import { defenceRoutes } from '../console/views/defences.ts';
 import { holdRoutes } from '../console/views/holds.ts';
 import { lookRoutes } from '../console/views/look.ts';
 import { noticeRoutes } from '../console/views/notice.ts';
@@ -120,6 +121,7 @@ export function mountConsole(app: FastifyInstance, parts: ConsoleParts): readonl
         operatorRoutes(inside, deps);
         requestRoutes(inside, deps);
         holdRoutes(inside, deps);
+        defenceRoutes(inside, deps);
         auditRoutes(inside, deps);
         connectionRoutes(inside, deps);
         closesRoutes(inside, deps);

@@ -110,6 +110,20 @@ export const acts = {
     ['hold release'],
     ['POST /holds/:id/acts', 'POST /holds/:id/release'],
   ),
+  // The merchant's own calls carry it out. No money moves, and a provider takes one defence.
+  defendForMerchant: changing(
+    ['risk'],
+    'never',
+    ['subject', 'reason', 'detail'],
+    [],
+    [
+      'GET /operations/:id/disputes/:disputeId/defence',
+      'POST /operations/:id/disputes/:disputeId/defence/acts',
+      'POST /operations/:id/disputes/:disputeId/defence',
+      'POST /operations/:id/disputes/:disputeId/files',
+      'POST /operations/:id/disputes/:disputeId/files/:fileId/removal',
+    ],
+  ),
   keepIncident: changing(
     ['risk', 'treasury'],
     'never',

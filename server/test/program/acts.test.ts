@@ -111,6 +111,7 @@ describe('the table of acts', () => {
         'personalData',
         'placeHold',
         'releaseHold',
+        'defendForMerchant',
         ...money,
         'notice',
         'requests',

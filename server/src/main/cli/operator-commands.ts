@@ -445,7 +445,7 @@ export const operatorCommands: Command[] = [
       });
     },
   },
-  {
+  askable({
     name: 'payment returned',
     usage: 'ID --return D… [--amount-cents N --at TIME] --reason R [--break-glass] [--dry-run]',
     about:
@@ -492,7 +492,7 @@ export const operatorCommands: Command[] = [
         );
       });
     },
-  },
+  }),
   {
     name: 'statement list',
     about:
