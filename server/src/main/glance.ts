@@ -39,6 +39,7 @@ const ofDirectory = {
     `unread_item WHERE ${ours}`,
     `incident WHERE account_id = $3::uuid AND state = 'open' AND kind = 'unread'`,
   ],
+  owedCredits: [`incident WHERE resolution ? 'owed'`],
   connectionMovements: [`connection_movement WHERE ${ours} AND posted_as IS NULL`],
   examinations: ['connection_examination WHERE ended_at IS NULL'],
   connections: ['connection WHERE held_seen_at IS NOT NULL'],

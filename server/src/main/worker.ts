@@ -21,6 +21,7 @@ import { createAuditForward } from '../operate/audit/forward.ts';
 import { createCloses } from '../operate/closes/step.ts';
 import { stepExaminations } from '../operate/connections/examination.ts';
 import { createHoldNotes, stepHolds } from '../operate/connections/held.ts';
+import { stepOwedCredits } from '../operate/incidents/owed-credits.ts';
 import { stepPayerReturns } from '../operate/incidents/return-rule.ts';
 import { stepUnread } from '../operate/unread/unread-items.ts';
 import { stepMailChoices } from '../panel/people/mail-choices.ts';
@@ -55,6 +56,7 @@ const restMs = {
   reminders: 60_000,
   mailChoices: 60_000,
   payerReturns: 10_000,
+  owedCredits: 2_000,
   statement: 10_000,
   lateStatement: 10_000,
   lateQueries: 10_000,
@@ -184,6 +186,7 @@ function directoryLoops(
   begin('endingKeys', createEndingKeys(home, publicUrl).step);
   begin('closes', createCloses(home), { sees: () => glance.isDue('closes', '') });
   begin('examinations', () => stepExaminations(home), sees('examinations'));
+  begin('owedCredits', () => stepOwedCredits(home), sees('owedCredits'));
   const noteHolds = createHoldNotes(home);
   const compare = async (): Promise<boolean> => {
     await home.connections.refresh();

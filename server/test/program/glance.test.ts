@@ -121,6 +121,12 @@ const ofDirectory: [Parameters<DirectoryGlance['sees']>[0], string, Row, Row][] 
     { account_id: installationId, state: 'open', kind: 'unread' },
     { state: 'resolved' },
   ],
+  [
+    'owedCredits',
+    'incident',
+    { account_id: installationId, state: 'resolved', resolution: '{"owed": {}}' },
+    { resolution: '{"credited": {}}' },
+  ],
   ['connectionMovements', 'connection_movement', { connection: bank }, { posted_as: 'reference' }],
   ['examinations', 'connection_examination', { asked_at: past }, { ended_at: past }],
 ];

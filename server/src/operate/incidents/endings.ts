@@ -1,3 +1,4 @@
+import { pixOf } from '../../flow/unmatched.ts';
 import type { PixClaims } from '../../kinds/refund/pix-claims.ts';
 import { isHeld } from '../../money/card.ts';
 import { feeOfReceived, paidDue } from '../../money/due.ts';
@@ -19,7 +20,7 @@ import {
   type PaymentEventType,
 } from '../../money/state.ts';
 import { OperatorRefused } from '../../store/operator.ts';
-import type { IncidentCase, SuspendedMoney } from '../../store/rows/incidents.sql.ts';
+import type { IncidentCase, OwedCredit, SuspendedMoney } from '../../store/rows/incidents.sql.ts';
 import type { ChainKey, Posting } from '../../store/till.ts';
 import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return-to-payer.ts';
 
@@ -100,6 +101,8 @@ export interface NamedOwner {
   subject: string;
   /** The account's main operation, when it lives. */
   operation: ChainKey | null;
+  /** To whom the money is owed, where the account is of another cell; null: it is credited by this decision. */
+  owed: Pick<OwedCredit, 'accountId' | 'paymentId' | 'subject'> | null;
   /** Why its money must not be credited; null: it may. */
   problem: string | null;
 }
@@ -114,6 +117,8 @@ export interface Ending {
   refund?: RefundOutcome;
   /** The refund that goes back to a payer. */
   toPayer?: PayerReturn;
+  /** The money that another cell credits. */
+  owed?: OwedCredit;
 }
 
 /** An incident, the action and the facts, with what the rules below share. */
@@ -212,31 +217,47 @@ function creditUnmatched(one: Case): Ending {
   const { facts } = one;
   const { cents } = suspendedOf(facts);
   const takenBack = post(one, facts.account, { kind: 'bookToSuspense', amountCents: -cents });
-  return posted(facts, facts.claimed ? [takenBack] : [takenBack, creditOfNamed(one)]);
+  if (facts.claimed) return posted(facts, [takenBack]);
+  const { named, ...pix } = ofNamed(one);
+  if (named.owed) return { ...posted(facts, [takenBack]), owed: { ...named.owed, ...pix } };
+  return posted(facts, [takenBack, creditOfNamed(named, pix)]);
 }
+
+/** @throws OperatorRefused the money's id names no account, or it must not be credited */
+function ofNamed({ facts, incident }: Case): { named: NamedOwner } & PixOfNamed {
+  const { named, reference, connection } = facts;
+  const { cents: amountCents, at } = suspendedOf(facts);
+  if (named === null || reference === null) throw new OperatorRefused('no payment has posted this Pix');
+  if (named.problem !== null) throw new OperatorRefused(named.problem);
+  if (amountCents <= 0 || amountCents !== incident.amountCents)
+    throw new OperatorRefused('only money that came in is credited to the account that its id names');
+  return { named, pix: pixOf(reference), amountCents, at, connection };
+}
+
+type PixOfNamed = Pick<OwedCredit, 'pix' | 'amountCents' | 'at' | 'connection'>;
 
 /**
  * Money that came in for a payment which a restore has lost goes to the account that the payment's id names, under the id and the Pix: should the
  * merchant's repeat bring the payment back, it finds the Pix posted.
  */
-function creditOfNamed({ facts, incident }: Case): Posting {
-  const { named, reference, connection } = facts;
-  const { cents, at } = suspendedOf(facts);
-  if (named === null || reference === null) throw new OperatorRefused('no payment has posted this Pix');
-  if (named.problem !== null) throw new OperatorRefused(named.problem);
-  if (cents <= 0 || cents !== incident.amountCents)
-    throw new OperatorRefused('only money that came in is credited to the account that its id names');
-  if (named.operation === null) throw new OperatorRefused('the account has no live main operation');
-  return {
-    chain: named.operation,
-    subject: named.subject,
-    event: eventKinds.resolution,
-    reference,
-    movement: { kind: 'credit', amountCents: cents, feeCents: 0 },
-    effectiveAt: at,
-    connection,
-  };
+function creditOfNamed({ subject, operation }: NamedOwner, pix: PixOfNamed): Posting {
+  if (operation === null) throw new OperatorRefused('the account has no live main operation');
+  return creditPosting(operation, { ...pix, subject });
 }
+
+/** The same posting in whichever cell the account is. */
+export const creditPosting = (
+  chain: ChainKey,
+  { subject, pix, amountCents, at, connection }: PixOfNamed & Pick<OwedCredit, 'subject'>,
+): Posting => ({
+  chain,
+  subject,
+  event: eventKinds.resolution,
+  reference: pix,
+  movement: { kind: 'credit', amountCents, feeCents: 0 },
+  effectiveAt: at,
+  connection,
+});
 
 function takeCredited(one: Case): Ending {
   const { account, own, suspended } = one.facts;

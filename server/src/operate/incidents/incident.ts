@@ -205,26 +205,29 @@ async function ownerOf(
 const isOurForm = (id: unknown): id is string => typeof id === 'string' && /^.{14}8.{4}[89ab].{16}$/.test(id);
 
 /**
- * The account that the id of a lost payment names. @returns null: the money names none of ours
- * @throws OperatorRefused the account has its rows in another cell than the incident, or only one of them moves money
+ * The account that the id of a lost payment names, in whichever cell it is. @returns null: the money names none of ours
+ * @throws OperatorRefused its cell is not open here, or only one of connection and account moves money
  */
 async function namedPlaceOf(
-  { sql }: Operator,
+  { sql, everyCell = [sql] }: Operator,
   { detail }: IncidentCase,
   connection: string,
 ): Promise<Omit<NamedPlace, 'pix'> | null> {
   const { named } = detail as { named?: unknown };
   if (!isOurForm(named)) return null;
-  const place = await findNamedPlace(sql, accountNumberOf(named));
-  if (!place) return null;
-  if (!place.isHere)
-    throw new OperatorRefused(
-      'the account that its id names is in another cell: its money cannot be moved there',
-    );
-  const { accountId, mainOperationId, firstConnection, test } = place;
+  let found = { cell: sql, place: await findNamedPlace(sql, accountNumberOf(named)) };
+  if (!found.place) return null;
+  for (const cell of everyCell)
+    if (!found.place?.isHere) found = { cell, place: await findNamedPlace(cell, accountNumberOf(named)) };
+  if (!found.place?.isHere)
+    throw new OperatorRefused('the account that its id names is in a cell that is not open here');
+  const { accountId, mainOperationId, firstConnection, test } = found.place;
   if ((await isTestConnection(sql, connection)) !== test)
     throw new OperatorRefused(`${connection} and the account that its id names do not both move money`);
-  return { paymentId: named, accountId, mainOperationId, firstConnection };
+  const place = { paymentId: named, accountId, mainOperationId, firstConnection };
+  if (found.cell === sql) return place;
+  const [payment] = await payments.read(found.cell, [paymentKey(accountId, named)]);
+  return { ...place, elsewhere: { payment } };
 }
 
 /** @throws OperatorRefused the Pix paid another charge: its money is not what stands in suspense */

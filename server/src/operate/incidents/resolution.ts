@@ -52,6 +52,8 @@ export interface NamedPlace {
   firstConnection: string;
   /** The name of the Pix among the returns of unmatched money, under which what went back of it is kept. */
   pix: string;
+  /** Of an account of another cell the payment as it is there, where there is one; absent: the account is of this cell. */
+  elsewhere?: { payment: Payment | undefined };
 }
 
 export type Decider = 'operator' | 'rule' | 'merchant';
@@ -176,13 +178,15 @@ export function buildKeep(input: {
 }
 
 const operationOf = (named: NamedPlace | null): ChainKey | null =>
-  named?.mainOperationId ? { accountId: named.accountId, chainId: named.mainOperationId } : null;
+  named?.mainOperationId && !named.elsewhere
+    ? { accountId: named.accountId, chainId: named.mainOperationId }
+    : null;
 
 const namedReads = ({ incident, named }: ResolutionInput): Read[] =>
   named === null
     ? []
     : [
-        read(payments, paymentKey(named.accountId, named.paymentId)),
+        ...(named.elsewhere ? [] : [read(payments, paymentKey(named.accountId, named.paymentId))]),
         read(knownReturns, knownReturnsKey(incident.accountId, named.pix)),
       ];
 
@@ -192,7 +196,9 @@ function namedOf(view: View, { incident, named, suspended }: ResolutionInput): N
   const operation = operationOf(named);
   const isLive = operation !== null && view.balance(operation)?.deletedAt === null;
   const returns = view.get(knownReturns, knownReturnsKey(incident.accountId, pix))?.returns ?? [];
-  const payment = view.get(payments, paymentKey(accountId, paymentId));
+  const payment = named.elsewhere
+    ? named.elsewhere.payment
+    : view.get(payments, paymentKey(accountId, paymentId));
   // A lost charge may have been repeated on another connection before its own was made again. What that one then brings is posted nowhere.
   const isElsewhere =
     payment?.kind === 'deposit' && (payment.connection ?? firstConnection) !== suspended?.connection;
@@ -202,7 +208,9 @@ function namedOf(view: View, { incident, named, suspended }: ResolutionInput): N
       : returns.some(({ posted }) => posted)
         ? 'the Pix, or a part of it, went back already'
         : null;
-  return { subject: isElsewhere ? accountId : paymentId, operation: isLive ? operation : null, problem };
+  const subject = isElsewhere ? accountId : paymentId;
+  const owed = named.elsewhere ? { accountId, paymentId, subject } : null;
+  return { subject, operation: isLive ? operation : null, owed, problem };
 }
 
 /** Of the refund that the incident is about; null: it is about none. */
@@ -243,7 +251,7 @@ function resolved(
     ...incident,
     state: 'resolved',
     resolvedAt: now,
-    resolution: { action, reason, actor, command: token },
+    resolution: { action, reason, actor, command: token, ...(ending.owed && { owed: ending.owed }) },
   };
   const ids = idsOf(token);
   const { freezingKey } = placesOf(input);
@@ -340,7 +348,7 @@ const borneKeysOf = ({ incident: { kind, accountId, paymentId } }: ResolutionInp
 /** Of the payout that a provider has and the books lack, or of the charge whose money is credited. */
 const lostKeysOf = ({ incident: { accountId, kind, reference }, named }: ResolutionInput): string[] => {
   if (kind === 'lost_payout') return [paymentKey(accountId, reference.slice('lost:'.length))];
-  return named === null ? [] : [paymentKey(named.accountId, named.paymentId)];
+  return named === null || named.elsewhere ? [] : [paymentKey(named.accountId, named.paymentId)];
 };
 
 /** A person has decided: a payout no longer stops the account's withdrawals. */

@@ -3,7 +3,9 @@ import type { StoredConnectionClose, StoredDayClose } from '../../money/day-clos
 import { eventKinds } from '../../money/journal.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { BookedPix, PixRef } from '../../store/ledger.sql.ts';
+import { installationId } from '../../store/rows/audit.sql.ts';
 import type { ChainedAudit } from '../../store/rows/audit-chain.ts';
+import type { OwedCredit } from '../../store/rows/incidents.sql.ts';
 import type {
   AuditState,
   Chain,
@@ -488,6 +490,43 @@ const selectBookedPix: Statement = {
 /** Pix that the cell has booked, in the order of their index, behind `after`. */
 export const findBookedPix = (sql: Queries, after: PixRef | null, most: number): Promise<BookedPix[]> =>
   sql.run(selectBookedPix, [after?.connection ?? '', after?.endToEnd ?? '', most]);
+
+const selectGiven: Statement = {
+  name: 'verify_given',
+  text: `SELECT id, coalesce(resolution -> 'owed', resolution -> 'credited') AS money, resolution ? 'owed' AS owed, resolved_at AS "resolvedAt"
+    FROM incident WHERE account_id = $1 AND id > $2 AND (resolution ? 'owed' OR resolution ? 'credited') ORDER BY id LIMIT $3`,
+};
+
+/** A decision of the installation that gave money to an account of another cell. */
+export interface GivenMoney {
+  id: string;
+  money: OwedCredit;
+  /** That cell was still to credit it. */
+  owed: boolean;
+  resolvedAt: number;
+}
+
+export const findGiven = (sql: Queries, after: string, most: number): Promise<GivenMoney[]> =>
+  sql.run(selectGiven, [installationId, after, most]);
+
+const selectTaken: Statement = {
+  name: 'verify_taken',
+  text: `SELECT k.n FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[])
+      WITH ORDINALITY AS k (account_id, subject, connection, pix, cents, n)
+    WHERE EXISTS (SELECT FROM journal j WHERE j.account_id = k.account_id AND j.subject = k.subject AND j.event = $6
+        AND j.reference = k.pix AND j.connection = k.connection AND j.clearing = -k.cents)
+      OR EXISTS (SELECT FROM journal j WHERE j.connection = k.connection AND j.pix = k.pix AND j.clearing = -k.cents)`,
+};
+
+/** Those of them that a cell has in its books, by their place from zero. */
+export const findTaken = async (sql: Queries, given: readonly GivenMoney[]): Promise<ReadonlySet<number>> => {
+  const all = given.map(({ money }) => money);
+  const rows = await sql.run<{ n: number }>(selectTaken, [
+    ...[all.map((one) => one.accountId), all.map((one) => one.subject), all.map((one) => one.connection)],
+    ...[all.map((one) => one.pix), all.map((one) => one.amountCents), eventKinds.resolution],
+  ]);
+  return new Set(rows.map(({ n }) => n - 1));
+};
 
 const selectPaymentsById: Statement = {
   name: 'verify_payments_by_id',

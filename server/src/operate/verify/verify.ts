@@ -31,6 +31,7 @@ import {
   findEarlierAudit,
   findElsewhere,
   findFloatColumns,
+  findGiven,
   findHashAt,
   findJournals,
   findLastCheckpoint,
@@ -41,6 +42,7 @@ import {
   findPaymentsById,
   findPlaces,
   findStoredBooks,
+  findTaken,
   insertCheckpoints,
 } from './verify.sql.ts';
 
@@ -185,6 +187,8 @@ export async function verifyCells(
     );
     const others = cells.map((other) => other.cell).filter((other) => other !== cell);
     const ofCells = options.full && others.length > 0 ? [await bookedHereAlone(sql, others)] : [];
+    if (cell === homeCell && options.full && options.accountId === null)
+      ofCells.push(await takenElsewhere(cells, sql, clock.now()));
     found.push({ cell, checks: [...verified.checks, ...ofCells] });
     anchor.chains.push(...verified.anchor.chains);
     audit.push(...(verified.anchor.audit ?? []));
@@ -219,6 +223,36 @@ async function bookedHereAlone(sql: Sql, others: readonly string[]): Promise<Che
       });
     }
   } while (page.length === pixPerPage);
+  return check;
+}
+
+/** Longer than any repair takes: the worker credits within seconds. */
+const owedMostMs = 3_600_000;
+
+/** The decision is read first and the other cell then, so that a credit which comes in between is no fault. */
+async function takenElsewhere(
+  cells: readonly { cell: string; sql: Sql }[],
+  home: Sql,
+  now: number,
+): Promise<Check> {
+  const name =
+    'money that a decision gave to another cell is in its books, once it says so and within an hour';
+  const check: Check = { number: 79, name, ok: true, examined: 0, violations: [] };
+  for await (const page of pagesOf(
+    (after: string) => findGiven(home, after, pixPerPage),
+    beforeAll,
+    ({ id }) => id,
+    pixPerPage,
+  )) {
+    check.examined += page.length;
+    const taken = await Promise.all(cells.map(({ sql }) => findTaken(sql, page)));
+    for (const [at, { id, money, owed, resolvedAt }] of page.entries()) {
+      if (taken.some((ofCell) => ofCell.has(at)) || (owed && now - resolvedAt <= owedMostMs)) continue;
+      check.ok = false;
+      const fault = `${money.amountCents} of incident ${id} are ${owed ? 'still owed' : 'not there'}`;
+      check.violations.push({ accountId: money.accountId, operationId: null, paymentId: null, fault });
+    }
+  }
   return check;
 }
 

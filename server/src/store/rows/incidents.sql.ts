@@ -89,6 +89,24 @@ export interface Resolution {
   actor: string;
   /** The token of the command that resolved it. */
   command: string;
+  /** The account is of another cell, which credits it next. */
+  owed?: OwedCredit;
+  /** It was owed, and that cell has it. */
+  credited?: OwedCredit;
+}
+
+/** Money that a decision took out of suspense for an account of another cell. */
+export interface OwedCredit {
+  accountId: string;
+  /** That its id names. */
+  paymentId: string;
+  /** Of the journal: the payment, or the account. */
+  subject: string;
+  /** Under which it came in, and over which connection. */
+  pix: string;
+  connection: string;
+  amountCents: number;
+  at: number;
 }
 
 /** The same rows, keyed by 36 characters of account and 36 of incident: to be resolved. */
@@ -395,6 +413,26 @@ export const findNamedPlace = async (
   sql: Queries,
   accountNumber: number,
 ): Promise<PlaceOfNumber | undefined> => (await sql.run<PlaceOfNumber>(namedPlace, [accountNumber]))[0];
+
+const owedCredits: Statement = {
+  name: 'incident_owed',
+  text: `SELECT i.id, i.resolution FROM incident i WHERE i.resolution ? 'owed' ORDER BY i.resolved_at LIMIT $1`,
+};
+
+/** Decisions whose money another cell has still to credit, the oldest first. */
+export const findOwedCredits = (
+  sql: Queries,
+  most: number,
+): Promise<{ id: string; resolution: Resolution & { owed: OwedCredit } }[]> => sql.run(owedCredits, [most]);
+
+const credit: Statement = {
+  name: 'incident_owed_credited',
+  text: `UPDATE incident SET resolution = resolution - 'owed' || jsonb_build_object('credited', resolution -> 'owed')
+    WHERE id = $1 AND resolution ? 'owed'`,
+};
+
+/** The other cell has it. */
+export const noteCredited = (sql: Queries, id: string): Promise<unknown> => sql.run(credit, [id]);
 
 const testOf: Statement = {
   name: 'incident_connection_test',
