@@ -112,6 +112,19 @@ const acts: Record<string, () => Promise<{ words: string[]; movements: string[];
     words: ['simulator', '--amount-cents=-4000', '--request-key', 'sweep', '--reason', 'to our bank'],
     movements: ['ownMoney'],
   }),
+  'payment returned': async () => {
+    const { body } = await merchant.transfer({ pixKey: 'complete@simulator.example' });
+    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
+    const given = [
+      '--return',
+      `D${'3'.repeat(31)}`,
+      '--amount-cents',
+      '90',
+      '--at',
+      new Date().toISOString(),
+    ];
+    return { words: [body.id, ...given, '--reason', 'seen at the bank'], movements: ['return'] };
+  },
   'connection payout-own': async () => {
     const acquirer = ['connection', 'create', '--name', 'cartoes', '--adapter', 'stripe-checkout'];
     await vintem([...acquirer, '--simulator']);
