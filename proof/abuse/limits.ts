@@ -22,6 +22,7 @@ const window =
   ({ most, withinMs }: { most: number; withinMs: number }) =>
   (seconds: number) =>
     Math.ceil(most * (1 + ((seconds + 5) * 1000) / withinMs));
+const ofLink = ({ most, everyMs }: { most: number; everyMs: number }) => window({ most, withinMs: everyMs });
 const exactly = (most: number) => () => most;
 
 export const allowed: Readonly<Record<string, Allowed>> = {
@@ -58,8 +59,8 @@ export const allowed: Readonly<Record<string, Allowed>> = {
   'two invitations to one address': { of: 'L8', through: ['500'], most: exactly(0) },
   'pages for one address': { of: '/pay', through: ['200'], most: bucket(defaultQuotas.pages) },
   'a thousand bots at one link': { of: '/pay', through: ['500', '503'], most: exactly(0) },
-  'charges of a link for one network': { of: '/pay', through: ['201'], most: window(chargesOfLink.network) },
-  'charges of a link': { of: '/pay', through: ['201'], most: window(chargesOfLink.account) },
+  'charges of a link for one network': { of: '/pay', through: ['201'], most: ofLink(chargesOfLink.network) },
+  'charges of a link': { of: '/pay', through: ['201'], most: ofLink(chargesOfLink.account) },
   'addresses and receipts guessed': { of: '/pay', through: ['200'], most: exactly(0) },
   'open pages of one address': { of: '/pay', through: ['at once'], most: exactly(50) },
   'deliveries with a forged certificate': { of: 'M14', through: ['200', '201', '204'], most: exactly(0) },

@@ -1,4 +1,4 @@
-import { chargeOfLink } from '../../server/src/api/links/charge-of-link.ts';
+import { chargesByLinks } from '../../server/src/api/links/charge-of-link.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
 import { isUnavailable } from '../../server/src/ports/sql.ts';
 import { type Bank, expireCharge, payCharge, payStatic, removeCharge } from '../../simulator/src/bank.ts';
@@ -104,7 +104,7 @@ export function createLinks(parts: {
     return new Promise((resolve) => {
       if (!process.alive) return resolve(null);
       process.whenDead(() => resolve(null));
-      chargeOfLink(runtime, row?.number ?? -1, linkId, form, network).then(
+      chargesByLinks(runtime)({ accountNumber: row?.number ?? -1, id: linkId }, form, network).then(
         ({ id, status }) => resolve({ status: 201, body: { id, status }, replayed: false }),
         (error: unknown) => resolve(refusalOf(error)),
       );

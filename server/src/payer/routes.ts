@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stopReminders } from '../api/due-charges/reminders.ts';
-import { chargeOfLink } from '../api/links/charge-of-link.ts';
+import { chargesByLinks } from '../api/links/charge-of-link.ts';
 import { callerNetwork } from '../edge/caller-address.ts';
 import { compressed } from '../edge/compress.ts';
 import { connectionsMost } from '../edge/connection-shares.ts';
@@ -144,6 +144,7 @@ export function payerRoutes(
   cellOf: CellOf<PayerCell & AcceptDeps>,
 ): void {
   const watchOf = onceForCell(cellOf, createPageWatch);
+  const chargesOf = onceForCell(cellOf, chargesByLinks);
   const css = withFallbacks(fileOf('page.css'));
   const script = fileOf('page.js');
   const assets = createHash('sha256').update(css).update(script).digest('hex').slice(0, 12);
@@ -369,10 +370,8 @@ export function payerRoutes(
         try {
           const { formKey, ...form } = fields === null ? formOfJson(request.body) : formOfPage(fields);
           const given = Object.fromEntries(Object.entries(form).filter(([, value]) => value !== null));
-          const payment = await chargeOfLink(
-            cell,
-            accountNumber,
-            subject.id,
+          const payment = await chargesOf(holder)(
+            subject,
             { formKey: formKey ?? cell.ids.uuid(), requestId: request.id, ...given },
             callerNetwork(request),
           );

@@ -1,7 +1,7 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chargeOfLink } from '../../src/api/links/charge-of-link.ts';
+import { chargesByLinks } from '../../src/api/links/charge-of-link.ts';
 import { createLink, stepLinks } from '../../src/api/links/links.ts';
 import type { Caller } from '../../src/ground/caller.ts';
 import { ApiError } from '../../src/ground/errors.ts';
@@ -42,7 +42,7 @@ const open = async (link: Link, form: object = {}, network = newNetwork(), at?: 
   const cell = await cellOf(link);
   const clock = { ...cell.clock, ...(at !== undefined && { now: () => at }) };
   const fields = { formKey: crypto.randomUUID(), requestId: 'req_payer', ...form };
-  return chargeOfLink({ ...cell, clock }, numberOf(link), link.id, fields, network);
+  return chargesByLinks({ ...cell, clock })({ accountNumber: numberOf(link), id: link.id }, fields, network);
 };
 
 const codeOf = (asked: Promise<unknown>): Promise<string> =>
@@ -349,6 +349,38 @@ describe('the limits of a link', () => {
     expect(retryAfterSeconds).toBe(6);
     expect(await codeOf(open(link, {}, bots, at + 5_900))).toBe('rate_limited');
     expect(await codeOf(open(link, {}, bots, at + retryAfterSeconds * 1_000))).toBe('made');
+  });
+
+  test('give each of many payers who come at once a charge of his own link, whatever leads nowhere among them', async () => {
+    const [one, other] = [await service.newMerchant(), await service.newMerchant()];
+    const links = [await newLink(one), await newLink(one, { amountCents: 900 }), await newLink(other)];
+    const door = chargesByLinks(service.runtime);
+    const form = () => ({ formKey: crypto.randomUUID(), requestId: 'req_payer' });
+    const places = links.map((link) => ({ accountNumber: numberOf(link), id: link.id }));
+    // The link of another account, and one that never was.
+    const nowhere = [
+      { ...places[0], accountNumber: places[2]?.accountNumber },
+      { ...places[0], id: crypto.randomUUID() },
+    ];
+    const asked = [...places, ...nowhere, ...places] as { accountNumber: number; id: string }[];
+    const answers = await Promise.allSettled(asked.map((place) => door(place, form(), newNetwork())));
+    expect(
+      answers.map((one) =>
+        one.status === 'fulfilled' ? [one.value.paymentLinkId, one.value.amountCents] : one.reason.code,
+      ),
+    ).toEqual([
+      ...[
+        [links[0]?.id, 2_500],
+        [links[1]?.id, 900],
+        [links[2]?.id, 2_500],
+      ],
+      ...['payment_link_not_found', 'payment_link_not_found'],
+      ...[
+        [links[0]?.id, 2_500],
+        [links[1]?.id, 900],
+        [links[2]?.id, 2_500],
+      ],
+    ]);
   });
 
   test('take none of the places of a network for a form that is refused', async () => {

@@ -2,7 +2,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chargeOfLink } from '../../src/api/links/charge-of-link.ts';
+import { chargesByLinks } from '../../src/api/links/charge-of-link.ts';
 import { stepStatement } from '../../src/jobs/statement.ts';
 import { setConditions } from '../../src/operate/accounts/conditions.ts';
 import { endsAt } from '../../src/operate/closes/day.ts';
@@ -107,7 +107,8 @@ test('A day of a market stall ends with books, daily close and provider equal to
   const charge = async (link: (typeof links)[number], network: string) => {
     const subject = runtime.pages.read(new URL(link.url).pathname.split('/').at(-1) ?? '');
     const form = { formKey: crypto.randomUUID(), payerName: 'Ana', requestId: 'req_stall' };
-    return chargeOfLink(service.cellOf(merchant), subject?.accountNumber ?? 0, link.id, form, network);
+    const place = { accountNumber: subject?.accountNumber ?? 0, id: link.id };
+    return chargesByLinks(service.cellOf(merchant))(place, form, network);
   };
   const first = links[0] as (typeof links)[number];
   const charges = await Promise.all(

@@ -1,5 +1,4 @@
 import type { Language } from '../../ground/errors.ts';
-import { ApiError } from '../../ground/errors.ts';
 import { hmacSha256 } from '../../ground/hmac.ts';
 import type { Log } from '../../ground/log.ts';
 import { type Letter, type Mail, MailRefused, type MailText } from '../../ground/mail.ts';
@@ -20,7 +19,7 @@ import {
 } from '../../store/rows/charge-reminders.sql.ts';
 import { isPersonOf } from '../../store/rows/people.sql.ts';
 import { findLetterhead } from '../../store/rows/profile.sql.ts';
-import { giveToBuckets, type Limit, takeOfBuckets } from '../links/limits.ts';
+import { giveToBuckets, hasPlace, type Place } from '../links/limits.ts';
 
 export interface ReminderDeps {
   sql: Sql;
@@ -75,8 +74,8 @@ async function remind(deps: ReminderDeps, reminder: DueReminder, now: number): P
   // Without a code there is nothing to pay yet.
   const isMailed = status === 'pending' && (!reminder.test || (await isPersonOf(sql, accountId, email)));
   if (!isMailed) return void (await planReminder(sql, reminder, next, 0));
-  const limits = limitsOf(accountId, address);
-  if (!(await mayMail(deps, limits))) return void (await planReminder(sql, reminder, now + hourMs, 0));
+  const place = placeOf(accountId, address);
+  if (!(await hasPlace(deps, place))) return void (await planReminder(sql, reminder, now + hourMs, 0));
   const letterhead = await findLetterhead(sql, accountId);
   const stop = deps.pages.of('reminders', reminder.accountNumber, reminder.paymentId);
   const page = deps.pages.of('charge', reminder.accountNumber, reminder.paymentId);
@@ -88,7 +87,7 @@ async function remind(deps: ReminderDeps, reminder: DueReminder, now: number): P
     });
   } catch (error) {
     const isForEver = error instanceof MailRefused && error.isPermanent;
-    if (!isForEver) await giveToBuckets(sql, ...limits);
+    if (!isForEver) await giveToBuckets(sql, place);
     const again = !isForEver && dayAt(now + againMs) === dayAt(now);
     await planReminder(sql, reminder, again ? now + againMs : next, 0);
     throw error;
@@ -111,20 +110,10 @@ function emailOf(
 const addressOf = ({ identity }: Pick<ReminderDeps, 'identity'>, accountId: string, email: string): Buffer =>
   hmacSha256(identity)(`reminders of ${accountId} to ${email.toLowerCase()}`);
 
-const limitsOf = (accountId: string, address: Buffer): [Limit, Limit] => [
-  { id: `reminder-1-address ${address.toString('base64url')}`, ...toAddress },
-  { id: `reminder-2-account ${accountId}`, ...ofAccount },
-];
-
-async function mayMail(deps: Pick<ReminderDeps, 'sql' | 'clock'>, [narrow, wide]: [Limit, Limit]) {
-  try {
-    await takeOfBuckets(deps, narrow, wide);
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'rate_limited') return false;
-    throw error;
-  }
-}
+const placeOf = (accountId: string, address: Buffer): Place => ({
+  narrow: { id: `reminder-1-address ${address.toString('base64url')}`, ...toAddress },
+  wide: { id: `reminder-2-account ${accountId}`, ...ofAccount },
+});
 
 /**
  * The payer wants no reminders of this merchant any more: neither of this charge nor of others to the same address.

@@ -1,6 +1,7 @@
 import { type AcceptDeps, accept } from '../../flow/accept.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { ApiError, refuse, refuseFields } from '../../ground/errors.ts';
+import { gather } from '../../ground/gather.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import { linkCharge } from '../../kinds/charge/by-link.ts';
 import { linkCheckout } from '../../kinds/checkout/by-link.ts';
@@ -8,15 +9,14 @@ import { documentOf } from '../../kinds/due/terms.ts';
 import { type LinkMethod, limitsOf, methodsOf } from '../../kinds/link/methods.ts';
 import { isOfLink, nameless } from '../../kinds/link/takes-charge.ts';
 import { isTerminal, type Payment } from '../../money/payment.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Queries } from '../../ports/sql.ts';
 import type { CardPayer } from '../../provider/cards.ts';
 import { requestKeyFor } from '../../store/rows/idempotency.ts';
-import { findPublicLink, type PublicLink } from '../../store/rows/payment-links.sql.ts';
+import { findPublicLinks, type LinkPlace, type PublicLink } from '../../store/rows/payment-links.sql.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { cancelCharge } from '../charges/cancel.ts';
 import { minutes } from '../checkouts/schema.ts';
-import { takeOfBuckets } from './limits.ts';
+import { gatherPlaces, type Place, type TakePlace } from './limits.ts';
 
 /** The fields that a payer sends. Nothing else of a form is read: amount, currency and merchant of a fixed link are those of its row. */
 export interface PayerForm {
@@ -39,6 +39,29 @@ export interface PayerForm {
 
 const charges: ReadonlySet<Permission> = new Set(['charges']);
 
+/** The reads before a charge, which the payers of one moment share. */
+interface Door {
+  find(place: LinkPlace): Promise<PublicLink | undefined>;
+  take: TakePlace;
+}
+
+/** Links in one statement. */
+const linksMost = 256;
+/** Least time between two of them while many pay: what comes together is accepted together as well. */
+const paceMs = 20;
+
+export type ChargeByLink = (link: LinkPlace, form: PayerForm, network: string) => Promise<Payment>;
+
+/** The charges that payers make by the links of a cell. */
+export function chargesByLinks(deps: AcceptDeps): ChargeByLink {
+  const { sql, clock } = deps;
+  const find = gather<LinkPlace, PublicLink | undefined>({ clock, most: linksMost, paceMs }, (places) =>
+    findPublicLinks(sql, places),
+  );
+  const door: Door = { find, take: gatherPlaces(deps) };
+  return (link, form, network) => chargeOfLink(deps, door, link, form, network);
+}
+
 /**
  * Makes the charge of a payer by a link, through the acceptance of every charge. A form with a fault is refused by two reads, which its address pays for as
  * a look at a page, and takes none of the places below. Those are taken before anything is written: ten a minute for a network, three hundred a minute for
@@ -48,14 +71,14 @@ const charges: ReadonlySet<Permission> = new Set(['charges']);
  * @returns the charge; of a form that was sent before, the one that it made; the replaced one where it was paid or still may be
  * @throws ApiError `validation_failed`, `payment_link_not_found`, `payment_link_closed`, `payment_link_busy`, `payer_name_required`, `payer_document_required`, `payer_document_invalid`, `card_not_enabled`, `rate_limited`, and those of a charge
  */
-export async function chargeOfLink(
+async function chargeOfLink(
   deps: AcceptDeps,
-  accountNumber: number,
-  linkId: string,
+  door: Door,
+  { accountNumber, id: linkId }: LinkPlace,
   form: PayerForm,
   network: string,
 ): Promise<Payment> {
-  const link = await findPublicLink(deps.sql, accountNumber, linkId);
+  const link = await door.find({ accountNumber, id: linkId });
   if (!link) throw refuse('payment_link_not_found');
   const { method = 'pix' } = form;
   requireMethod(link, method);
@@ -66,7 +89,7 @@ export async function chargeOfLink(
   const amountCents = link.amountCents ?? form.amountCents ?? earlier?.amountCents;
   if (amountCents === undefined || !isOfLink(link, amountCents)) throw refuse('amount_out_of_limits');
   if (earlier && !mayTakePlaceOf(earlier, method, deps.clock.now())) return earlier;
-  await takePlaces(deps, link, network);
+  await door.take(placeOf(link, network));
   const caller: Caller = {
     ...{ accountId: link.accountId, accountNumber, operationId: link.operationId, operationNamed: true },
     ...{ test: link.test, connection: link.connection, chargeFallback: link.chargeFallback },
@@ -132,28 +155,14 @@ function documentIn(secrets: AcceptDeps['secrets'], payer: Buffer, id: string): 
 
 /** Charges that strangers make by links: by their network, and for the account of the link. */
 export const chargesOfLink = {
-  network: { most: 10, withinMs: 60_000 },
-  account: { most: 300, withinMs: 60_000 },
+  network: { most: 10, everyMs: 60_000 },
+  account: { most: 300, everyMs: 60_000 },
 };
 
-const takePlaces = (
-  deps: { sql: Queries; clock: Clock },
-  { accountId }: PublicLink,
-  network: string,
-): Promise<void> =>
-  takeOfBuckets(
-    deps,
-    {
-      id: `link-1-network ${network}`,
-      most: chargesOfLink.network.most,
-      everyMs: chargesOfLink.network.withinMs,
-    },
-    {
-      id: `link-2-account ${accountId}`,
-      most: chargesOfLink.account.most,
-      everyMs: chargesOfLink.account.withinMs,
-    },
-  );
+const placeOf = ({ accountId }: PublicLink, network: string): Place => ({
+  narrow: { id: `link-1-network ${network}`, ...chargesOfLink.network },
+  wide: { id: `link-2-account ${accountId}`, ...chargesOfLink.account },
+});
 
 /**
  * Whether another charge may take the place of this one. A code whose time is over at the provider counts as ended. A page for a card does not, until its acquirer

@@ -1,5 +1,5 @@
 import type { Queries } from '../../ports/sql.ts';
-import { type FieldRule, findPublicLink, type LinkStatus } from '../../store/rows/payment-links.sql.ts';
+import { type FieldRule, findPublicLinks, type LinkStatus } from '../../store/rows/payment-links.sql.ts';
 import { leftOf, statusAt } from './link.ts';
 import { type OfferedMethod, offeredBy } from './methods.ts';
 
@@ -30,7 +30,7 @@ export async function findLinkPage(
   id: string,
   now: number,
 ): Promise<LinkPage | null> {
-  const link = await findPublicLink(sql, accountNumber, id);
+  const [link] = await findPublicLinks(sql, [{ accountNumber, id }]);
   if (!link?.enabled) return null;
   const { accountId, title, description, amountCents, minimumCents, maximumCents } = link;
   const { expiresAt, successUrl, test } = link;
