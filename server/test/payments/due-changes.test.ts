@@ -241,7 +241,7 @@ describe('A change of a due-date charge', () => {
       'SELECT id FROM incident WHERE payment_id = $1',
       [made.id],
     );
-    await resolveIncident({ ...service.runtime, actor: 'tester' }, incident?.id ?? '', {
+    await resolveIncident({ ...service.cellOf(merchant), actor: 'tester' }, incident?.id ?? '', {
       ...{ action: 'none', reason: 'the payer is asked' },
     });
     await workAt(merchant, second + 2 * 24 * 3_600, second + 2 * 24 * 3_600 + 3_600);
