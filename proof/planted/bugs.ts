@@ -2818,6 +2818,20 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/links.test.ts',
   },
   {
+    name: 'a charge of a link that is paid after its end is not counted',
+    file: 'server/src/kinds/link/link.ts',
+    line: "  const paid = before.status !== 'paid' &&",
+    with: '  const paid = isOpen(before.status) &&',
+    rig: 'search',
+  },
+  {
+    name: 'a link makes a charge although its stock is sold',
+    file: 'server/src/kinds/link/takes-charge.ts',
+    line: "if (statusAt(link, now) !== 'active' || leftOf(link) === 0)",
+    with: "if (statusAt(link, now) !== 'active')",
+    rig: 'search',
+  },
+  {
     name: 'a link for one payment that was paid twice is not overpaid',
     file: 'server/src/kinds/link/link.ts',
     line: '  const overpaid = isComplete && paidCount >',

@@ -15,6 +15,7 @@ import type { KnownReturn } from '../../server/src/money/returns.ts';
 import type { PaymentJournal } from '../../server/src/operate/verify/invariants.ts';
 import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
+import type { EventRow } from '../../server/src/store/events/event.ts';
 import type { BalanceRow, EventRef } from '../../server/src/store/ledger.sql.ts';
 import type { Conditions } from '../../server/src/store/rows/conditions.sql.ts';
 import type { PaymentDisputes } from '../../server/src/store/rows/disputes.sql.ts';
@@ -26,6 +27,7 @@ import {
   isOddMoney,
   ruleActor,
 } from '../../server/src/store/rows/incidents.sql.ts';
+import type { PaymentLink } from '../../server/src/store/rows/payment-links.sql.ts';
 import type { RefundSum } from '../../server/src/store/rows/refunds.sql.ts';
 import type { KnownReturns } from '../../server/src/store/rows/returns.sql.ts';
 import type { Command, Till, View } from '../../server/src/store/till.ts';
@@ -79,6 +81,9 @@ export interface Stored {
   /** That a merchant asked to change its terms, the first ones first, and the open work for the last one. */
   changes: readonly ChangeRequest[];
   changeIntent: Intent | null;
+  /** By which the charge is made, and what was reported of it. */
+  link: PaymentLink | null;
+  linkEvents: readonly string[];
 }
 
 export const nothingStored: Stored = {
@@ -105,6 +110,8 @@ export const nothingStored: Stored = {
   cancelIntent: null,
   changes: [],
   changeIntent: null,
+  link: null,
+  linkEvents: [],
 };
 
 /** How a followed intent stands, for the keys of the models: no times, only the answers that rules take from them. */
@@ -260,6 +267,8 @@ export class Memory {
               ...(cancelIntent ? [cancelIntent] : []),
               ...(changeIntent ? [changeIntent] : []),
             ].find(({ paymentId }) => paymentId === key.slice(36)) as Row | undefined;
+          case 'payment_link':
+            return (this.stored.link ?? undefined) as Row | undefined;
           case 'refund':
             return refunds.find(({ id }) => id === key.slice(36)) as Row | undefined;
           case 'charge_cancel':
@@ -442,6 +451,9 @@ export class Memory {
       } else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
       else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
       else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
+      else if (name === 'payment_link') stored.link = write.put as PaymentLink;
+      else if (name === 'event')
+        stored.linkEvents = [...stored.linkEvents, ...linkEventsIn(write.put as EventRow)];
       else if (name === 'charge_cancel') stored.cancel = write.put as ChargeRequest;
       else if (name === 'due_change')
         stored.changes = replaced(stored.changes, write.put as ChangeRequest, 'id');
@@ -470,6 +482,8 @@ export class Memory {
 }
 
 const balanceColumns = ['available', 'reserved', 'held', 'receivable', 'holdWanted', 'cardHeld'] as const;
+
+const linkEventsIn = ({ type }: EventRow): string[] => (type.startsWith('payment_link.') ? [type] : []);
 
 /** In the order of their beginnings. */
 function replaced<Row>(rows: readonly Row[], row: Row, id: keyof Row): Row[] {
@@ -565,7 +579,6 @@ const conditions: Conditions = {
 
 /** Tables of the till that no rule of a payment reads back. */
 const unkept: ReadonlySet<string> = new Set([
-  'event',
   'incident_open',
   'refund_sum',
   'request_key',

@@ -1,10 +1,11 @@
-import { accept } from '../../server/src/flow/accept.ts';
+import { type AcceptDeps, accept } from '../../server/src/flow/accept.ts';
 import { applyOutcome } from '../../server/src/flow/apply.ts';
 import { startSend, takeOverSend } from '../../server/src/flow/send.ts';
 import { buildSecondStep } from '../../server/src/flow/send-commands.ts';
 import type { Caller } from '../../server/src/ground/caller.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
-import { charge } from '../../server/src/kinds/charge/charge.ts';
+import { linkCharge } from '../../server/src/kinds/charge/by-link.ts';
+import { type ChargeOrder, charge } from '../../server/src/kinds/charge/charge.ts';
 import type { Observation } from '../../server/src/kinds/payment/interpret-report.ts';
 import { transfer } from '../../server/src/kinds/transfer/transfer.ts';
 import type { Intent } from '../../server/src/money/intent.ts';
@@ -191,6 +192,9 @@ export const caller: Caller = {
   operationId,
   operationNamed: true,
 };
+
+/** Of the payment link by which a charge is made, where there is one. */
+export const linkId = '0190a000-0000-7000-8000-00000000000b';
 
 const requestKey = '0190a000-0000-4000-8000-000000000099';
 
@@ -512,12 +516,7 @@ async function ask(world: World, rules: Rules, data: 'same' | 'other'): Promise<
           description: other,
           requestKey,
         })
-      : accept(runtime, charge, caller, {
-          amountCents: chargeCents,
-          payerName: 'Maria',
-          description: other,
-          requestKey,
-        });
+      : acceptCharge(runtime, local, { ...chargeOrder, description: other });
   let failed: unknown;
   let ended = false;
   accepting.then(
@@ -533,7 +532,9 @@ async function ask(world: World, rules: Rules, data: 'same' | 'other'): Promise<
   if (failed !== undefined && !(failed instanceof ApiError)) throw failed;
   if (before !== null) {
     if (memory.called !== null) throw new Violation('a repeated request sent again');
-    if (memory.stored.movements.length !== local.stored.movements.length || memory.stored.payment !== before)
+    const { movements, payment, link } = memory.stored;
+    const { stored } = local;
+    if (movements.length !== stored.movements.length || payment !== before || link !== stored.link)
       throw new Violation('a repeated request changed something');
     if (data === 'other' && !(failed instanceof ApiError))
       throw new Violation('a request key was taken with other data');
@@ -546,6 +547,13 @@ async function ask(world: World, rules: Rules, data: 'same' | 'other'): Promise<
     local.owner = { fence: intent.fence, phase: 'toSend' };
   }
 }
+
+const chargeOrder = { amountCents: chargeCents, payerName: 'Maria', requestKey };
+
+const acceptCharge = (runtime: AcceptDeps, { stored }: Local, order: ChargeOrder) =>
+  stored.link
+    ? accept(runtime, linkCharge, caller, { ...order, linkId })
+    : accept(runtime, charge, caller, order);
 
 async function begin(world: World, rules: Rules): Promise<void> {
   const { local } = world;

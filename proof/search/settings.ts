@@ -106,6 +106,18 @@ const dues: Setting[] = [
   },
 ];
 
+/** A charge by a link for one payment, and by one with a stock, beside other payers. */
+const links: Setting[] = [1, 2].map((most) => ({
+  name: most === 1 ? 'one charge by a link for one payment' : 'one charge by a link with a stock',
+  rules: rules.efi,
+  operations: [
+    { available: 0, payments: [{ link: most }] },
+    { available: 0, payments: [] },
+  ],
+  ...unbounded,
+  faults: 1,
+}));
+
 /** The same with a fault on each path, and with a second Pix. */
 const longDues: Setting[] = [
   ...dues.slice(1).map((setting) => ({ ...setting, faults: 1 })),
@@ -282,6 +294,7 @@ export const quick: Setting[] = [
   },
   ...cards,
   ...dues,
+  ...links,
 ];
 
 const ofTheSuite = [
