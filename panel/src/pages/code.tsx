@@ -102,7 +102,7 @@ function CodeCard({ code }: { code: StaticCode }) {
           <span className="num">{money(code.paidCents)}</span>{' '}
           <span className="soft">{words.links.receivedHint}</span>
         </dd>
-        <dt>{words.common.created}</dt>
+        <dt>{words.codes.created}</dt>
         <dd>
           <When at={code.createdAt} />
         </dd>

@@ -47,15 +47,22 @@ export function LinkPage() {
   return (
     <>
       <PageHead title={data.title} back={{ to: '/links', label: words.links.title }}>
-        <Button
-          renderRoot={(props) => (
-            <Link to="/links/$id/cartaz" params={{ id }} search={{ operacao: data.operationId }} {...props} />
-          )}
-          variant="default"
-          leftSection={<Icon name="print" size={18} />}
-        >
-          {words.links.poster}
-        </Button>
+        {data.status === 'active' && (
+          <Button
+            renderRoot={(props) => (
+              <Link
+                to="/links/$id/cartaz"
+                params={{ id }}
+                search={{ operacao: data.operationId }}
+                {...props}
+              />
+            )}
+            variant="default"
+            leftSection={<Icon name="print" size={18} />}
+          >
+            {words.links.poster}
+          </Button>
+        )}
         {may('charges') && data.status !== 'completed' && <StopLink link={data} />}
       </PageHead>
       {overpaid > 0 && (
@@ -66,17 +73,7 @@ export function LinkPage() {
       <div className="stack">
         <div className="cols">
           <LinkCard link={data} />
-          <section className="card stack" aria-label={words.links.share}>
-            <h2 style={{ margin: 0 }}>{words.links.share}</h2>
-            <Qr text={data.url} label={words.links.qrAlt} />
-            <Share url={data.url} copy={words.share.copy} subject={data.title} />
-            <div className="code" data-testid="link-url">
-              {data.url}
-            </div>
-            <Button component="a" href={data.url} target="_blank" rel="noreferrer" variant="subtle">
-              {words.links.openPage}
-            </Button>
-          </section>
+          {data.status === 'active' ? <ShareCard link={data} /> : <ClosedCard />}
         </div>
         <ChargesOf
           path="payment-links"
@@ -87,6 +84,40 @@ export function LinkPage() {
         />
       </div>
     </>
+  );
+}
+
+function ShareCard({ link }: { link: PaymentLink }) {
+  const words = useWords();
+  return (
+    <section className="card stack" aria-label={words.links.share}>
+      <h2 style={{ margin: 0 }}>{words.links.share}</h2>
+      <Qr text={link.url} label={words.links.qrAlt} />
+      <Share url={link.url} copy={words.share.copy} subject={link.title} />
+      <div className="code" data-testid="link-url">
+        {link.url}
+      </div>
+      <Button component="a" href={link.url} target="_blank" rel="noreferrer" variant="subtle">
+        {words.links.openPage}
+      </Button>
+    </section>
+  );
+}
+
+/** In its place once it takes no payment any more: an address where nothing can be paid is not to be sent. */
+function ClosedCard() {
+  const words = useWords();
+  const { may } = useScope();
+  return (
+    <section className="card stack" aria-label={words.links.closed}>
+      <h2 style={{ margin: 0 }}>{words.links.closed}</h2>
+      <p style={{ margin: 0 }}>{words.links.closedLead}</p>
+      {may('charges') && (
+        <Button component={Link} to="/links/novo" variant="default">
+          {words.links.another}
+        </Button>
+      )}
+    </section>
   );
 }
 
@@ -122,7 +153,7 @@ function LinkCard({ link }: { link: PaymentLink }) {
         <dd>{words.links.payerNames[link.payerFields.name]}</dd>
         <dt>{words.links.payerDocument}</dt>
         <dd>{words.links.payerNames[link.payerFields.document]}</dd>
-        <dt>{words.common.created}</dt>
+        <dt>{words.links.created}</dt>
         <dd>
           <When at={link.createdAt} />
         </dd>

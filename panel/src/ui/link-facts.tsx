@@ -5,9 +5,12 @@ import { useWords } from '../text/text.tsx';
 
 const moods = { active: 'good', completed: 'wait', expired: 'rest', disabled: 'rest' } as const;
 
-export function LinkStatus({ link }: { link: PaymentLink }) {
-  const words = useWords();
-  return <span className={`status ${moods[link.status]}`}>{words.links.states[link.status]}</span>;
+/** A link for one payment is paid with it; one with a stock is sold out. */
+export function LinkStatus({ link: { status, maxPayments } }: { link: PaymentLink }) {
+  const { links } = useWords();
+  if (status === 'completed' && maxPayments === 1)
+    return <span className="status good">{links.paidOnce}</span>;
+  return <span className={`status ${moods[status]}`}>{links.states[status]}</span>;
 }
 
 /** `R$ 250,00`; of an open amount its bounds. */

@@ -112,7 +112,13 @@ describe('a shop owner', () => {
 
     // By the news of the account, without a press.
     await page.getByTestId('paid-of').getByText('1 de 1').waitFor();
-    await page.getByText('Esgotado').waitFor();
+    await page
+      .getByRole('region', { name: 'Link de pagamento' })
+      .getByText('Pago', { exact: true })
+      .waitFor();
+    // Nothing more can be paid by it: it is not offered for sending.
+    await page.getByRole('heading', { name: 'Este link não recebe mais pagamentos' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Enviar por WhatsApp' }).count()).toBe(0);
     await page.getByRole('link', { name: 'João da Silva' }).waitFor();
     await inspectBoth('links-paid');
     const [download] = await Promise.all([
