@@ -88,7 +88,7 @@ function setLink(local: LinkLocal, change: Partial<PaymentLink>): void {
   local.stored = { ...local.stored, link: { ...linkOf(local), ...change } };
 }
 
-/** What the till writes when the charge of another payer enters another state. */
+/** The writes of the till when the charge of another payer enters another state. */
 function hear(
   local: LinkLocal,
   before: Payment['status'],

@@ -4,7 +4,7 @@ import { gatherPlaces, type Place, type TakePlace } from '../../src/api/links/li
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 
-/** Places of networks and accounts that many callers take together: a limit is never passed, and what is refused costs nobody else anything. */
+/** Places of networks and accounts that many callers take together: a limit is never passed, and what is refused costs no other caller anything. */
 
 let db: TestDatabase;
 beforeAll(async () => {

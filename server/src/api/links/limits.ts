@@ -39,7 +39,7 @@ const take: Statement = {
     RETURNING b.id, b.spent_until AS "spentUntil"`,
 };
 
-/** What all of them would cost, by bucket. */
+/** The cost of all of them, by bucket. */
 function costsOf(places: readonly Place[]): Map<string, number> {
   const costs = new Map<string, number>();
   for (const limit of places.flatMap(({ narrow, wide }) => [narrow, wide]))
