@@ -112,7 +112,7 @@ export const findOwners = (
   sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);
 
 const placeOfTransfer: Statement = {
-  name: 'payment_place',
+  name: 'transfer_place',
   text: `SELECT p.account_id AS "accountId", p.operation_id AS "operationId", p.amount_cents - p.fee_cents AS "sentCents", p.end_to_end AS "endToEnd",
       coalesce(p.connection, a.first_connection, a.connection) AS connection
     FROM account a JOIN payment p ON p.account_id = a.id AND p.id = $2
