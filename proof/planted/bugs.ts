@@ -557,7 +557,7 @@ export const bugs: Bug[] = [
     line: '  const paid = own.length > 0 ? own : all;',
     with: '  const paid = all;',
     rig: 'suite',
-    test: 'server/test/payments/card-checkouts.test.ts',
+    test: 'server/test/provider/asaas-checkout-foreign.test.ts',
   },
   {
     name: 'lost cards: the approval that is booked goes to a person, since a report of another page names it',

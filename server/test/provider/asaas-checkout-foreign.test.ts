@@ -239,6 +239,22 @@ describe('a page of Asaas Checkout', () => {
     });
   });
 
+  test('that was paid beside another page of the same request is approved by its own payment, and the other one is reported with it', async () => {
+    const own = payment({ externalReference: providerId });
+    const other = payment({ id: 'pay_2', checkoutSession: 'other', externalReference: providerId });
+    answers = [listOf(own), listOf(own, other)];
+    expect(await query()).toMatchObject({
+      outcome: 'found',
+      report: {
+        ...{ providerRef: ref, approval: { reference: own.id } },
+        others: [{ reference: 'pay_2', amountCents: 130_000 }],
+      },
+    });
+    // Of two that are not the page's own, none is the payment.
+    answers = [listOf(), listOf(other, { ...other, id: 'pay_3', checkoutSession: 'third' })];
+    expect(await query()).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
+  });
+
   test('is not read out of a list that has payments of other pages', async () => {
     answers = [listOf(payment(), payment({ id: 'pay_2', checkoutSession: 'other' }))];
     expect(await query()).toMatchObject({ outcome: 'unclear', detail: 'the list was not filtered' });
