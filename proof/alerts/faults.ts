@@ -318,9 +318,10 @@ export const rounds: readonly (readonly Fault[])[] = [
     {
       name: 'the receiver of the audit log takes nothing',
       fires: ['VintemAuditForwardLate'],
-      async strike({ auditReceiver, run, sql }) {
+      async strike({ auditReceiver, operations, run, sql }) {
         auditReceiver.answer(503);
-        await run(['account', 'create', '--name', 'Another', '--test']);
+        const hold = ['--operation', operations[0] as string, '--amount-cents', '1'];
+        await run(['hold', 'place', ...hold, '--reason', 'the alerts were tried']);
         // Of what waits alone, and given back behind it: the hash of a row has this time in it.
         const waits = `UPDATE audit a SET chained_ms = a.chained_ms + $1 FROM audit_chain c
           WHERE c.account_id = a.account_id AND a.seq > c.forwarded_seq`;
