@@ -471,7 +471,6 @@ export const en: Words = {
     stopConfirm: 'Yes, stop',
     reopen: 'Open again',
     another: 'Create another link',
-    made: 'Link created',
   },
   codes: {
     title: 'Static codes',

@@ -472,7 +472,6 @@ export const pt = {
     stopConfirm: 'Sim, parar',
     reopen: 'Reabrir',
     another: 'Criar outro link',
-    made: 'Link criado',
   },
   codes: {
     title: 'QR fixos',
