@@ -267,6 +267,24 @@ export const rounds: readonly (readonly Fault[])[] = [
   ],
   [
     {
+      // First, and so mended first: another one of this round has the audit log verified.
+      name: 'the receiver of the audit log takes nothing',
+      fires: ['VintemAuditForwardLate'],
+      async strike({ auditReceiver, operations, run, sql }) {
+        auditReceiver.answer(503);
+        const hold = ['--operation', operations[0] as string, '--amount-cents', '1'];
+        await run(['hold', 'place', ...hold, '--reason', 'the alerts were tried']);
+        // Of what waits alone, and given back behind it: the hash of a row has this time in it.
+        const waits = `UPDATE audit a SET chained_ms = a.chained_ms + $1 FROM audit_chain c
+          WHERE c.account_id = a.account_id AND a.seq > c.forwarded_seq`;
+        await sql(waits, [-3_600_000]);
+        return async () => {
+          await sql(waits, [3_600_000]);
+          auditReceiver.answer(200);
+        };
+      },
+    },
+    {
       name: 'verify does not run',
       fires: ['VintemVerifyOld'],
       async strike({ sql, run }) {
@@ -312,23 +330,6 @@ export const rounds: readonly (readonly Fault[])[] = [
         await expires(`now() + interval '10 days'`);
         return async () => {
           await expires('NULL');
-        };
-      },
-    },
-    {
-      name: 'the receiver of the audit log takes nothing',
-      fires: ['VintemAuditForwardLate'],
-      async strike({ auditReceiver, operations, run, sql }) {
-        auditReceiver.answer(503);
-        const hold = ['--operation', operations[0] as string, '--amount-cents', '1'];
-        await run(['hold', 'place', ...hold, '--reason', 'the alerts were tried']);
-        // Of what waits alone, and given back behind it: the hash of a row has this time in it.
-        const waits = `UPDATE audit a SET chained_ms = a.chained_ms + $1 FROM audit_chain c
-          WHERE c.account_id = a.account_id AND a.seq > c.forwarded_seq`;
-        await sql(waits, [-3_600_000]);
-        return async () => {
-          await sql(waits, [3_600_000]);
-          auditReceiver.answer(200);
         };
       },
     },
