@@ -76,6 +76,7 @@ function ReturnForm({ id }: { id: string }) {
       />
       <TextInput
         type="datetime-local"
+        step={1}
         label={words.returned.at}
         value={at}
         onChange={(event) => changed(() => setAt(event.currentTarget.value))}

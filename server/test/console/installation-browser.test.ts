@@ -1,7 +1,7 @@
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { type Desk, newOperator } from '@vintem/testkit/console.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stepExaminations } from '../../src/operate/connections/examination.ts';
@@ -293,4 +293,29 @@ test('Support sees a merchant’s panel under a grant, read only, and the mercha
   page = window.page;
   await support.context.close();
   await merchant.context.close();
+});
+
+test('Treasury asks another person to give a return that names no payment to its transfer, with the postings that were shown', async () => {
+  const { body } = await shop.transfer({ amountCents: 2_000 });
+  await until(async () => (await shop.call('GET', `/payments/${body.id}`)).body.status === 'completed');
+  await page.goto(`${service.url}/operator/pagamentos/${body.id}`);
+  await page.getByText('Devolução sem pagamento').focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('textbox', { name: 'ID da devolução' }).fill(`D${'7'.repeat(31)}`);
+  await page.getByRole('textbox', { name: 'Valor, se não há linha' }).fill('500');
+  const now = await page.evaluate(() => {
+    const local = new Date(Date.now() - new Date().getTimezoneOffset() * 60_000);
+    return local.toISOString().slice(0, 19);
+  });
+  await page.getByLabel('Quando chegou, se não há linha').fill(now);
+  await page.getByRole('textbox', { name: 'Motivo' }).fill('visto no extrato do banco');
+  await page.keyboard.press('Enter');
+  const asks = page.getByRole('button', { name: 'Pedir a outra pessoa' });
+  await asks.waitFor();
+  await inspectBoth('return');
+  await asks.press('Enter');
+  await page.getByRole('status').getByRole('link', { name: 'Pedidos' }).press('Enter');
+  await heading('Pedidos').waitFor();
+  await page.getByRole('heading', { name: 'Lançar a devolução de uma transferência' }).waitFor();
+  await inspectBoth('return-request');
 });
