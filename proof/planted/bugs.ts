@@ -2946,8 +2946,8 @@ export const bugs: Bug[] = [
   {
     name: 'a network makes a hundred charges a minute',
     file: 'server/src/api/links/charge-of-link.ts',
-    line: 'most: 10, withinMs',
-    with: 'most: 100, withinMs',
+    line: 'network: { most: 10, everyMs: 60_000 }',
+    with: 'network: { most: 100, everyMs: 60_000 }',
     rig: 'suite',
     test: 'server/test/payments/links.test.ts',
   },
