@@ -69,6 +69,10 @@ describe('the command line', () => {
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z$/),
       },
     ]);
+    const { entries } = await json('audit', 'list', '--account', created.ownerId);
+    expect(entries).toMatchObject([
+      { action: 'account.create', actor: expect.any(String), subject: created.ownerId },
+    ]);
   });
 
   it('creates, lists and revokes keys, and shows a key once', async () => {

@@ -46,7 +46,7 @@ import { findCommands } from './find-commands.ts';
 import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
 import { noticeCommands } from './notice-commands.ts';
 import { oddMoneyCommand } from './odd-money-command.ts';
-import { operatorCommands } from './operator-commands.ts';
+import { operatorCommands, operatorOf } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { requestCommands } from './second-person.ts';
 import { secretCommands } from './secret-commands.ts';
@@ -109,11 +109,8 @@ export const commands: Command[] = [
         const made = await onDatabase(edge, 'account create', async (context) => {
           const row = await showConnection(context, named);
           if (test && !row.test) throw new OperatorRefused(`${named} moves money: leave --test out`);
-          return createAccount(await cellOfNewAccount(context, cell), {
-            name,
-            test: row.test,
-            connection: named,
-          });
+          const account = { name, test: row.test, connection: named };
+          return createAccount(await cellOfNewAccount(context, cell), account, operatorOf(context).actor);
         });
         return { json: made, text: `account ${made.ownerId}\noperation ${made.operationId}` };
       }
@@ -124,7 +121,11 @@ export const commands: Command[] = [
       }
       const connection = test ? 'simulator' : 'live';
       const created = await onDatabase(edge, 'account create', async (context) =>
-        createAccount(await cellOfNewAccount(context, cell), { name, test, connection }),
+        createAccount(
+          await cellOfNewAccount(context, cell),
+          { name, test, connection },
+          operatorOf(context).actor,
+        ),
       );
       return { json: created, text: `account ${created.ownerId}\noperation ${created.operationId}` };
     },

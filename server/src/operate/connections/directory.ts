@@ -3,6 +3,7 @@ import type { Ids } from '../../ports/ids.ts';
 import { type Queries, type Sql, type Statement, sqlState, type Transaction } from '../../ports/sql.ts';
 import { isOfEnvironment } from '../../provider/provider.ts';
 import { timestamp } from '../../store/database/pool.ts';
+import { writeAudit } from '../../store/rows/audit.sql.ts';
 import { requireFree } from './connections.ts';
 
 interface Needs {
@@ -27,16 +28,33 @@ export interface CreatedAccount {
 
 /**
  * An account with its main operation and both of its chains.
+ * @param actor whom the audit log names; null: no operator asked for it
  * @throws OperatorRefused the connection takes no account, or not this one
  */
-export function createAccount(needs: Needs, account: NewAccount): Promise<CreatedAccount> {
+export function createAccount(
+  needs: Needs,
+  account: NewAccount,
+  actor: string | null = null,
+): Promise<CreatedAccount> {
   return drawNumbers(() =>
     needs.sql.tx(async (tx) => {
       if (!isOfEnvironment(account.connection)) await requireFree(tx, account.connection, account.test);
-      return insertAccount(tx, needs, account);
+      const created = await insertAccount(tx, needs, account);
+      if (actor !== null) await noteCreated(tx, needs, { ...account, ...created, actor });
+      return created;
     }),
   );
 }
+
+const noteCreated = (
+  tx: Transaction,
+  { clock, ids }: Needs,
+  { ownerId, actor, ...detail }: NewAccount & CreatedAccount & { actor: string },
+): Promise<unknown> =>
+  writeAudit(tx, {
+    ...{ accountId: ownerId, id: ids.uuid(), at: clock.now(), actor, action: 'account.create' },
+    ...{ subject: ownerId, reason: null, detail },
+  });
 
 /** The name of the test account that a first start makes. */
 export const FIRST_ACCOUNT = 'Loja de teste';
