@@ -61,7 +61,13 @@ test('an account, its keys, operations and holds are found in their cell', async
   expect(await json('subject', 'export', '--account', ownerId, '--name', 'Maria')).toMatchObject({
     payments: [],
   });
-  expect(await audited('vintem_2')).toEqual(['account.set', 'hold.place', 'hold.release', 'subject.export']);
+  expect(await audited('vintem_2')).toEqual([
+    'account.create',
+    'account.set',
+    'hold.place',
+    'hold.release',
+    'subject.export',
+  ]);
   expect(await audited('vintem')).toEqual([]);
 });
 
