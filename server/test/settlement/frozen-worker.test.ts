@@ -135,6 +135,11 @@ describe.concurrent('a worker that was stopped for longer than its lease', () =>
     expect((await service.simulator.payout(id))?.timesReceived ?? 0).toBe(0);
     relay.release();
     worker.kill('SIGCONT');
+    // It continues with other work. Then it is stopped again: to it the seconds that pass for the new owner have not passed.
+    const next = await leave(service, merchant, 'complete');
+    await until(async () => (await statusOf(service, next)) === 'completed');
+    worker.kill('SIGSTOP');
+    expect((await service.simulator.payout(id))?.timesReceived ?? 0).toBe(0);
     // Not found twice, ten seconds apart: the same id goes out once.
     await meanwhile(service, 6, 17, 29, 45);
     await until(async () => (await statusOf(service, id)) === 'completed');
