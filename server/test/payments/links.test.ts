@@ -352,9 +352,11 @@ describe('the limits of a link', () => {
   });
 
   test('give each of many payers who come at once a charge of his own link, whatever leads nowhere among them', async () => {
-    const [one, other] = [await service.newMerchant(), await service.newMerchant()];
+    const one = await service.newMerchant();
+    const cell = service.cellOf(one);
+    const other = await service.newMerchant(cell);
     const links = [await newLink(one), await newLink(one, { amountCents: 900 }), await newLink(other)];
-    const door = chargesByLinks(service.runtime);
+    const door = chargesByLinks(cell);
     const form = () => ({ formKey: crypto.randomUUID(), requestId: 'req_payer' });
     const places = links.map((link) => ({ accountNumber: numberOf(link), id: link.id }));
     // The link of another account, and one that never was.
