@@ -267,7 +267,7 @@ export const rounds: readonly (readonly Fault[])[] = [
   ],
   [
     {
-      // First, and so mended first: another one of this round has the audit log verified.
+      // This fault comes first, so it is mended first: a later one of this round verifies the audit log.
       name: 'the receiver of the audit log takes nothing',
       fires: ['VintemAuditForwardLate'],
       async strike({ auditReceiver, operations, run, sql }) {

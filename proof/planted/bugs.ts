@@ -552,7 +552,7 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/card-checkouts.test.ts',
   },
   {
-    name: 'lost cards: two paid pages of a payment at Asaas wait for ever',
+    name: 'lost cards: a payment at Asaas stays pending where two of its pages were paid',
     file: 'server/src/provider/asaas/asaas-pages.ts',
     line: '  const paid = own.length > 0 ? own : all;',
     with: '  const paid = all;',

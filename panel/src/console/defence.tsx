@@ -1,13 +1,12 @@
-import { Alert, Button, FileButton, Textarea } from '@mantine/core';
+import { Alert, Button, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import type { paths } from '../api/console.d.ts';
 import { upload } from '../api/upload.ts';
-import { fileSize } from '../format.ts';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
-import { FileList, faultOf } from '../ui/defence-files.tsx';
+import { FileList, FilesField } from '../ui/defence-files.tsx';
 import { DefenceState } from '../ui/defence-state.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, Rows, Trouble } from '../ui/parts.tsx';
@@ -160,68 +159,24 @@ function Files({
   offered: NonNullable<Offer['files']>;
   onChange: () => void;
 }) {
-  const panel = useWords();
-  const { language } = useText();
-  const rereads = [keyOf(place)];
-  const give = useAction(
-    async (chosen: File[]) => {
-      onChange();
-      for (const file of chosen) {
-        const fault = faultOf(file, offered);
-        if (fault !== null) throw panel.defence.fileFaults[fault](file.name);
+  return (
+    <FilesField
+      files={files}
+      offered={offered}
+      give={(file, progress) => {
+        onChange();
         const query = new URLSearchParams({ name: file.name });
         const path = `/operator/api/operations/${place.id}/disputes/${place.disputeId}/files?${query}`;
-        await upload(path, file, () => {}, deskHeaders());
-      }
-    },
-    { rereads },
-  );
-  const remove = useAction(
-    async (fileId: string) => {
-      onChange();
-      const params = { path: { ...place, fileId } };
-      await ask(() =>
-        desk.POST('/operations/{id}/disputes/{disputeId}/files/{fileId}/removal', { params, body: {} }),
-      );
-    },
-    { rereads },
-  );
-  const busy = give.busy || remove.busy;
-  return (
-    <div className="stack" style={{ gap: 8 }}>
-      <div className="soft">
-        {panel.defence.filesHint(offered.most, fileSize(offered.mostBytes, language))}
-      </div>
-      <FileList files={files}>
-        {({ id, name }) => (
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="red"
-            disabled={busy}
-            aria-label={panel.defence.removeFile(name)}
-            onClick={() => remove.run(id)}
-          >
-            {panel.defence.remove}
-          </Button>
-        )}
-      </FileList>
-      <FormError error={give.error ?? remove.error} />
-      <div>
-        <FileButton
-          multiple
-          accept={offered.types.join(',')}
-          disabled={busy || files.length >= offered.most}
-          onChange={(chosen) => chosen.length > 0 && give.run(chosen)}
-          inputProps={{ 'aria-label': panel.defence.files }}
-        >
-          {(props) => (
-            <Button {...props} size="xs" variant="default" loading={give.busy}>
-              {panel.defence.addFile}
-            </Button>
-          )}
-        </FileButton>
-      </div>
-    </div>
+        return upload(path, file, progress, deskHeaders());
+      }}
+      remove={(fileId) => {
+        onChange();
+        const params = { path: { ...place, fileId } };
+        return ask(() =>
+          desk.POST('/operations/{id}/disputes/{disputeId}/files/{fileId}/removal', { params, body: {} }),
+        );
+      }}
+      queryKey={keyOf(place)}
+    />
   );
 }

@@ -443,7 +443,7 @@ export const en: Words = {
     paidOnce: 'Paid',
     created: 'Created',
     closed: 'This link takes no more payments',
-    closedLead: 'Its page says so to whoever opens it.',
+    closedLead: 'A payer who opens its page reads that it can no longer be paid.',
     share: 'Send to payers',
     openPage: 'Open the page',
     qrAlt: 'QR code of the payment page',

@@ -42,7 +42,7 @@ interface Sending {
   share: number;
 }
 
-/** Chooses, sends and takes away the files of a defence. */
+/** Chooses, sends and takes away the files of a defence of the account. */
 export function Files({
   dispute,
   files,
@@ -52,36 +52,65 @@ export function Files({
   files: readonly DisputeFile[];
   offered: Offered;
 }) {
+  const { api, account } = useScope();
+  const where = { operationId: dispute.operationId };
+  return (
+    <FilesField
+      files={files}
+      offered={offered}
+      give={(file, progress) => {
+        const query = new URLSearchParams({ ...where, name: file.name });
+        const path = `/panel/api/accounts/${account.id}/operation-disputes/${dispute.id}/files?${query}`;
+        return upload(path, file, progress);
+      }}
+      remove={(fileId) => {
+        const params = { path: { id: dispute.id, fileId }, query: where };
+        return ask(() => api.DELETE('/operation-disputes/{id}/files/{fileId}', { params, body: {} }));
+      }}
+      queryKey={[account.id, 'disputes', 'defence', dispute.id]}
+    />
+  );
+}
+
+/** The field with the files of a defence: of the account in the panel, of an operator in the console. */
+export function FilesField({
+  files,
+  offered,
+  give,
+  remove,
+  queryKey,
+}: {
+  files: readonly DisputeFile[];
+  offered: Offered;
+  /** @param progress called with the share that has gone out, 0 to 1 */
+  give: (file: File, progress: (share: number) => void) => Promise<unknown>;
+  remove: (fileId: string) => Promise<unknown>;
+  /** Read again after each change. */
+  queryKey: readonly unknown[];
+}) {
   const words = useWords();
   const { language } = useText();
-  const { api, account } = useScope();
   const queries = useQueryClient();
   const [sending, setSending] = useState<Sending | null>(null);
-  const reread = () =>
-    queries.invalidateQueries({ queryKey: [account.id, 'disputes', 'defence', dispute.id] });
-  const where = { operationId: dispute.operationId };
-
-  const give = useAction(async (chosen: File[]) => {
+  const reread = () => queries.invalidateQueries({ queryKey });
+  const giving = useAction(async (chosen: File[]) => {
     try {
       for (const file of chosen) {
         const fault = faultOf(file, offered);
         if (fault !== null) throw words.defence.fileFaults[fault](file.name);
         setSending({ name: file.name, share: 0 });
-        const query = new URLSearchParams({ ...where, name: file.name });
-        const path = `/panel/api/accounts/${account.id}/operation-disputes/${dispute.id}/files?${query}`;
-        await upload(path, file, (share) => setSending({ name: file.name, share }));
+        await give(file, (share) => setSending({ name: file.name, share }));
       }
     } finally {
       setSending(null);
       await reread();
     }
   });
-  const remove = useAction(async (fileId: string) => {
-    const params = { path: { id: dispute.id, fileId }, query: where };
-    await ask(() => api.DELETE('/operation-disputes/{id}/files/{fileId}', { params, body: {} }));
+  const removing = useAction(async (fileId: string) => {
+    await remove(fileId);
     await reread();
   });
-  const busy = give.busy || remove.busy;
+  const busy = giving.busy || removing.busy;
   const full = files.length >= offered.most;
   return (
     <div className="stack" style={{ gap: 8 }}>
@@ -96,7 +125,7 @@ export function Files({
             color="red"
             disabled={busy}
             aria-label={words.defence.removeFile(name)}
-            onClick={() => remove.run(id)}
+            onClick={() => removing.run(id)}
           >
             {words.defence.remove}
           </Button>
@@ -108,13 +137,13 @@ export function Files({
           <Progress value={sending.share * 100} aria-label={words.defence.sending(sending.name)} />
         </div>
       )}
-      <FormError error={give.error ?? remove.error} />
+      <FormError error={giving.error ?? removing.error} />
       <div>
         <FileButton
           multiple
           accept={offered.types.join(',')}
           disabled={busy || full}
-          onChange={(chosen) => chosen.length > 0 && give.run(chosen)}
+          onChange={(chosen) => chosen.length > 0 && giving.run(chosen)}
           inputProps={{ 'aria-label': words.defence.files }}
         >
           {(props) => (
@@ -122,7 +151,7 @@ export function Files({
               {...props}
               size="xs"
               variant="default"
-              loading={give.busy}
+              loading={giving.busy}
               disabled={full}
               aria-describedby="defence-files"
             >
@@ -136,7 +165,7 @@ export function Files({
 }
 
 /** Finds the faults of a file before all of it is sent. */
-export function faultOf(file: File, { mostBytes, types }: Offered): 'type' | 'size' | null {
+function faultOf(file: File, { mostBytes, types }: Offered): 'type' | 'size' | null {
   if (!types.some((type) => type === file.type)) return 'type';
   return file.size > mostBytes ? 'size' : null;
 }

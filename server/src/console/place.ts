@@ -1,5 +1,6 @@
 import type { Log } from '../ground/log.ts';
-import { findAccountById, findOwnerOf } from '../operate/find.sql.ts';
+import { findAccountById } from '../operate/find.sql.ts';
+import { inCellOfPayment } from '../operate/payment-cell.ts';
 import { PanelError } from '../panel/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -57,13 +58,10 @@ export async function atAccount(deps: PlaceDeps, id: string, actor: string): Pro
 
 /** The operator in the cell of a payment, with all others. @throws PanelError `not_found` */
 export async function atPayment(deps: PlaceDeps, id: string, actor: string): Promise<Operator> {
-  const { cells, clock, ids, log } = deps;
-  await cells.refresh();
-  const ownerId = await findOwnerOf(deps.sql, id);
-  const cell = ownerId === undefined ? undefined : await cells.ofAccount(ownerId);
-  if (!cell) throw new PanelError('not_found');
-  const everyCell = cells.all().map(({ sql }) => sql);
-  return { clock, ids, log, sql: cell.sql, everyCell, otherCells: cell.otherCells, actor };
+  const { cells, sql, clock, ids, log } = deps;
+  const operator = await inCellOfPayment(cells, { sql, clock, ids, log, actor }, id);
+  if (!operator) throw new PanelError('not_found');
+  return operator;
 }
 
 /** The operator where the subject of an act is. */

@@ -314,7 +314,7 @@ describe('a dispute', () => {
         .map(({ id }) => ({ actor: 'rule', subject: id }))
         .sort((a, b) => (a.subject < b.subject ? -1 : 1)),
     );
-    // The provider changes its word: what it took is nobody's dispute any more.
+    // The provider changes its word: no accepted dispute explains the debit any more.
     await moves(late, 'reject');
     expect(await openOf(merchant)).toMatchObject([{ kind: 'debit', paymentId: other, resolution: null }]);
     await moves(late, 'accept');

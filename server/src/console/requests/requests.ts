@@ -144,19 +144,7 @@ async function record(
  */
 export async function takeUp(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
   const request = await found(deps.sql, person, id);
-  const { roles } = acts[request.act];
-  await deps.sql.tx(async (tx) => {
-    const now = deps.clock.now();
-    if (!(await takeUpRequest(tx, { id, shown, by: person.operatorId, roles, now })))
-      throw new PanelError('request_closed');
-    await noteOperator(tx, deps, {
-      actor: person.email,
-      action: 'request.take_up',
-      subject: id,
-      reason: request.reason,
-      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
-    });
-  });
+  await step(deps, person, request, { shown, change: takeUpRequest, action: 'request.take_up' });
 }
 
 /**
@@ -176,20 +164,8 @@ export async function agree(
   const deed = deeds[request.act];
   if (!deed) throw new Error(`no deed for ${request.act}`);
   if (request.requestedBy === person.operatorId) throw new PanelError('own_request');
-  const { clock, sql } = deps;
-  const { roles } = acts[request.act];
-  await sql.tx(async (tx) => {
-    const now = clock.now();
-    if (!(await claimRequest(tx, { id, shown, by: person.operatorId, roles, now })))
-      throw new PanelError('request_closed');
-    await noteOperator(tx, deps, {
-      actor: person.email,
-      action: 'request.agree',
-      subject: id,
-      reason: request.reason,
-      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
-    });
-  });
+  const { sql } = deps;
+  await step(deps, person, request, { shown, change: claimRequest, action: 'request.agree' });
   // Both names stand in the entry of the act itself.
   const operator = await placeOf(deps, request, `${request.requestedByName} + ${person.email}`);
   let invited: Invited | null;
@@ -209,19 +185,30 @@ export async function agree(
  */
 export async function see(deps: RequestDeps, person: Person, id: string, shown: string): Promise<void> {
   const request = await found(deps.sql, person, id);
-  const { roles } = acts[request.act];
-  await deps.sql.tx(async (tx) => {
-    const now = deps.clock.now();
-    if (!(await seeRequest(tx, { id, shown, by: person.operatorId, roles, now })))
-      throw new PanelError('request_closed');
-    await noteOperator(tx, deps, {
-      actor: person.email,
-      action: 'request.see',
-      subject: id,
-      detail: { act: request.act, subject: request.subject, shown, requestedBy: request.requestedByName },
-    });
-  });
+  await step(deps, person, request, { shown, change: seeRequest, action: 'request.see' });
 }
+
+interface Step {
+  /** The hash of what the person saw. */
+  shown: string;
+  change: typeof claimRequest;
+  action: string;
+}
+
+/** Changes the state of a request, with an entry in the audit log. @throws PanelError `request_closed` */
+const step = (
+  { sql, clock, ids }: Asking,
+  { email, operatorId }: Person,
+  { id, act, subject, reason, requestedByName }: OperatorRequest,
+  { shown, change, action }: Step,
+): Promise<void> =>
+  sql.tx(async (tx) => {
+    const { roles } = acts[act];
+    if (!(await change(tx, { id, shown, by: operatorId, roles, now: clock.now() })))
+      throw new PanelError('request_closed');
+    const detail = { act, subject, shown, requestedBy: requestedByName };
+    await noteOperator(tx, { clock, ids }, { actor: email, action, subject: id, reason, detail });
+  });
 
 /** Takes a request back, or refuses it as another person who could agree to it. @throws PanelError as `agree` */
 export async function refuse(deps: RequestDeps, person: Person, id: string): Promise<void> {

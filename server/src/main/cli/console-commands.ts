@@ -114,7 +114,7 @@ export const consoleCommands: Command[] = [
   }),
 ];
 
-/** Where two administrators could agree to it in the console, one at the shell does it only with `--break-glass`. */
+/** Where two administrators could agree to it in the console, one at the shell asks for it, or does it with `--break-glass`. */
 const changeAtShell = (
   edge: Edge,
   command: string,

@@ -18,7 +18,7 @@ export const oddMoneyCommand: Command = askable({
   name: 'account odd-money',
   usage: `OWNER_ID [--kinds ${oddKinds.join(',')}|none] [--most-cents N] [--reason R] [--break-glass]`,
   about:
-    'which odd money the people of an account decide about in the panel, and up to which amount of one Pix; at first none. What leaves them more, where two operators could agree to it, only with --break-glass',
+    'which odd money the people of an account decide about in the panel, and up to which amount of one Pix; at first none. What leaves them more, where two operators could agree to it, only with --request or --break-glass',
   options: {
     kinds: { type: 'string' },
     'most-cents': { type: 'string' },

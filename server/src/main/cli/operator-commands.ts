@@ -10,7 +10,6 @@ import { type HoldView, listHolds, placeHold, releaseHold } from '../../operate/
 import { releaseAsShown, shownRelease } from '../../operate/accounts/shown-holds.ts';
 import { type InForceAgain, markLostTime, markRestored } from '../../operate/after-restore.ts';
 import { type Binding, findBindings } from '../../operate/connections/bindings.sql.ts';
-import { findOwnerOf } from '../../operate/find.sql.ts';
 import { allowedActions, resolveAsShown, shownAction } from '../../operate/incidents/allowed.ts';
 import { type Action, actions, acts, isAction } from '../../operate/incidents/endings.ts';
 import {
@@ -32,6 +31,7 @@ import {
   resumeWithdrawals,
   shownResume,
 } from '../../operate/pause.ts';
+import { inCellOfPayment } from '../../operate/payment-cell.ts';
 import { type Doubt, doubts, type Reconciled, reconcile } from '../../operate/reconcile.ts';
 import {
   type BookedReturn,
@@ -137,7 +137,7 @@ export const operatorCommands: Command[] = [
     name: 'hold release',
     usage: 'ID [--reason R] [--break-glass] [--dry-run]',
     about:
-      'ends a hold; what it kept back is available again. Where two operators could agree to it, only with --break-glass',
+      'ends a hold; what it kept back is available again. Where two operators could agree to it, only with --request or --break-glass',
     options: { reason: { type: 'string' }, ...breakGlassOption, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
@@ -213,7 +213,7 @@ export const operatorCommands: Command[] = [
   askable({
     name: 'withdrawals resume',
     usage: '[--reason R] [--break-glass]',
-    about: 'ends the pause. Where two operators could agree to it, only with --break-glass',
+    about: 'ends the pause. Where two operators could agree to it, only with --request or --break-glass',
     options: { reason: { type: 'string' }, ...breakGlassOption },
     run: async (edge, { values }) =>
       onDatabase(edge, 'withdrawals resume', async (context) => {
@@ -353,7 +353,7 @@ export const operatorCommands: Command[] = [
     name: 'incident resolve',
     usage: `ID --action ${actions.join('|')} --reason R [--break-glass] [--dry-run]`,
     about:
-      'ends an incident; once, and the only way to end a freeze of withdrawals. At a terminal it shows the postings and asks. What moves money, where two operators could agree to it, only with --break-glass',
+      'ends an incident; once, and the only way to end a freeze of withdrawals. At a terminal it shows the postings and asks. What moves money, where two operators could agree to it, only with --request or --break-glass',
     options: { action: { type: 'string' }, reason: { type: 'string' }, ...breakGlassOption, ...dryRunOption },
     operands: ['ID'],
     run: async (edge, { values, operands }) => {
@@ -449,7 +449,7 @@ export const operatorCommands: Command[] = [
     name: 'payment returned',
     usage: 'ID --return D… [--amount-cents N --at TIME] --reason R [--break-glass] [--dry-run]',
     about:
-      'a return that names no payment is that of the transfer ID: its merchant gets it. Amount and time come from its line of `statement list`, where there is one. At a terminal it shows the postings and asks. What moves more than one person may, where two operators could agree to it, only with --break-glass',
+      'a return that names no payment is that of the transfer ID: its merchant gets it. Amount and time come from its line of `statement list`, where there is one. At a terminal it shows the postings and asks. What moves more than one person may, where two operators could agree to it, only with --request or --break-glass',
     options: {
       return: { type: 'string' },
       'amount-cents': { type: 'string' },
@@ -469,7 +469,8 @@ export const operatorCommands: Command[] = [
         reason: required(values, 'reason'),
       };
       return atProviders(edge, 'payment returned', async (runtime, directory, context) => {
-        const operator = await inCellOf(runtime, directory, wanted.paymentId);
+        const operator = await inCellOfPayment(runtime.cells, directory, wanted.paymentId);
+        if (!operator) throw new OperatorRefused('no such transfer');
         const show = () => shownReturn(runtime, operator, wanted);
         const isDry = values['dry-run'] === true;
         const seen = isDry ? null : await confirmed(edge, show);
@@ -891,16 +892,6 @@ function reconciledAnswer(result: Reconciled, accepted: readonly Doubt[]): Answe
     text: facts(json),
     exitCode: result.waitsFor.every((doubt) => accepted.includes(doubt)) ? 0 : 3,
   };
-}
-
-/** The operator in the cell of a payment, with all others. @throws OperatorRefused no account has an id like this */
-async function inCellOf({ sql, cells }: Runtime, operator: Operator, paymentId: string): Promise<Operator> {
-  await cells.refresh();
-  const ownerId = await findOwnerOf(sql, paymentId);
-  const cell = ownerId === undefined ? undefined : await cells.ofAccount(ownerId);
-  if (!cell) throw new OperatorRefused('no such transfer');
-  const everyCell = cells.all().map((one) => one.sql);
-  return { ...operator, sql: cell.sql, everyCell, otherCells: cell.otherCells };
 }
 
 function returnAnswer(done: BookedReturn): Answer {
