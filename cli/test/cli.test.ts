@@ -60,6 +60,8 @@ function run(args: string[], input = ''): Promise<Ended> {
       const code = error ? Number(error.code ?? 1) : 0;
       ended({ code, out, err, json: args.includes('--json') && out !== '' ? JSON.parse(out) : undefined });
     });
+    // A command that reads no input can end before it is written (EPIPE): its exit code and words are the result.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }

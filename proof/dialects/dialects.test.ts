@@ -1,7 +1,7 @@
 import { type Became, playWeather, type Weather, weathers } from '@vintem/testkit/behaviours.ts';
 import { dialectNames, openService, type Service } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 /**
  * The whole behaviour suite in every protocol, and what became of each fate as a table: `npm test` plays a part of it
@@ -14,20 +14,20 @@ afterAll(() => {
 
 describe.each(dialectNames)('in the protocol of %s', (dialect) => {
   let service: Service;
-  beforeAll(async () => {
-    service = await openService({ worker: false, dialect });
+  beforeAll(() => {
     played.set(dialect, []);
   });
-  afterAll(() => service?.close());
+  // A service for each: breakers count the failures of half a minute, and those of one weather would close the next one's way.
+  beforeEach(async () => {
+    service = await openService({ worker: false, dialect });
+  });
+  afterEach(() => service?.close());
 
   test.each(weathers)('queries $query, webhooks $webhook, charges $charge', async (weather) => {
     const { became, faults } = await playWeather(service, dialect, weather);
     played.get(dialect)?.push({ weather, became });
     expect(faults).toEqual([]);
-  });
-
-  test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
-    expect(await violations(service)).toEqual([]);
+    expect(await violations(service), 'invariants, and the provider’s own truth').toEqual([]);
   });
 });
 

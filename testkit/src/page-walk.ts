@@ -99,6 +99,8 @@ export async function startWalk(
             done({ code, out: stdout + (code === 0 ? '' : stderr) });
           },
         );
+        // A line that reads no input can end before the paste is written (EPIPE): its exit code and words are the result.
+        child.stdin?.on('error', () => {});
         child.stdin?.end(paste);
       });
       return typed;

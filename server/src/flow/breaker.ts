@@ -203,6 +203,13 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     } else if (known.get(key) !== true && isDown(calls)) change(connection, call, true);
   }
 
+  /** A breaker that another process closed: what this one counted before says nothing new, as after a success of its own. */
+  function seen(connection: string, call: CallKind, open: boolean): void {
+    const key = breakerKey(connection, call);
+    if (known.get(key) === true && !open) windows.delete(key);
+    known.set(key, open);
+  }
+
   return {
     async counted(call, make) {
       const beganMs = clock.monotonicMs();
@@ -215,13 +222,11 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
       return outcome;
     },
 
-    seen(connection, call, open) {
-      known.set(breakerKey(connection, call), open);
-    },
+    seen,
 
     async allows(connection, call) {
       const [row] = await sql.run<BreakerRow>(readRows, [[connection], [call]]);
-      known.set(breakerKey(connection, call), row?.open ?? false);
+      seen(connection, call, row?.open ?? false);
       return !row?.open || (await take(connection, call)) !== null;
     },
 

@@ -466,6 +466,24 @@ describe('an open breaker', () => {
     await until(async () => (await row('payout'))?.open === false);
     await service.database.admin('DELETE FROM breaker');
   });
+
+  test('that another process closed is not opened again by one failure and those counted before', async () => {
+    const [here, there] = [createBreakers(cell), createBreakers(cell)];
+    const call = { connection: 'simulator', call: 'payout', accountId: 'a' } as const;
+    const lost = { outcome: 'unclear', cause: 'network' } as const;
+    const fails = () => here.counted(call, async () => lost);
+    for (let failed = 0; failed < 10; failed++) await fails();
+    await until(async () => (await row('payout'))?.open === true);
+    expect(await there.allows('simulator', 'payout')).toBe(false);
+    await there.counted(call, async () => ({ outcome: 'accepted' }));
+    await until(async () => (await row('payout'))?.open === false);
+    expect(await here.allows('simulator', 'payout')).toBe(true);
+    for (let failed = 0; failed < 9; failed++) await fails();
+    expect(await here.allows('simulator', 'payout')).toBe(true);
+    await fails();
+    await until(async () => (await row('payout'))?.open === true);
+    await service.database.admin('DELETE FROM breaker');
+  });
 });
 
 describe('a repeat', () => {
