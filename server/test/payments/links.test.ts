@@ -266,6 +266,27 @@ describe('the limits of a link', () => {
     expect(await eventsOf(merchant, 'payment_link.overpaid')).toEqual([]);
   });
 
+  test('complete a link whose stock is lowered to what was paid, once and with its event', async () => {
+    const merchant = await service.newMerchant();
+    const link = await newLink(merchant, { maxPayments: 3 });
+    const [paid, waiting] = [await open(link), await open(link)];
+    await act(paid.id, 'pay');
+    await until(async () => (await shown(merchant, link)).paidCount === 1);
+    const change = (changes: object) => merchant.call('PATCH', `/payment-links/${link.id}`, changes);
+    expect((await change({ maxPayments: 2 })).body.status).toBe('active');
+    expect((await change({ maxPayments: 1, status: 'active' })).body.code).toBe('payment_link_closed');
+    expect((await change({ maxPayments: 1 })).body).toMatchObject({ status: 'completed', paidCount: 1 });
+    expect(await codeOf(open(link))).toBe('payment_link_closed');
+    // Its code was given out before: what it brings is booked, and is more than the merchant wants.
+    await act(waiting.id, 'pay');
+    await until(async () => (await merchant.balanceCents()) === 5000);
+    expect((await change({ title: 'Sold' })).body).toMatchObject({ status: 'completed', paidCount: 2 });
+    expect(await eventsOf(merchant, 'payment_link.completed')).toHaveLength(1);
+    expect(await eventsOf(merchant, 'payment_link.overpaid')).toHaveLength(1);
+    expect((await change({ maxPayments: 4, status: 'active' })).body.status).toBe('active');
+    expect(await codeOf(open(link))).toBe('made');
+  });
+
   test('book both payers of a link for one payment who pay in the same second, and say that it is overpaid', async () => {
     const merchant = await service.newMerchant();
     const link = await newLink(merchant, { maxPayments: 1 });

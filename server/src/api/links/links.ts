@@ -213,11 +213,12 @@ export interface LinkChanges {
 }
 
 /**
- * Changes a link. One that has ended takes charges again with `status` active, a time ahead and a stock that is not sold.
+ * Changes a link. One that has ended takes charges again with `status` active, a time ahead and a stock that is not sold. One whose stock is lowered to what was
+ * paid is completed.
  * @throws ApiError `payment_link_not_found`, `payment_link_closed`, `validation_failed`
  */
 export function updateLink(
-  { sql, clock }: Pick<LinkDeps, 'sql' | 'clock'>,
+  { sql, clock, ids }: Pick<LinkDeps, 'sql' | 'clock' | 'ids'>,
   caller: Caller,
   id: string,
   changes: LinkChanges,
@@ -231,17 +232,22 @@ export function updateLink(
     const { status, expiresAt: asked, ...texts } = changes;
     const expiresAt = asked === undefined ? link.expiresAt : timeOf(asked);
     if (asked !== undefined) requireAhead(expiresAt, now);
-    const after: PaymentLink = {
+    const changed: PaymentLink = {
       ...link,
       ...texts,
       expiresAt,
       ...(status === undefined ? {} : { status }),
       updatedAt: Math.max(now, link.updatedAt),
     };
-    const isSold = after.maxPayments !== null && after.paidCount >= after.maxPayments;
-    if (status === 'active' && (isSold || statusAt(after, now) !== 'active'))
-      throw refuse('payment_link_closed');
+    const isSold = changed.maxPayments !== null && changed.paidCount >= changed.maxPayments;
+    const isActive = statusAt(changed, now) === 'active';
+    if (status === 'active' && (isSold || !isActive)) throw refuse('payment_link_closed');
+    const after: PaymentLink = isSold && isActive ? { ...changed, status: 'completed' } : changed;
     await paymentLinks.update(tx, [after]);
+    if (after !== changed) {
+      const event = linkEvent(ids, !caller.test, after, 'payment_link.completed');
+      await Promise.all(events.write(tx, { inserted: [event], updated: [], deleted: [] }));
+    }
     return after;
   });
 }
