@@ -17,7 +17,12 @@ import {
   prepareInstallation,
   readMigrations,
 } from '../../src/store/database/migrate.ts';
-import { headerOf, indexStatementsOf, locksOf } from '../../src/store/database/migration-file.ts';
+import {
+  headerOf,
+  indexStatementsOf,
+  locksOf,
+  statementsToRun,
+} from '../../src/store/database/migration-file.ts';
 import { openPool } from '../../src/store/database/pool.ts';
 import { checkServiceRole } from '../../src/store/database/roles.ts';
 
@@ -246,6 +251,17 @@ describe('migrations', () => {
       .filter(({ table, readsRows }) => readsRows && large.has(table));
     // Add a check as NOT VALID and validate it in a later migration; build an index in a file that is `concurrent`.
     expect(slow).toEqual([]);
+  });
+
+  it('give no new column a constraint in the same statement, which Citus refuses where cells stand on workers', () => {
+    const refused = files
+      .filter(({ name }) => name > '0112')
+      .flatMap((file) => statementsToRun(file).map((statement) => `${file.name}: ${statement}`))
+      .filter((statement) =>
+        / ADD COLUMN [^,]*\b(?:CHECK|REFERENCES|UNIQUE|PRIMARY KEY|CONSTRAINT)\b/.test(statement),
+      );
+    // Add the column, and then a constraint with a name: proof/citus/migrations.test.ts tries it.
+    expect(refused).toEqual([]);
   });
 
   it('begin the chain of each account with the audit rows from before it, those of merchants too', async () => {

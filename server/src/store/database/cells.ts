@@ -149,9 +149,11 @@ const countedMost = 100_000;
 const load: Statement = {
   name: 'cell_load',
   // The first entry of an index for each connection and priority, and not a look at every row.
-  text: `SELECT (SELECT count(*) FROM (SELECT FROM intent LIMIT ${countedMost}) i)::integer AS "openPayments",
+  // The connections are read before: on Citus they stand on another node than the intents.
+  text: `WITH known AS MATERIALIZED (SELECT id FROM connection)
+    SELECT (SELECT count(*) FROM (SELECT 1 FROM intent LIMIT ${countedMost}) i)::integer AS "openPayments",
       coalesce(greatest(extract(epoch FROM clock_timestamp() - (SELECT min(due_at) FROM (SELECT (SELECT min(i.due_at) FROM intent i
-        WHERE i.connection = c.id AND i.priority = p.priority) AS due_at FROM connection c, unnest(ARRAY[${[sendPriority, ...queryPriorities].join(', ')}]) AS p (priority)) AS first)), 0),
+        WHERE i.connection = known.id AND i.priority = p.priority) AS due_at FROM known, unnest(ARRAY[${[sendPriority, ...queryPriorities].join(', ')}]) AS p (priority)) AS first)), 0),
         0)::double precision AS "oldestDueSeconds",
       (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r')::bigint AS bytes`,

@@ -425,9 +425,10 @@ export const findOwedCredits = (
   most: number,
 ): Promise<{ id: string; resolution: Resolution & { owed: OwedCredit } }[]> => sql.run(owedCredits, [most]);
 
+// jsonb_set is IMMUTABLE, and jsonb_build_object is not: Citus takes no other function of columns in an UPDATE.
 const credit: Statement = {
   name: 'incident_owed_credited',
-  text: `UPDATE incident SET resolution = resolution - 'owed' || jsonb_build_object('credited', resolution -> 'owed')
+  text: `UPDATE incident SET resolution = jsonb_set(resolution - 'owed', '{credited}', resolution -> 'owed')
     WHERE id = $1 AND resolution ? 'owed'`,
 };
 
