@@ -1,4 +1,4 @@
-import { chargeRequests, requestKinds, requestTables } from '../../server/src/money/charge-requests.ts';
+import { requestsAboutCharges } from '../../server/src/kinds/registry/kinds.ts';
 import type { accounts as lineAccounts, Movement } from '../../server/src/money/decide.ts';
 import {
   type Chain,
@@ -31,7 +31,7 @@ const tables = [
   'account',
   'balance',
   'connection_movement',
-  ...requestTables,
+  ...requestsAboutCharges.map(({ table }) => table.name),
   'dispute',
   'dispute_defence',
   'dispute_file',
@@ -152,8 +152,8 @@ export function createMirror(db: Database): Mirror {
         }));
       };
       const requests = Map.groupBy(
-        requestKinds.flatMap((kind) =>
-          read<AskedRow>(chargeRequests[kind].table).map((row) => ({ kind, row })),
+        requestsAboutCharges.flatMap(({ name: kind, table }) =>
+          read<AskedRow>(table.name).map((row) => ({ kind, row })),
         ),
         ({ row }) => row.payment_id,
       );

@@ -3,8 +3,9 @@ import type { ErrorCode } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Permission } from '../ground/permissions.ts';
 import type { CardPayment } from '../money/card.ts';
-import type { AttemptResult, Intent, SentKind } from '../money/intent.ts';
-import type { PaymentReason, PaymentStatus } from '../money/payment.ts';
+import type { AttemptResult, Intent } from '../money/intent.ts';
+import type { Payment, PaymentReason, PaymentStatus } from '../money/payment.ts';
+import type { RequestCause, SentKind, ShownRequest } from '../money/sent-kinds.ts';
 import type { OpenedIncident } from '../money/state.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -50,6 +51,8 @@ export interface Kind<Row extends Sent, Order, Report, News> {
   readonly notFound: ErrorCode;
   /** Unread items of this kind are read once a query has found it. */
   readonly unread: readonly UnreadKind[];
+  /** Of a request about a charge; absent: it is none. */
+  readonly request?: AboutCharge;
   /** Whether the connection has its call; one that may be on another connection than its account answers in `admit`. */
   offers(can: Capabilities): boolean;
   isOpen(row: Row): boolean;
@@ -94,6 +97,34 @@ export type KindOf<Row extends Sent, Order = any> = Kind<Row, Order, any, any>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the same for rows, where kinds of all rows stand together.
 export type AnyKind = KindOf<any>;
+
+/** The part that the charge of a request needs of it, and those who show the request. */
+export interface AboutCharge {
+  /** It stands in the charge's history. */
+  cause: RequestCause;
+  /** Its name for people; null: no page and no answer shows its id. */
+  shownAs: ShownRequest | null;
+  /** The column that says how it ended; null: its charge says it alone. */
+  outcome: string | null;
+  /** The id of the one of this charge, where there is one. */
+  openOf(view: View, charge: Payment): string | undefined;
+  /** The writes with which it ends by this step of its charge; none: it stays open, or is over already. */
+  endedWith(view: View, id: string, charge: ChangedCharge, announced: Announced, now: number): Write[];
+}
+
+/** A charge before and after a step. */
+export interface ChangedCharge {
+  before: Payment;
+  after: Payment;
+}
+
+/** How its events are written. */
+export interface Announced {
+  ids: Pick<Ids, 'uuid'>;
+  livemode: boolean;
+  /** Of a deleted operation no event is written. */
+  silent: boolean;
+}
 
 export type CallKind = 'charge' | 'payout' | 'refund' | 'cancel' | 'defence' | 'query';
 
@@ -273,6 +304,8 @@ export interface OnRecord<Row> {
   /** Of the command. */
   token: string;
   ids: Pick<Ids, 'uuid'>;
+  /** The ends of requests about a charge, and what goes out with its confirmation. */
+  requestsEndedWith(view: View, before: Payment, after: Payment, announced: Announced, now: number): Write[];
 }
 
 export interface Heard<Row> {

@@ -8,7 +8,7 @@ import { stepBucketPruning } from '../edge/rate-limit.ts';
 import { stepRequestPruning } from '../edge/request-log/request-log.ts';
 import { stepDisputeFiles } from '../flow/files.ts';
 import { stepWordRetention } from '../flow/provider-words.sql.ts';
-import { requestTables } from '../money/charge-requests.ts';
+import { requestsAboutCharges } from '../kinds/registry/kinds.ts';
 import { stepRetention } from '../operate/retention.ts';
 import { stepUnreadPruning } from '../operate/unread/unread-items.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
@@ -52,7 +52,7 @@ export const retention: Readonly<
   checkpoint: kept('what `verify` proved of the entries'),
   payment: kept('records of operations; `anonymise` takes the persons out after five years'),
   refund: kept('as its payment'),
-  ...Object.fromEntries(requestTables.map((table) => [table, kept('as its payment')])),
+  ...Object.fromEntries(requestsAboutCharges.map(({ table }) => [table.name, kept('as its payment')])),
   dispute: kept('as its payment'),
   dispute_defence: kept('what was said to the provider about money'),
   dispute_file: {

@@ -1,9 +1,6 @@
 import type { Capabilities, Unclear, UnclearCause } from '../provider/provider.ts';
-import type { RequestKind } from './charge-requests.ts';
-import type { PaymentKind, PaymentStatus } from './payment.ts';
-
-/** The kinds that are sent to a provider and followed there. */
-export type SentKind = PaymentKind | RequestKind | 'due_charge' | 'refund' | 'checkout' | 'defence';
+import type { PaymentStatus } from './payment.ts';
+import type { SentKind } from './sent-kinds.ts';
 
 /** A charge that is paid by Pix, with a due date or without. */
 export const isPixCharge = (kind: SentKind): boolean => kind === 'deposit' || kind === 'due_charge';

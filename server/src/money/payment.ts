@@ -1,9 +1,9 @@
 import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
 import type { CardPayment } from './card.ts';
-import { type RequestCause, requestCauses } from './charge-requests.ts';
 import type { DueCharge } from './due.ts';
 import type { FiscalDocument } from './fiscal-documents.ts';
 import type { Metadata } from './metadata.ts';
+import type { RequestCause } from './sent-kinds.ts';
 
 export const paymentKinds = ['deposit', 'transfer'] as const;
 export type PaymentKind = (typeof paymentKinds)[number];
@@ -58,11 +58,18 @@ export const causeOfCall = (
   { requestId, keyId, userId }: { requestId: string; keyId: string | null; userId?: string },
 ): Cause => ({ by, id: requestId, ...(keyId !== null && { keyId }), ...(userId && { userId }) });
 
-const causesOfCalls: readonly string[] = ['api', 'rule', ...requestCauses] satisfies CallBy[];
+const causesElsewhere: Readonly<Record<Exclude<Cause['by'], CallBy>, true>> = {
+  answer: true,
+  webhook: true,
+  query: true,
+  operator: true,
+  route: true,
+  clock: true,
+};
 
 /** With the key or the person behind it. */
 export const isOfCall = (cause: Cause): cause is Extract<Cause, { by: CallBy }> =>
-  causesOfCalls.includes(cause.by);
+  !(cause.by in causesElsewhere);
 
 export interface HistoryStep {
   status: PaymentStatus;

@@ -1,4 +1,5 @@
-import { chargeRequests, type ShownRequest } from '../money/charge-requests.ts';
+import { requestsAboutCharges } from '../kinds/registry/kinds.ts';
+import type { SentKind, ShownRequest } from '../money/sent-kinds.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { timestamp } from '../store/database/pool.ts';
 import { accountNumberOf } from '../store/rows/idempotency.ts';
@@ -45,7 +46,7 @@ const byDocument: Statement = {
 export const findAccountsOfDocument = (sql: Queries, document: string): Promise<FoundAccount[]> =>
   sql.run<FoundAccount>(byDocument, [document]);
 
-const shownRequests = Object.values(chargeRequests).flatMap(({ shownAs }) => shownAs ?? []);
+const shownRequests = requestsAboutCharges.flatMap(({ request }) => request.shownAs ?? []);
 
 export const foundKinds: readonly (
   | 'payment'
@@ -78,12 +79,12 @@ const place = (kind: FoundRow['kind'], row: string, state: string, amount = 'amo
   `'${kind}' AS kind, ${row}.id, ${row}.account_id AS "ownerId", ${row}.operation_id AS "operationId", ${state} AS state, ${row}.${amount} AS "amountCents"`;
 
 /** Requests about charges, each with its charge. */
-const foundRequests = Object.values(chargeRequests).flatMap(({ table, shownAs, outcome }) =>
+const foundRequests = requestsAboutCharges.flatMap(({ table, request: { shownAs, outcome } }) =>
   shownAs === null
     ? []
     : [
-        `UNION ALL SELECT ${place(shownAs, 'c', outcome === null ? 'c.status' : `coalesce(c.${outcome}, c.status)`)} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1`,
-        `UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN ${table} c ON c.account_id = a.id AND c.id = $1
+        `UNION ALL SELECT ${place(shownAs, 'c', outcome === null ? 'c.status' : `coalesce(c.${outcome}, c.status)`)} FROM account a JOIN ${table.name} c ON c.account_id = a.id AND c.id = $1`,
+        `UNION ALL SELECT ${place('payment', 'p', 'p.status')} FROM account a JOIN ${table.name} c ON c.account_id = a.id AND c.id = $1
       JOIN payment p ON p.account_id = c.account_id AND p.id = c.payment_id`,
       ],
 );
@@ -262,7 +263,9 @@ export const findRefundRows = (
   paymentId: string,
 ): Promise<RefundOfPayment[]> => sql.run<RefundOfPayment>(refundsOf, [accountId, paymentId]);
 
-export interface ChangeOfPayment {
+/** A request about a charge. */
+export interface RequestOfPayment {
+  kind: SentKind;
   id: string;
   /** `completed`: it is over, and `outcome` says which way. */
   status: string;
@@ -274,17 +277,23 @@ export interface ChangeOfPayment {
   updatedAt: number;
 }
 
-const changesOf: Statement = {
-  name: 'find_changes_of_payment',
-  text: `SELECT id, status, outcome, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt"
-    FROM due_change WHERE account_id = $1 AND payment_id = $2 ORDER BY created_at, id LIMIT 100`,
+const requestsOf: Statement = {
+  name: 'find_requests_of_payment',
+  text: `${requestsAboutCharges
+    .map(
+      ({ name, table, request: { outcome } }) =>
+        `SELECT '${name}' AS kind, id, status, ${outcome ?? 'NULL'} AS outcome, amount_cents AS "amountCents", created_at AS "createdAt", updated_at AS "updatedAt"
+    FROM ${table.name} WHERE account_id = $1 AND payment_id = $2`,
+    )
+    .join('\n    UNION ALL ')}
+    ORDER BY "createdAt", id LIMIT 100`,
 };
 
-export const findChangesOf = (
+export const findRequestsOf = (
   sql: Queries,
   accountId: string,
   paymentId: string,
-): Promise<ChangeOfPayment[]> => sql.run<ChangeOfPayment>(changesOf, [accountId, paymentId]);
+): Promise<RequestOfPayment[]> => sql.run<RequestOfPayment>(requestsOf, [accountId, paymentId]);
 
 export interface OperationFacts {
   id: string;

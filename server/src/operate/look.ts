@@ -1,5 +1,4 @@
 import { findWords } from '../flow/provider-words.sql.ts';
-import { cancelsOfCharges } from '../kinds/cancel/cancels.sql.ts';
 import { isoOf } from '../kinds/payment/view.ts';
 import { paymentIdOf, providerIdOf } from '../money/payment.ts';
 import type { Queries } from '../ports/sql.ts';
@@ -24,13 +23,13 @@ import {
   findByNameAtProvider,
   findByRequestKey,
   findByReturn,
-  findChangesOf,
   findIncidentsOf,
   findOperationsOf,
   findOwnerOf,
   findPaymentDisputes,
   findPostings,
   findRefundRows,
+  findRequestsOf,
 } from './find.sql.ts';
 import { namedHistory } from './history.ts';
 import { findDeliveriesOf, findEventsOf } from './payment-events.sql.ts';
@@ -92,10 +91,9 @@ export async function storyOf(deps: LookDeps, id: string) {
   const sql = cell ? cell.sql : deps.sql;
   const [payment] = ownerId ? await payments.read(sql, [paymentKey(ownerId, id)]) : [];
   if (!ownerId || !payment) throw new OperatorRefused('no such payment');
-  const [refunds, changes, cancels, disputes, incidents] = await Promise.all([
+  const [refunds, requests, disputes, incidents] = await Promise.all([
     findRefundRows(sql, ownerId, id),
-    findChangesOf(sql, ownerId, id),
-    cancelsOfCharges.read(sql, [paymentKey(ownerId, id)]),
+    findRequestsOf(sql, ownerId, id),
     findPaymentDisputes(sql, ownerId, id),
     findIncidentsOf(sql, ownerId, id),
   ]);
@@ -105,11 +103,11 @@ export async function storyOf(deps: LookDeps, id: string) {
     scope,
     disputes.map((one) => one.id),
   );
-  const subjects = [id, ...[...refunds, ...changes, ...cancels, ...defences].map((one) => one.id)];
+  const subjects = [id, ...[...refunds, ...requests, ...defences].map((one) => one.id)];
   const instants = [
     ...payment.history.map((step) => Date.parse(step.at)),
     ...refunds.flatMap((one) => [one.createdAt, one.settledAt ?? one.createdAt]),
-    ...changes.flatMap((one) => [one.createdAt, one.updatedAt]),
+    ...requests.flatMap((one) => [one.createdAt, one.updatedAt]),
     ...disputes.flatMap((one) => [one.createdAt, one.updatedAt]),
     ...incidents.flatMap((one) => [one.openedAt, one.resolvedAt ?? one.openedAt]),
     payment.updatedAt,
@@ -153,7 +151,7 @@ export async function storyOf(deps: LookDeps, id: string) {
     paidAt: timeOf(payment.paidAt),
     expiresAt: timeOf(payment.expiresAt),
     history,
-    /** The open intents of it, of its refunds, changes and cancel, and of the defences of its disputes. */
+    /** The open intents of it, of its refunds, of the requests about it, and of the defences of its disputes. */
     intents: sends.map(({ paymentId, connection, state, attempt, failures, absences, dueAt, known }) => ({
       id: paymentId,
       connection,
@@ -170,11 +168,13 @@ export async function storyOf(deps: LookDeps, id: string) {
       settledAt: timeOf(one.settledAt),
     })),
     /** Of a charge with a due date. */
-    changes: changes.map(({ createdAt, updatedAt, ...one }) => ({
-      ...one,
-      createdAt: timeOf(createdAt),
-      endedAt: one.status === 'completed' ? timeOf(updatedAt) : null,
-    })),
+    changes: requests
+      .filter(({ kind }) => kind === 'due_change')
+      .map(({ kind: _, createdAt, updatedAt, ...one }) => ({
+        ...one,
+        createdAt: timeOf(createdAt),
+        endedAt: one.status === 'completed' ? timeOf(updatedAt) : null,
+      })),
     disputes: disputes.map(shownDispute),
     incidents: incidents.map((one) => ({
       ...one,

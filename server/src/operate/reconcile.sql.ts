@@ -1,5 +1,5 @@
-import type { SentKind } from '../money/intent.ts';
 import { type PaymentKind, paymentKinds } from '../money/payment.ts';
+import type { SentKind } from '../money/sent-kinds.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { timestamp } from '../store/database/pool.ts';
 

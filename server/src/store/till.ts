@@ -6,7 +6,7 @@ import { accounts, decide, type Movement } from '../money/decide.ts';
 import { canonicalVersion, type EventKind, hashOf, type Journal } from '../money/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
-import type { Derived, Readable, Table } from './database/table.ts';
+import { byWriteOrder, type Derived, type Readable, type Table } from './database/table.ts';
 import { forEverybody } from './database/whose-call.ts';
 import {
   type BalanceRow,
@@ -623,7 +623,7 @@ class Flush {
     const tables = changed.flatMap((state) =>
       isWritten(state.table) ? [{ state, table: state.table }] : [],
     );
-    for (const { state, table } of tables.sort((one, other) => one.table.rank - other.table.rank)) {
+    for (const { state, table } of tables.sort((one, other) => byWriteOrder(one.table, other.table))) {
       const changes = { inserted: [] as unknown[], updated: [] as unknown[], deleted: [] as string[] };
       for (const key of [...state.changed].sort()) {
         const row = state.rows.get(key);

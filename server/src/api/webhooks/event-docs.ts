@@ -1,6 +1,6 @@
-import { changeOutcomes } from '../../kinds/charge-request/changes.sql.ts';
 import { DisputeSchema } from '../../kinds/dispute/view.ts';
 import { LinkSnapshotSchema } from '../../kinds/link/link.ts';
+import { changeOutcomes } from '../../kinds/payment/payment-events.ts';
 import { RefundSchema } from '../../kinds/payment/refund-view.ts';
 import { PaymentSchema } from '../../kinds/payment/schema.ts';
 import { defenceReasons } from '../../money/defence.ts';

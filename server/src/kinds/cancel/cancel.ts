@@ -12,7 +12,14 @@ import {
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitCancel, type CancelOrder } from './admission.ts';
 import { chargeCancels } from './cancels.sql.ts';
+import { cancelEndedWith, cancelOf } from './end.ts';
 import { type CancelReport, hearCancel, observedCancel } from './outcome.ts';
+
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    cancel: { cause: 'cancel' };
+  }
+}
 
 /**
  * A merchant takes a charge back that is not paid. The provider's word alone ends the charge, and a payment that was quicker wins. It goes to the
@@ -23,6 +30,7 @@ export const cancel: Kind<ChargeRequest, CancelOrder, CancelReport, never> = {
   ...ofCharge,
   name: 'cancel',
   table: chargeCancels,
+  request: { cause: 'cancel', shownAs: null, outcome: null, openOf: cancelOf, endedWith: cancelEndedWith },
   offers: (can) => can.cancelsCharges,
   subjectOf: ({ id, paymentId }) => ({ paymentId, detail: { cancelId: id } }),
 

@@ -3,16 +3,20 @@ import { wasCancelAsked } from '../../money/state.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import type { View, Write } from '../../store/till.ts';
 import { endOf } from '../charge-request/charge-request.ts';
+import type { ChangedCharge } from '../kind.ts';
 import { cancelsOfCharges, chargeCancels } from './cancels.sql.ts';
+
+/** It reads nothing for a charge that no merchant asked to cancel. */
+export const cancelOf = (view: View, charge: Payment): string | undefined =>
+  wasCancelAsked(charge)
+    ? view.get(cancelsOfCharges, paymentKey(charge.accountId, charge.id))?.id
+    : undefined;
 
 /**
  * The end of a charge's cancel, in the commit that ends the charge, by whatever cause. So once a charge has ended no cancel of it is sent or asked for, and
- * none waits for a person. It reads nothing for a charge that no merchant asked to cancel.
+ * none waits for a person.
  */
-export function cancelEndedWith(view: View, before: Payment, after: Payment): Write[] {
-  if (isTerminal(before.status) || !isTerminal(after.status) || !wasCancelAsked(after)) return [];
-  const { accountId, updatedAt } = after;
-  const known = view.get(cancelsOfCharges, paymentKey(accountId, after.id));
-  if (!known) return [];
-  return endOf(view, chargeCancels, accountId + known.id, { updatedAt });
-}
+export const cancelEndedWith = (view: View, id: string, { after }: ChangedCharge): Write[] =>
+  isTerminal(after.status)
+    ? endOf(view, chargeCancels, after.accountId + id, { updatedAt: after.updatedAt })
+    : [];

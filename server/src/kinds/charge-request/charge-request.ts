@@ -31,6 +31,7 @@ export const isRequestOpen = ({ status }: ChargeRequest): boolean => status === 
 
 /** Of its table, whose rows are keyed by 36 characters of account and 36 of their own id. */
 export const requestTable = {
+  place: 'charge_request',
   alias: 'c',
   key: ['accountId', 'id'],
   tokenOf: ({ command }: ChargeRequest) => command,

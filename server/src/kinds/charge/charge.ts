@@ -10,6 +10,12 @@ import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
 import { receivedFee } from '../received-fee.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    deposit: true;
+  }
+}
+
 export interface ChargeOrder {
   amountCents: number;
   payerName: string;

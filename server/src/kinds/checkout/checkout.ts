@@ -22,6 +22,12 @@ import { sentPayment } from '../payment/sent-payment.ts';
 import { receivedFee } from '../received-fee.ts';
 import { hearCheckout, isCheckoutOpen, type RefusedNews } from './outcome.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    checkout: true;
+  }
+}
+
 export interface CheckoutOrder {
   amountCents: number;
   payerName: string;

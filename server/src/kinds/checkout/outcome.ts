@@ -13,7 +13,6 @@ import type { Answered, Heard, Hearing, Observed, OnRecord } from '../kind.ts';
 import { linkWrites } from '../link/link.ts';
 import { announce } from '../payment/payment-events.ts';
 import { observedRefund } from '../payment/refund-lines.ts';
-import { requestsEndedWith } from '../payment/requests-ended.ts';
 import { type Reading, readQuery, readSend } from '../reading.ts';
 import { chargebackReads, chargebackWrites } from './chargebacks.ts';
 
@@ -65,7 +64,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
         writes.push(put(intents, followed(row, connection, stored.token, now)));
-      writes.push(...requestsEndedWith(view, payment, row, now).writes);
+      writes.push(...stored.requestsEndedWith(view, payment, row, options, now));
       writes.push(...linkWrites(view, payment, row, options));
       const heard: Heard<Payment> = {
         row,

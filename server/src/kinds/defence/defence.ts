@@ -18,6 +18,12 @@ import { admitDefence, type DefenceOrder, defenceReads } from './admission.ts';
 import { isDefenceOpen, type SentDefence, sentDefences } from './defences.sql.ts';
 import { type DefenceReport, hearDefence, observedDefence } from './outcome.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    defence: true;
+  }
+}
+
 /**
  * The merchant's answer to a dispute goes to the provider, over the connection of the dispute. No money moves, and no caller waits: the provider's answer
  * ends it, or its list of disputes, or the end of the dispute (`end.ts`).

@@ -5,11 +5,11 @@ import type { DueTerms } from '../../provider/due-terms.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { put, type View } from '../../store/till.ts';
 import { requireOpen } from '../cancel/admission.ts';
-import type { ChangeRequest } from '../charge-request/changes.sql.ts';
 import { askedFor, requestKeyOf } from '../charge-request/charge-request.ts';
 import { requireDueDate, requireParts } from '../due/terms.ts';
 import type { Admission, Admitted } from '../kind.ts';
 import { receivedFee } from '../received-fee.ts';
+import type { ChangeRequest } from './changes.sql.ts';
 
 /** The changed members; absent ones stay. A part that is null is taken away. */
 export type DueFields = Partial<DueTerms> & { amountCents?: number };

@@ -3,7 +3,6 @@ import { providerIdOf } from '../../money/payment.ts';
 import type { Queries } from '../../ports/sql.ts';
 import { withoutDueCharges } from '../../provider/due-charges.ts';
 import type { ChargeReport } from '../../provider/provider.ts';
-import { type ChangeRequest, chargeChanges } from '../charge-request/changes.sql.ts';
 import {
   type ChargeRequest,
   chargeOf,
@@ -13,16 +12,29 @@ import {
 } from '../charge-request/charge-request.ts';
 import type { Kind, PrepareDeps, Prepared, Sending } from '../kind.ts';
 import { admitChange, type ChangeOrder, type DuePayment, hasDueDate } from './admission.ts';
+import { type ChangeRequest, chargeChanges } from './changes.sql.ts';
+import { changeEndedWith } from './end.ts';
 import { hearChange, observedChange } from './outcome.ts';
+
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    due_change: { cause: 'change'; shownAs: 'change' };
+  }
+}
 
 /**
  * A due-date charge gets other terms at its provider. Whatever is said about it goes to the charge, which takes them over once its provider shows them
- * (`money/due.ts`), and the change ends with that (`charge-request/change-end.ts`). It goes over the charge's connection.
+ * (`money/due.ts`), and the change ends with that (`end.ts`). It goes over the charge's connection.
  */
 export const dueChange: Kind<ChangeRequest, ChangeOrder, ChargeReport, never> = {
   ...ofCharge,
   name: 'due_change',
   table: chargeChanges,
+  request: {
+    ...{ cause: 'change', shownAs: 'change', outcome: 'outcome' },
+    openOf: (_view, { due }) => due?.change?.id,
+    endedWith: changeEndedWith,
+  },
   offers: (can) => can.dueCharges && can.dueTerms?.changes !== false,
   subjectOf: ({ id, paymentId }) => ({ paymentId, detail: { changeId: id } }),
 

@@ -2,7 +2,6 @@ import { revisedBy } from '../../money/due.ts';
 import type { ChargeReport, QueryOutcome } from '../../provider/provider.ts';
 import { paymentKey, payments } from '../../store/rows/payments.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
-import type { ChangeRequest } from '../charge-request/changes.sql.ts';
 import {
   type ChargeRequest,
   hearingOf,
@@ -14,6 +13,7 @@ import type { Answered, Hearing, Observed, OnRecord } from '../kind.ts';
 import { changedEvent } from '../payment/payment-events.ts';
 import { isSinceSent, type Reading, type Refusal, readQuery, readSend, type Standing } from '../reading.ts';
 import { type DuePayment, hasDueDate } from './admission.ts';
+import type { ChangeRequest } from './changes.sql.ts';
 
 export const observedChange = observedOf<ChargeReport>('due_change');
 

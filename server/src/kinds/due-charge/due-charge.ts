@@ -14,6 +14,12 @@ import type { Admission, Admitted, Kind, PrepareDeps, Prepared, Sending } from '
 import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    due_charge: true;
+  }
+}
+
 export interface DueChargeOrder extends ChargeOrder {
   /** `payerName` is its name. */
   payer: DuePayer;

@@ -18,9 +18,8 @@ import { linkWrites } from '../link/link.ts';
 import { debitsJudged, withExplanations } from './explained-debits.ts';
 import { broughtBy, disputesIn, holdReads, withHolds } from './hold-of-pix.ts';
 import { interpret, type Observation, payoutsIn, type Reading, runEvents } from './interpret-report.ts';
-import { announce, changedEvent } from './payment-events.ts';
+import { announce } from './payment-events.ts';
 import { observedLine, sortRefundLines } from './refund-lines.ts';
-import { requestsEndedWith } from './requests-ended.ts';
 
 /**
  * Turns an answer, a webhook or a query about a charge or a transfer into events of the state machine. Pure. In rare cases it asks for rows
@@ -121,9 +120,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   if (after !== returns) writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
   const { ids, capabilities } = stored;
   const announced = { ids, livemode: capabilities.movesMoney, silent: isDeleted };
-  const { writes: requested, ended } = requestsEndedWith(view, payment, last, now);
-  writes.push(...requested);
-  if (ended && !isDeleted) writes.push(changedEvent(ids, announced.livemode, last, payment.status, ended));
+  writes.push(...stored.requestsEndedWith(view, payment, last, announced, now));
   writes.push(...eventsOf(stored, steps));
   writes.push(...linkWrites(view, payment, last, announced));
   if (last.status === 'expired' && payment.status !== 'expired') {

@@ -4,7 +4,6 @@ import type { Ids } from '../../ports/ids.ts';
 import { type EventType, eventRow, events } from '../../store/events/event.ts';
 import { always, type SubscribedTypes } from '../../store/events/subscribed-types.ts';
 import { put, type Write } from '../../store/till.ts';
-import type { EndedChange } from '../charge-request/change-end.ts';
 import { refundViewOf } from './refund-view.ts';
 import { viewOf } from './view.ts';
 
@@ -23,6 +22,14 @@ export function announce(
   return types
     .filter((type) => wanted.has(type))
     .map((type) => put(events, paymentEvent(ids, livemode, payment, from, type)));
+}
+
+export const changeOutcomes = ['carried_out', 'refused', 'charge_ended'] as const;
+
+/** A change that is over, and how. */
+export interface EndedChange {
+  id: string;
+  outcome: (typeof changeOutcomes)[number];
 }
 
 /** That a change of a charge with a due date has ended. @param charge as it is after it */

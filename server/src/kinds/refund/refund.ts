@@ -10,6 +10,12 @@ import { admitRefund, type RefundOrder, refundReads } from './admission.ts';
 import { hearRefund, undecidedRefund } from './outcome.ts';
 import { claimOn, findClaims } from './pix-claims.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    refund: true;
+  }
+}
+
 /**
  * A received Pix, or a payment by card, goes back to its payer: what a merchant asks for, out of its balance; or a Pix in suspense, whole, by a person's decision or the
  * account's rule (`operate/incidents/return-to-payer.ts`), out of suspense on the account's own chain.

@@ -1,4 +1,4 @@
-import type { SentKind } from '../../money/intent.ts';
+import type { SentKind } from '../../money/sent-kinds.ts';
 import { cancel } from '../cancel/cancel.ts';
 import { charge } from '../charge/charge.ts';
 import { checkout } from '../checkout/checkout.ts';
@@ -20,5 +20,10 @@ const kinds: Readonly<Record<SentKind, AnyKind>> = {
   due_change: dueChange,
   defence,
 };
+
+/** The kinds that are requests about charges. */
+export const requestsAboutCharges = Object.values(kinds).flatMap(({ name, table, request }) =>
+  request === undefined ? [] : [{ name, table, request }],
+);
 
 export const kindOf = (name: SentKind): AnyKind => kinds[name];

@@ -18,6 +18,12 @@ import type { PaymentNews } from '../payment/interpret-report.ts';
 import { locatedPayment, sentPayment } from '../payment/sent-payment.ts';
 import { existsInDict } from './pix-key.ts';
 
+declare module '../../money/sent-kinds.ts' {
+  interface SentKinds {
+    transfer: true;
+  }
+}
+
 export interface TransferOrder {
   amountCents: number;
   /** Normalised. */

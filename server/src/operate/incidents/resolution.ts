@@ -1,7 +1,7 @@
+import { requestsEndedWith } from '../../flow/requests-ended.ts';
 import { linkWrites } from '../../kinds/link/link.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../../kinds/payment/hold-of-pix.ts';
-import { announce, announceRefund, changedEvent } from '../../kinds/payment/payment-events.ts';
-import { requestsEndedWith } from '../../kinds/payment/requests-ended.ts';
+import { announce, announceRefund } from '../../kinds/payment/payment-events.ts';
 import { chargeAfter, heldLess } from '../../kinds/refund/outcome.ts';
 import { claimReads, claimsIn } from '../../kinds/refund/pix-claims.ts';
 import type { Notice, Payment } from '../../money/payment.ts';
@@ -400,8 +400,7 @@ function requestWritesOf(
   { payment: after }: Ending,
 ): Write[] {
   if (!payment || !after) return [];
-  const { writes, ended } = requestsEndedWith(view, payment, after, now);
-  return ended && own ? [...writes, changedEvent(ids, !test, after, payment.status, ended)] : writes;
+  return requestsEndedWith(view, payment, after, { ids, livemode: !test, silent: own === null }, now);
 }
 
 function refundWrites(

@@ -1,10 +1,5 @@
+import { requestsAboutCharges } from '../../kinds/registry/kinds.ts';
 import type { Taking } from '../../money/card.ts';
-import {
-  chargeRequests,
-  type RequestKind,
-  requestCauses,
-  requestKinds,
-} from '../../money/charge-requests.ts';
 import {
   headOf,
   type Moved,
@@ -15,6 +10,7 @@ import {
 import { accounts as lineAccounts, type Movement } from '../../money/decide.ts';
 import { type DueCharge, feeOfReceived, partsFit } from '../../money/due.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from '../../money/journal.ts';
+import type { RequestCause, SentKind } from '../../money/sent-kinds.ts';
 import { homeCell } from '../../store/database/cells.ts';
 import { type ChainedAudit, hashOfAudit } from '../../store/rows/audit-chain.ts';
 
@@ -289,7 +285,7 @@ interface Asked {
 
 /** A request about a charge. */
 export interface StoredRequest extends Asked {
-  kind: RequestKind;
+  kind: SentKind;
   /** Null: it is open, has none, or ended before outcomes were stored. */
   outcome: string | null;
 }
@@ -402,6 +398,8 @@ const statesOf: Readonly<Record<string, readonly string[]>> = {
   deposit: ['unknown', 'pending', 'paid', 'failed', 'expired'],
   transfer: ['draft', 'unknown', 'pending', 'completed', 'cancelled'],
 };
+
+const requestCauses: readonly string[] = requestsAboutCharges.map(({ request }) => request.cause);
 
 const causes: ReadonlySet<string> = new Set([
   'api',
@@ -1261,7 +1259,7 @@ export const invariants: readonly Invariant[] = [
       const [cancel, another] = requests.filter(({ kind }) => kind === 'cancel');
       const isCancelled = reasonCode === 'cancelled_by_merchant';
       return first(
-        ...requestKinds.map((kind) => faultOfRequests(payment, kind)),
+        ...requestsAboutCharges.map(({ name, request }) => faultOfRequests(payment, name, request.cause)),
         another ? 'has two cancels' : null,
         isCancelled && !cancel ? 'is cancelled, and no merchant asked' : null,
         isCancelled && settlements(payment).length > 0 ? 'is cancelled and credited' : null,
@@ -1360,9 +1358,9 @@ function faultOfDue({ due, amountCents, netAmountCents, providerFeeCents, journa
 }
 
 /** Each left its step in the history, and its intent stands as long as it is open. */
-function faultOfRequests({ history, requests }: StoredPayment, kind: RequestKind): Fault {
+function faultOfRequests({ history, requests }: StoredPayment, kind: SentKind, by: RequestCause): Fault {
   const made = requests.filter((one) => one.kind === kind);
-  const asked = history.filter(({ cause }) => cause?.by === chargeRequests[kind].cause).length;
+  const asked = history.filter(({ cause }) => cause?.by === by).length;
   return first(
     differs(`the number of requests (${kind})`, made.length, asked),
     ...made.map(({ id, status, intentState }) =>

@@ -1,4 +1,4 @@
-import { chargeRequests } from '../../money/charge-requests.ts';
+import { requestsAboutCharges } from '../../kinds/registry/kinds.ts';
 import type { StoredConnectionClose, StoredDayClose } from '../../money/day-closes.ts';
 import { eventKinds } from '../../money/journal.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
@@ -388,10 +388,10 @@ export const findJournals = async (
 };
 
 /** The requests of its merchant. */
-const requestsOfPayment = Object.entries(chargeRequests)
+const requestsOfPayment = requestsAboutCharges
   .map(
-    ([kind, { table, outcome }]) =>
-      `SELECT '${kind}' AS kind, id, status, ${outcome ?? 'NULL::text AS outcome'}, created_at FROM ${table} WHERE account_id = p.account_id AND payment_id = p.id`,
+    ({ name, table, request: { outcome } }) =>
+      `SELECT '${name}' AS kind, id, status, ${outcome ?? 'NULL::text AS outcome'}, created_at FROM ${table.name} WHERE account_id = p.account_id AND payment_id = p.id`,
   )
   .join(' UNION ALL ');
 

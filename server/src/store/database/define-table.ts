@@ -1,5 +1,5 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
-import { rankOf, type Table, type WrittenTable } from './table.ts';
+import { rankOf, type Table, type WritePlace } from './table.ts';
 
 /**
  * A table of the database, described once: from its columns are built, when the program starts, the select list and the statements that read,
@@ -206,17 +206,21 @@ export function describeRows<Row extends object>(description: Description<Row>):
   };
 }
 
-/** A table that the till writes. @param more how a command's own rows are known */
+/** The place in the order of writes, where the table's name is none. */
+type Placed = { name: WritePlace; place?: never } | { place: WritePlace };
+
+/** A table that the till writes. @param tokenOf how a command's own rows are known */
 export function defineTable<Row extends object>({
   tokenOf,
+  place,
   ...description
-}: Description<Row> & { name: WrittenTable; tokenOf?: Table<Row>['tokenOf'] }): Table<Row> & Rows<Row> {
+}: Description<Row> & Placed & { tokenOf?: Table<Row>['tokenOf'] }): Table<Row> & Rows<Row> {
   const rows = describeRows<Row>(description);
   const { name, verbs } = description;
   return {
     ...rows,
     name,
-    rank: rankOf(name),
+    rank: rankOf(place ?? (name as WritePlace)),
     ...(tokenOf === undefined ? {} : { tokenOf }),
     write: (tx, { inserted, updated, deleted }) => {
       const written: Promise<unknown>[] = [];

@@ -1,4 +1,3 @@
-import { requestTables } from '../../money/charge-requests.ts';
 import type { Queries } from '../../ports/sql.ts';
 
 /**
@@ -10,7 +9,8 @@ const writeOrder = [
   'static_code',
   'payment_link',
   'refund',
-  ...requestTables,
+  /** The tables of requests about charges, by their names. */
+  'charge_request',
   'known_return',
   'draft',
   'intent',
@@ -35,10 +35,15 @@ const writeOrder = [
   'audit',
 ] as const;
 
-export type WrittenTable = (typeof writeOrder)[number];
+export type WritePlace = (typeof writeOrder)[number];
 
-/** Its place in the fixed order of writes, no other table's. */
-export const rankOf = (table: WrittenTable): number => writeOrder.indexOf(table);
+export const rankOf = (place: WritePlace): number => writeOrder.indexOf(place);
+
+/** Tables of one place go by their names. */
+export const byWriteOrder = (
+  one: Pick<Table<never>, 'rank' | 'name'>,
+  other: Pick<Table<never>, 'rank' | 'name'>,
+): number => one.rank - other.rank || (one.name < other.name ? -1 : 1);
 
 /** Rows that the till reads under the lock, many keys at a time. */
 export interface Readable<Row> {

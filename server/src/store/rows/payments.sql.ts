@@ -1,5 +1,5 @@
-import type { SentKind } from '../../money/intent.ts';
 import type { Payment } from '../../money/payment.ts';
+import type { SentKind } from '../../money/sent-kinds.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import {
   boolean,

@@ -2,39 +2,33 @@ import { isTerminal, type Payment } from '../../money/payment.ts';
 import { chargeReminders } from '../../store/rows/charge-reminders.sql.ts';
 import { paymentKey } from '../../store/rows/payments.sql.ts';
 import { put, type View, type Write } from '../../store/till.ts';
+import { endOf } from '../charge-request/charge-request.ts';
 import { nextReminder } from '../due/reminder-times.ts';
-import { type ChangeRequest, chargeChanges } from './changes.sql.ts';
-import { endOf } from './charge-request.ts';
-
-/** A change that is over, and how. */
-export interface EndedChange {
-  id: string;
-  outcome: NonNullable<ChangeRequest['outcome']>;
-}
+import type { Announced, ChangedCharge } from '../kind.ts';
+import { changedEvent } from '../payment/payment-events.ts';
+import { chargeChanges } from './changes.sql.ts';
 
 /**
- * The end of a charge's change, in the commit in which the charge takes it over or ends, by whatever cause: from then on it is neither sent nor asked for. It
- * reads nothing for a charge without one.
+ * The end of a charge's change, in the commit in which the charge takes it over or ends, by whatever cause: from then on it is neither sent nor asked for.
  */
 export function changeEndedWith(
   view: View,
-  before: Payment,
-  after: Payment,
+  id: string,
+  { before, after }: ChangedCharge,
+  { ids, livemode, silent }: Announced,
   now: number,
-): { writes: Write[]; ended: EndedChange | null } {
-  const nothing = { writes: [], ended: null };
-  const id = before.due?.change?.id;
-  if (id === undefined || isTerminal(before.status)) return nothing;
+): Write[] {
   const isTaken = after.due?.change?.id !== id;
-  if (!isTaken && !isTerminal(after.status)) return nothing;
+  if (!isTaken && !isTerminal(after.status)) return [];
   const outcome = isTaken ? 'carried_out' : 'charge_ended';
   const { accountId, updatedAt } = after;
   const writes = endOf(view, chargeChanges, accountId + id, { updatedAt, outcome });
-  if (writes.length === 0) return nothing;
-  return {
-    writes: [...writes, ...remindedAgain(view, before, after, now)],
-    ended: { id, outcome },
-  };
+  if (writes.length === 0) return [];
+  return [
+    ...writes,
+    ...remindedAgain(view, before, after, now),
+    ...(silent ? [] : [changedEvent(ids, livemode, after, before.status, { id, outcome })]),
+  ];
 }
 
 /** The payer is reminded by the new due date. */
