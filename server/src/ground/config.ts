@@ -399,10 +399,14 @@ function auditForward(from: SettingReader, withoutTls: boolean): AuditForward | 
   return address === null ? null : { url: address, headers: headers ?? {} };
 }
 
+/** Characters of one header, as it stands in the environment. */
+const headerMost = 4_096;
+
 /** `Authorization=Bearer%20TOKEN,X-Scope-OrgID=bank`, as OpenTelemetry writes headers in the environment. */
 function headersOf(list: string): Record<string, string> | undefined {
   const pairs = list.split(',').map((one) => {
-    const [, name, encoded] = /^\s*([A-Za-z][A-Za-z0-9-]{0,63})=([\x21-\x7e]{1,4096})\s*$/.exec(one) ?? [];
+    if (one.length > headerMost) return undefined;
+    const [, name, encoded] = /^\s*([A-Za-z][A-Za-z0-9-]*)=([\x21-\x7e]+)\s*$/.exec(one) ?? [];
     if (name === undefined || encoded === undefined || /%(?![0-9a-f]{2})/i.test(encoded)) return undefined;
     const value = encoded.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
       String.fromCharCode(Number.parseInt(hex, 16)),

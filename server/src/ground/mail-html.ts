@@ -114,8 +114,8 @@ function blockOf(lines: readonly string[], colour: string): string {
   if (lines.length === 1 && /^https?:\/\/\S+$/.test(only)) {
     return `<p class="box" style="${paragraph}padding:12px 14px;background:#eef2ee;border-left:4px solid ${colour};"><a href="${escaped(only)}" style="color:#16211d;word-break:break-all;">${escaped(only)}</a></p>`;
   }
-  const [, act, address] = (lines.length === 1 && /^([^:]{1,40}): (https?:\/\/\S+)$/.exec(only)) || [];
-  if (act !== undefined && address !== undefined) {
+  const [, act, address] = (lines.length === 1 && /^([^:]+): (https?:\/\/\S+)$/.exec(only)) || [];
+  if (act !== undefined && act.length <= 40 && address !== undefined) {
     return `<p style="${paragraph}"><a href="${escaped(address)}" style="display:inline-block;padding:12px 20px;background:${colour};color:#ffffff;font-weight:bold;text-decoration:none;">${escaped(act)}</a></p>`;
   }
   const [, label, code] = (lines.length === 1 && /^(\S+): (\d{6})$/.exec(only)) || [];
