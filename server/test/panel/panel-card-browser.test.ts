@@ -85,6 +85,8 @@ test('An open payment by card leads to the page of the acquirer and shows no Pix
   await inspectBoth('card-held');
   await page.goto(service.url);
   await page.getByText('Recebido no cartão e ainda retido pela adquirente').waitFor();
+  await page.getByText('2 de 4').waitFor();
+  expect(await page.getByRole('link', { name: 'Receber o pagamento da primeira cobrança' }).count()).toBe(0);
   await inspectBoth('card-home');
 
   await page.goto(`${service.url}/cobrancas`);

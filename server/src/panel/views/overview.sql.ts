@@ -116,7 +116,7 @@ const newAtMost = 100;
 const selectFirstSteps: Statement = {
   name: 'panel_first_steps',
   text: `WITH early AS MATERIALIZED (
-      SELECT coalesce(bool_or(j.template = 'credit'), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
+      SELECT coalesce(bool_or(j.template IN ('credit', 'cardApprove')), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
       FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1) b
         JOIN journal j ON j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq <= ${newAtMost})
     SELECT EXISTS (SELECT 1 FROM api_key WHERE account_id = $1 AND revoked_at IS NULL) AS key,
