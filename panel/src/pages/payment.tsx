@@ -292,12 +292,11 @@ function causeText({ status, cause }: Step, words: Words): string {
           ? words.detail.byPerson(name)
           : null;
   if (cause.by === 'api' || (cause.by === 'operator' && actor === 'person')) return who ?? how;
-  if (cause.by === 'cancel' || cause.by === 'change')
-    return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
-  if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   const ofProvider = cause.by === 'answer' || cause.by === 'webhook' || cause.by === 'query';
+  // A rule, or a request about the charge.
+  if (!ofProvider) return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
   const refused = status === 'cancelled' || status === 'failed';
-  return ofProvider && refused ? words.detail.refusedByProvider(how) : how;
+  return refused ? words.detail.refusedByProvider(how) : how;
 }
 
 function Timeline({ data }: { data: Detail }) {
