@@ -7,6 +7,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { abuse, figuresOf, shapes } from './abuse/abuse.ts';
 import { allRounds, tryAlerts } from './alerts/alerts.ts';
 import { mutateAll } from './asvs/mutate.ts';
+import { backUpCluster } from './citus/backup.ts';
 import { tryCitus } from './citus/citus.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
@@ -353,6 +354,16 @@ await rig(
       notRun: done.notRun,
     };
   },
+);
+await rig(
+  'backup of a cluster',
+  `node proof/citus/backup.ts --seed ${seed}`,
+  () => backUpCluster({ seed, clients: 8, say: console.log }),
+  (done) => ({
+    figures: `${done.acknowledged} acknowledged, ${done.lost} lost behind the restore point; ${done.posted} posted by reconcile, ${done.paidTwice} paid twice; away for ${done.awaySeconds} s`,
+    faults: done.faults,
+    notRun: done.notRun,
+  }),
 );
 await script(
   'behaviours on citus',

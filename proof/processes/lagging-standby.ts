@@ -99,7 +99,7 @@ async function promoteOnce(tools: string, seed: number, figures: LaggingFigures)
     await pause(chance.below(2) * 6_000);
 
     await pair.killPrimary();
-    pair.promote();
+    await pair.promote();
     const promotedAt = performance.now();
     for (const [name, one] of [
       ['start', merchant],

@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
-import { freezePostgres, killIfAlive, postmasterIn } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { pause } from './clients.ts';
 import { openRelay } from './relay.ts';
+import { serversIn } from './servers.ts';
 
 /** Why rigs of standbys are not run. */
 export const toolsLacking = "PostgreSQL's own tools (initdb, pg_basebackup, pg_ctl) are not installed";
@@ -34,7 +33,7 @@ export interface Pair {
   /** kill -9 of the primary and of every backend: its data is never looked at again. */
   killPrimary(): Promise<void>;
   /** Promotes the standby, and leads the address to it. */
-  promote(): void;
+  promote(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,32 +43,10 @@ export async function openPair(
   folder: string,
   { synchronous }: { synchronous: boolean },
 ): Promise<Pair> {
-  const servers = join(folder, 'servers');
-  mkdirSync(servers, { mode: 0o700 });
-  // PostgreSQL refuses to work as root.
-  const asRoot = process.getuid?.() === 0;
-  const idOf = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout);
-  const user = asRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
-  if (asRoot) chownSync(servers, user.uid as number, user.gid as number);
-  const run = (tool: string, args: string[]): void => {
-    const done = spawnSync(join(tools, tool), args, {
-      ...user,
-      cwd: servers,
-      encoding: 'utf8',
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    if (done.status !== 0) throw new Error(`${tool} ended with ${done.status}: ${done.stderr}`);
-  };
+  const servers = serversIn(tools, join(folder, 'servers'));
+  const { begin, kill } = servers;
   const [primaryPort, standbyPort] = [await freePort(), await freePort()];
-  const [primary, standby] = [join(servers, 'primary'), join(servers, 'standby')];
-  const begin = (data: string, port: number): void => {
-    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`;
-    run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', `${data}.log`, '-o', settings, 'start']);
-  };
-  const kill = async (data: string): Promise<void> => {
-    const postmaster = postmasterIn(data);
-    if (postmaster !== null) for (const pid of await freezePostgres(postmaster)) killIfAlive(pid, 'SIGKILL');
-  };
+  const [primary, standby] = [join(servers.folder, 'primary'), join(servers.folder, 'standby')];
   const ask = async (port: number, text: string, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database });
     await client.connect();
@@ -94,17 +71,25 @@ export async function openPair(
     await kill(primary);
   };
   try {
-    const form = ['-A', 'trust', '--data-checksums', '-E', 'UTF8', '--locale', 'C'];
-    run('initdb', ['-D', primary, '-U', 'postgres', ...form]);
+    await servers.make(primary);
     appendFileSync(join(primary, 'postgresql.conf'), 'restart_after_crash = off\nwal_level = replica\n');
-    begin(primary, primaryPort);
+    await begin(primary, primaryPort);
     await ask(primaryPort, 'CREATE DATABASE vintem');
     const sourceAt = (port: number) => `host=127.0.0.1 port=${port} user=postgres application_name=standby`;
-    // Straight from the primary: this process waits for the copy, and a relay of its own would stand still meanwhile.
     const source = sourceAt(primaryPort);
-    run('pg_basebackup', ['-D', standby, '-d', source, '-R', '-X', 'stream', '-c', 'fast']);
+    await servers.run(join(tools, 'pg_basebackup'), [
+      '-D',
+      standby,
+      '-d',
+      source,
+      '-R',
+      '-X',
+      'stream',
+      '-c',
+      'fast',
+    ]);
     appendFileSync(join(standby, 'postgresql.auto.conf'), `primary_conninfo = '${sourceAt(wire.port)}'\n`);
-    begin(standby, standbyPort);
+    await begin(standby, standbyPort);
     if (synchronous) {
       // Only the primary's settings say so: the copy was made before.
       await ask(primaryPort, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
@@ -130,8 +115,8 @@ export async function openPair(
     },
     cutStandby: () => wire.cut(),
     killPrimary: () => kill(primary),
-    promote() {
-      run('pg_ctl', ['-D', standby, '-w', '-t', '60', 'promote']);
+    async promote() {
+      await servers.promote(standby);
       relay.switchTo(standbyPort);
     },
     close,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, commandsWith } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { type CardFigures, openCardTrade } from './card-trade.ts';
-import { control, pause, pixKeyOf } from './clients.ts';
-import type { Entry, Truth } from './history.ts';
+import { pause } from './clients.ts';
+import { askWhilePaused, completePending, countLost, repeatAll, transfersAsked } from './lost-interval.ts';
 import { beginLoad, firstMerchant, openScene } from './scene.ts';
 
 /**
@@ -91,14 +91,8 @@ async function restoreOnce(
   const atCopy = clients.counts.acknowledged;
   for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
   await Promise.all([clients.stop(), cards.halt()]);
-  const transfers = new Map<string, Entry>();
-  const entries = readFileSync(join(folder, 'history.ndjson'), 'utf8').split('\n').filter(Boolean);
-  for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
-    if (entry.call !== 'transfer' || entry.requestKey === null) continue;
-    const known = transfers.get(entry.requestKey);
-    if (!known || known.paymentId === null) transfers.set(entry.requestKey, entry);
-  }
-  figures.acknowledged += [...transfers.values()].filter(({ paymentId }) => paymentId !== null).length;
+  const transfers = transfersAsked(join(folder, 'history.ndjson'));
+  figures.acknowledged += transfers.filter(({ paymentId }) => paymentId !== null).length;
   before.signal('SIGTERM');
   await before.exited();
 
@@ -108,28 +102,13 @@ async function restoreOnce(
   await after.start();
   const consistent = await command(['verify', '--full'], second);
   must(consistent.code === 0, `verify of the copy ended with ${consistent.code}`);
-  let lost = 0;
-  const looked: Record<number, number> = {};
-  for (const { paymentId, operationId } of transfers.values()) {
-    if (paymentId === null) continue;
-    const { status } = await call('GET', `/payments/${paymentId}`, undefined, operationId);
-    looked[status] = (looked[status] ?? 0) + 1;
-    if (status === 404) lost++;
-  }
+  const { lost, looked } = await countLost(call, transfers);
   figures.lostInterval += lost;
   must(
     lost > 0,
     `the interval after the copy held no transfer, so nothing was shown: ${JSON.stringify(looked)}`,
   );
-  for (const { requestKey, operationId, pixKey } of [...transfers.values()].slice(-10).map(asked)) {
-    const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
-    const already = (body?.id ?? body?.paymentId) !== undefined;
-    must(
-      already || (status === 503 && body?.code === 'withdrawals_paused'),
-      `before reconcile a transfer was answered ${status} ${body?.code}`,
-    );
-    if (!already) figures.pausedAnswers++;
-  }
+  figures.pausedAnswers += await askWhilePaused(call, transfers.slice(-10), must);
   const lostPages = await cards.askEarly();
   figures.cards.lost += lostPages;
   must(lostPages > 0, 'the interval after the copy held no payment by card, so nothing was shown of them');
@@ -143,36 +122,9 @@ async function restoreOnce(
   );
   figures.postedByReconcile += compared.json?.unexpected ?? 0;
 
-  for (const { requestKey, operationId, pixKey } of [...transfers.values()].map(asked)) {
-    const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
-    figures.repeated++;
-    const known = transfers.get(requestKey)?.paymentId;
-    const id = (body?.id ?? body?.paymentId) as string | undefined;
-    must(
-      known === null || known === undefined || id === undefined || id === known,
-      `${requestKey} was ${known} and is ${id}`,
-    );
-    must(status < 500, `a repeat was answered ${status} ${body?.code}`);
-  }
-  const deadline = Date.now() + 90_000;
-  for (;;) {
-    await completePending(simulatorUrl);
-    const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
-    if (accounts.every(({ body }) => body?.reservedWithdrawalCents === 0)) break;
-    if (Date.now() > deadline) {
-      must(false, 'reserves were left after 90 s');
-      break;
-    }
-    await pause(1_000);
-  }
-  const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-  const twice = truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1);
-  figures.paidTwice += twice.length;
-  for (const { idEnvio, timesAccepted } of twice) must(false, `${idEnvio} was paid ${timesAccepted} times`);
-  const ids = new Set([...transfers.values()].map(({ paymentId }) => paymentId?.replaceAll('-', '')));
-  const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
-  const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
-  must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
+  const paidTwice = await repeatAll({ call, operations, simulatorUrl, must }, transfers);
+  figures.repeated += transfers.length;
+  figures.paidTwice += paidTwice;
   const { faults, ...ended } = await cards.conclude(join(folder, 'second'));
   for (const fault of faults) must(false, fault);
   for (const name of Object.keys(ended) as (keyof typeof ended)[]) figures.cards[name] += ended[name];
@@ -183,30 +135,9 @@ async function restoreOnce(
   );
   figures.rounds++;
   options.say(
-    `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice; by card so far ${JSON.stringify(figures.cards)}`,
+    `restore ${round + 1}: ${transfers.length} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${paidTwice} paid twice; by card so far ${JSON.stringify(figures.cards)}`,
   );
 }
-
-async function completePending(simulatorUrl: string): Promise<void> {
-  const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-  for (const { idEnvio, status } of truth.payouts)
-    if (status === 'pending')
-      await control(simulatorUrl, 'POST', `/control/payouts/${idEnvio}/complete`).catch(() => {});
-}
-
-const asked = (entry: Entry) => ({
-  requestKey: entry.requestKey as string,
-  operationId: entry.operationId,
-  pixKey: pixKeyOf(entry.requestKey as string),
-});
-
-const order = (requestKey: string, pixKey: string) => ({
-  amountCents: 1_000,
-  pixKey,
-  pixKeyType: 'EMAIL',
-  description: '',
-  requestKey,
-});
 
 if (import.meta.main) {
   const figures = await restoreRounds({

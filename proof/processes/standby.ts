@@ -70,7 +70,7 @@ async function promoteOnce(
   const before = clients.counts.acknowledged;
   await pair.killPrimary();
   const died = performance.now();
-  pair.promote();
+  await pair.promote();
   // Answers over the old connections are no sign of the new ones.
   const atSwitch = clients.counts.acknowledged;
   while (clients.counts.acknowledged === atSwitch) {

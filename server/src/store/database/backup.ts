@@ -88,7 +88,7 @@ const blockBytes = 256 * 1024;
 
 /** A snapshot of the coordinator says nothing of what the nodes have committed. */
 const noSnapshot =
-  'the database is a Citus cluster, whose nodes cannot be copied as of one moment: copy its servers with a log archive, see docs/operators/scaling.md';
+  'the database is a Citus cluster, whose nodes cannot be copied as of one moment: copy each node with its log, see docs/operators/scaling.md#backup-of-a-cluster';
 
 /** @throws SettingFault where no copy of one moment can be made: on a Citus cluster, or without the installation's secret */
 export async function backup(needs: Needs, file: string): Promise<BackedUp> {
