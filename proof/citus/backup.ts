@@ -102,6 +102,8 @@ async function loseAndRestore(
   await cluster.lose();
   before.signal('SIGKILL');
   await before.exited();
+  // Nothing answers: what had no answer is repeated at the end.
+  clients[Symbol.dispose]();
   await clients.stop();
   const asked = transfersAsked(historyPath);
   figures.transfers = asked.length;
