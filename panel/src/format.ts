@@ -1,52 +1,45 @@
 import type { Language } from './text/pt.ts';
 
-/** Everything that people read of money and time, as Brazilians write it; in English only the words change. */
-const zone = 'America/Sao_Paulo';
-
 /**
- * Made at first use and then kept: the first format of a page reads the tables of its language, 12 ms on a fast machine, and none is needed
- * before there is something to show.
+ * Everything that people read of money and time, as Brazilians write it; in English only the words change. Written here and not by `Intl`,
+ * whose first use reads its tables of every language and kept a telephone busy before the first look.
  */
-function keeper<Options, Format>(make: (locale: string, options: Options) => Format) {
-  const kept = new Map<string, Format>();
-  return (locale: string, options: Options): Format => {
-    const key = locale + JSON.stringify(options);
-    const found = kept.get(key);
-    if (found) return found;
-    const made = make(locale, options);
-    kept.set(key, made);
-    return made;
-  };
-}
 
-const numbers = keeper((locale, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
-const instants = keeper(
-  (locale, options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }),
-);
+/** `1.234,56` for an input. */
+export function plainMoney(cents: number): string {
+  const digits = String(Math.round(Math.abs(cents))).padStart(3, '0');
+  const reais = digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, '.');
+  return `${cents < 0 ? '-' : ''}${reais},${digits.slice(-2)}`;
+}
 
 /** `R$ 1.234,56`; below zero with the minus sign of typography, which is as wide as a plus. */
 export const money = (cents: number): string =>
-  numbers('pt-BR', { style: 'currency', currency: 'BRL' })
-    .format(cents / 100)
-    .replace('-', '−');
+  `${cents < 0 ? '−' : ''}R$\u00a0${plainMoney(Math.abs(cents))}`;
+
+/** `2,5`, in English `2.5` */
+const tenths = (value: number, language: Language): string => {
+  const text = String(Math.round(value * 10) / 10);
+  return language === 'en' ? text : text.replace('.', ',');
+};
+
+const magnitudes: readonly [from: number, pt: string, en: string][] = [
+  [1e9, '\u00a0bi', 'B'],
+  [1e6, '\u00a0mi', 'M'],
+  [1e3, '\u00a0mil', 'K'],
+];
 
 /** `R$ 5 mil`, in English `R$ 5K`: for the marks of a chart. */
-export const roughMoney = (cents: number, language: Language): string =>
-  `R$ ${numbers(language, { notation: 'compact', maximumFractionDigits: 1 }).format(cents / 100)}`;
-
-const size = (units: number, language: Language): string =>
-  numbers(language, { maximumFractionDigits: 1 }).format(units);
+export function roughMoney(cents: number, language: Language): string {
+  const reais = cents / 100;
+  const [from, pt, en] = magnitudes.find(([least]) => reais >= least) ?? [1, '', ''];
+  return `R$ ${tenths(reais / from, language)}${language === 'en' ? en : pt}`;
+}
 
 /** `2,4 MB`, `312 KB`: in units of 1,024, as people's machines show files. */
 export const fileSize = (bytes: number, language: Language): string =>
   bytes >= 1024 * 1024
-    ? `${size(bytes / 1024 / 1024, language)} MB`
-    : `${size(Math.max(1, Math.round(bytes / 1024)), language)} KB`;
-
-/** `1.234,56` for an input. */
-export const plainMoney = (cents: number): string =>
-  numbers('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
+    ? `${tenths(bytes / 1024 / 1024, language)} MB`
+    : `${Math.max(1, Math.round(bytes / 1024))} KB`;
 
 /**
  * Cents of a typed amount in a search: `12,34`, `1.234,56`, `12.34`, `R$ 12`. Null for anything else: a bare `12`
@@ -63,63 +56,45 @@ export function amountOf(text: string): number | null {
   return cents === null || cents > 100_000_000 ? null : cents;
 }
 
-const format = (language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
-  instants(language === 'en' ? 'en-GB' : 'pt-BR', options);
+/** São Paulo is three hours behind UTC and has had no summer time since 2019, the year before the first Pix. */
+const behindMs = 3 * 3_600_000;
 
-/** `20/11/2026 17:43` */
-export const dateTime = (iso: string, language: Language): string =>
-  format(language, { day: '2-digit', month: '2-digit', year: 'numeric', hour: '2-digit', minute: '2-digit' })
-    .format(new Date(iso))
-    .replace(',', '');
+/** `2026-11-20T17:43:18.000Z` by the clock of São Paulo. */
+const localOf = (at: string | Date): string => new Date(new Date(at).getTime() - behindMs).toISOString();
 
-/** `20/11 17:43`, where the year goes without saying. */
-export const shortDateTime = (iso: string, language: Language): string =>
-  format(language, { day: '2-digit', month: '2-digit', hour: '2-digit', minute: '2-digit' })
-    .format(new Date(iso))
-    .replace(',', '');
+/** The day in São Paulo, `2026-11-20`. */
+export const dayOf = (at: string | Date): string => localOf(at).slice(0, 10);
+
+/** `17:43:18` */
+export const time = (iso: string): string => localOf(iso).slice(11, 19);
+
+/** `20/11/2026` of a day as `2026-11-20`. */
+export const plainDay = (day: string): string => day.split('-').reverse().join('/');
+
+/** `20/11` of a day as `2026-11-20`. */
+export const shortDay = (day: string): string => plainDay(day).slice(0, 5);
 
 /** `20/11/2026 17:43:18` */
-export const dateTimeSeconds = (iso: string, language: Language): string =>
-  format(language, {
-    day: '2-digit',
-    month: '2-digit',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  })
-    .format(new Date(iso))
-    .replace(',', '');
+export const dateTimeSeconds = (iso: string): string => `${plainDay(dayOf(iso))} ${time(iso)}`;
 
-/** `20/11/2026` of a day as `2026-11-20`, in either language. */
-export const plainDay = (day: string): string => day.split('-').reverse().join('/');
+/** `20/11/2026 17:43` */
+export const dateTime = (iso: string): string => dateTimeSeconds(iso).slice(0, -3);
+
+/** `20/11 17:43`, where the year goes without saying. */
+export const shortDateTime = (iso: string): string => `${shortDay(dayOf(iso))} ${time(iso).slice(0, 5)}`;
 
 /** `novembro de 2026` of a month as `2026-11`. */
 export const monthName = (month: string, language: Language): string =>
-  format(language, { month: 'long', year: 'numeric' }).format(new Date(`${month}-15T12:00:00-03:00`));
-
-/** `20 de nov.` of a day as `2026-11-20`. */
-export const shortDay = (day: string, language: Language): string =>
-  format(language, { day: '2-digit', month: '2-digit' }).format(new Date(`${day}T12:00:00-03:00`));
-
-export const time = (iso: string, language: Language): string =>
-  format(language, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(new Date(iso));
-
-/** The day in São Paulo, `2026-11-20`. */
-export const dayOf = (date: Date): string =>
-  format('pt-BR', { day: '2-digit', month: '2-digit', year: 'numeric' })
-    .format(date)
-    .split('/')
-    .reverse()
-    .join('-');
+  new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'pt-BR', {
+    timeZone: 'UTC',
+    ...{ month: 'long', year: 'numeric' },
+  }).format(new Date(`${month}-15T00:00:00Z`));
 
 export const dayMs = 86_400_000;
 
 /** A day so many days later, `2026-11-20` and 1: `2026-11-21`. */
 export const addDays = (day: string, count: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
-
-// São Paulo has had no summer time since 2019.
 
 /** `2026-11-20T17:43` of São Paulo, as a field for date and time has it; null: not a time. */
 export function momentOf(local: string): number | null {

@@ -4,7 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
-import { useText } from '../text/text.tsx';
+
 import { MoreFoot } from '../ui/listed.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { type AuditEntry, desk, deskKey, useOperator } from './api.ts';
@@ -102,7 +102,6 @@ function Filters({ filters }: { filters: Wanted }) {
 
 function Entries({ entries }: { entries: AuditEntry[] }) {
   const words = useConsoleWords();
-  const { language } = useText();
   return (
     <div className="card scroll">
       <table className="table folding">
@@ -127,7 +126,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
               </td>
               <td data-label={words.audit.at}>
                 <time dateTime={one.at} title={one.at} className="num">
-                  {dateTimeSeconds(one.at, language)}
+                  {dateTimeSeconds(one.at)}
                 </time>
               </td>
               <td data-label={words.audit.account}>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import type { paths } from '../api/console.d.ts';
 import { dateTimeSeconds } from '../format.ts';
-import { useText } from '../text/text.tsx';
+
 import { useAction } from '../ui/action.ts';
 import { FormError, Money, MoneyInput, Rows, Trouble } from '../ui/parts.tsx';
 import { desk, deskKey, useOperator } from './api.ts';
@@ -30,7 +30,6 @@ export function Holds({ operationId, name }: { operationId: string; name: string
 
 function HoldList({ operationId }: { operationId: string }) {
   const words = useConsoleWords();
-  const { language } = useText();
   const { data: operator } = useOperator();
   const query = useQuery({
     queryKey: [deskKey, 'holds', operationId],
@@ -52,7 +51,7 @@ function HoldList({ operationId }: { operationId: string }) {
             </span>
           </p>
           <p className="soft" style={{ margin: '2px 0 0' }}>
-            {hold.reason}, {words.holds.by(hold.placedBy, dateTimeSeconds(hold.placedAt, language))}
+            {hold.reason}, {words.holds.by(hold.placedBy, dateTimeSeconds(hold.placedAt))}
           </p>
           {hold.releasedAt === null && operator?.acts.includes('releaseHold') && <Release hold={hold} />}
         </div>

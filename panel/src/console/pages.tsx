@@ -4,7 +4,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { Fragment, type ReactNode, useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTimeSeconds, money } from '../format.ts';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Empty, FormError, Money, PageHead, Status } from '../ui/parts.tsx';
@@ -40,7 +40,6 @@ const incidentWord = (words: ReturnType<typeof useWords>, kind: string): string 
 
 export function WorklistPage() {
   const words = useConsoleWords();
-  const { language } = useText();
   const query = useQuery(worklistQuery);
   return (
     <>
@@ -52,8 +51,7 @@ export function WorklistPage() {
           <div className="stack">
             {withdrawalsPausedAt !== null && (
               <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
-                {words.worklist.paused(dateTimeSeconds(withdrawalsPausedAt, language))}{' '}
-                {withdrawalsPausedReason}
+                {words.worklist.paused(dateTimeSeconds(withdrawalsPausedAt))} {withdrawalsPausedReason}
               </Alert>
             )}
             {withdrawalsPausedAt !== null && <Switch act="resume" />}

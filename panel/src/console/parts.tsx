@@ -2,16 +2,15 @@ import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { dateTimeSeconds } from '../format.ts';
-import { useText } from '../text/text.tsx';
+
 import { Copy, Rows, Trouble } from '../ui/parts.tsx';
 import { useConsoleWords } from './words.ts';
 
 /** A time as São Paulo reads it, to the second; the time in UTC stands in its title. */
 export function At({ at }: { at: string }) {
-  const { language } = useText();
   return (
     <time dateTime={at} title={at} className="num">
-      {dateTimeSeconds(at, language)}
+      {dateTimeSeconds(at)}
     </time>
   );
 }

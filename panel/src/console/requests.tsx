@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
-import { useText } from '../text/text.tsx';
+
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Copy, Empty, FormError, Money, PageHead, Rows, Trouble } from '../ui/parts.tsx';
@@ -83,14 +83,13 @@ type OnInvitation = (invitation: Invitation) => void;
 
 function RequestCard({ request, onInvitation }: { request: Asked; onInvitation: OnInvitation }) {
   const words = useConsoleWords();
-  const { language } = useText();
   const when = (at: string) => (
     <time dateTime={at} title={at} className="num">
-      {dateTimeSeconds(at, language)}
+      {dateTimeSeconds(at)}
     </time>
   );
   // Two requests may ask for the same.
-  const label = `${nameOf(request, words)}, ${request.requestedBy}, ${dateTimeSeconds(request.requestedAt, language)}`;
+  const label = `${nameOf(request, words)}, ${request.requestedBy}, ${dateTimeSeconds(request.requestedAt)}`;
   const isOpen = isWaiting(request);
   const isAlone = request.state === 'alone' || request.state === 'seen';
   // Below the title of the page, or of the list of those that were decided.

@@ -1,11 +1,12 @@
 import { Alert, Button, Skeleton } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useDeferredValue } from 'react';
 import { ask, type Overview } from '../api/client.ts';
 import { money, shortDateTime, time } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -26,7 +27,7 @@ export const readHome = (view: View, dias: string | undefined): Promise<unknown>
   ]);
 
 export function Home() {
-  const { words, language } = useText();
+  const words = useWords();
   const { account, operationId, may } = useScope();
   const { dias } = useSearch({ strict: false }) as { dias?: string };
   const navigate = useNavigate();
@@ -39,9 +40,7 @@ export function Home() {
     <>
       <PageHead
         title={words.home.title}
-        lead={[account.name, data && words.common.updatedAt(time(data.at, language))]
-          .filter(Boolean)
-          .join(' · ')}
+        lead={[account.name, data && words.common.updatedAt(time(data.at))].filter(Boolean).join(' · ')}
       >
         {may('transfers') && (
           <Button variant="default" component={Link} to="/transferencias/nova">
@@ -69,19 +68,27 @@ export function Home() {
           <Balances operations={shown} />
           <Holds data={data} operations={shown} />
           <Attention data={data} />
-          <DayChart
-            days={data.days}
-            complete={data.daysComplete}
-            count={count}
-            choose={(days) => void navigate({ to: '/', search: { dias: String(days) }, replace: true })}
-          />
-          {operationId === null && data.operations.length > 1 && <ByOperation operations={data.operations} />}
-          <Recent />
+          <AfterFirstLook>
+            <DayChart
+              days={data.days}
+              complete={data.daysComplete}
+              count={count}
+              choose={(days) => void navigate({ to: '/', search: { dias: String(days) }, replace: true })}
+            />
+            {operationId === null && data.operations.length > 1 && (
+              <ByOperation operations={data.operations} />
+            )}
+            <Recent />
+          </AfterFirstLook>
         </div>
       )}
     </>
   );
 }
+
+/** Below what a telephone shows first, and half of the page: it is put together when that is shown. */
+const AfterFirstLook = ({ children }: { children: ReactNode }): ReactNode =>
+  useDeferredValue(true, false) && children;
 
 function Warnings({ data }: { data: Overview }) {
   const words = useWords();
@@ -421,7 +428,7 @@ function Recent() {
 }
 
 function Move({ line }: { line: Row }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { paymentId } = line;
   const { debitCents, creditCents } = sumsOf(line);
   const out = line.amountCents < 0;
@@ -439,7 +446,7 @@ function Move({ line }: { line: Row }) {
         </span>
         <span className="soft" style={{ display: 'block', fontSize: 13 }}>
           <time dateTime={line.at} className="num">
-            {shortDateTime(line.at, language)}
+            {shortDateTime(line.at)}
           </time>
           {party && ` · ${name}`}
           {fee && ` · ${fee}`}

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -124,7 +124,7 @@ export function Keys() {
 }
 
 function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { may } = useScope();
   const over = isOver(of);
   return (
@@ -140,7 +140,7 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
             : over
               ? words.keys.expired
               : of.expiresAt
-                ? (of.rolledTo ? words.keys.replaced : words.keys.ends)(dateTime(of.expiresAt, language))
+                ? (of.rolledTo ? words.keys.replaced : words.keys.ends)(dateTime(of.expiresAt))
                 : words.keys.active}
         </span>
         <div className="soft" style={{ fontSize: 14 }}>

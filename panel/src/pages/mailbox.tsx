@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, Problem, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
-import { useText } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { Brand, LanguageSwitch } from '../ui/brand.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 
@@ -22,7 +22,7 @@ const isRefused = (error: unknown): boolean => error instanceof Problem && error
 
 /** The mails of a test installation. The page needs no session, because the mail that a person needs to sign in is among them. */
 export function Mailbox() {
-  const { words, language } = useText();
+  const words = useWords();
   const [token] = useState(takeToken);
   const [chosen, setChosen] = useState<string | null>(null);
   const { data, error } = useQuery({
@@ -68,7 +68,7 @@ export function Mailbox() {
                     onClick={() => setChosen(one.id)}
                   >
                     <strong>{one.subject}</strong>
-                    <span className="soft num">{dateTime(new Date(one.date).toISOString(), language)}</span>
+                    <span className="soft num">{dateTime(new Date(one.date).toISOString())}</span>
                     <span className="soft">{one.to}</span>
                   </button>
                 </li>

@@ -8,7 +8,7 @@ import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
 import { useOverview, useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Choice } from '../ui/choice.tsx';
 import { useDetail } from '../ui/detail.ts';
@@ -182,10 +182,10 @@ function useTransferForm(like: RecordView | undefined) {
 }
 
 function Frozen({ until }: { until: string }) {
-  const { words, language } = useText();
+  const words = useWords();
   return (
     <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
-      {words.transfers.frozenUntil(dateTime(until, language))}
+      {words.transfers.frozenUntil(dateTime(until))}
     </Alert>
   );
 }
@@ -334,7 +334,7 @@ const draftEnd = (createdAt: string): string => new Date(Date.parse(createdAt) +
 
 /** The draft, and the code of the mail that makes it a transfer; then what became of it. */
 export function TransferCode() {
-  const { words, language } = useText();
+  const words = useWords();
   const { session } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error: trouble, refetch } = useDetail(id);
@@ -371,7 +371,7 @@ export function TransferCode() {
         <hr style={{ border: 0, borderTop: '1px solid var(--line)', width: '100%', margin: 0 }} />
         <p style={{ margin: 0 }}>{words.transfers.codeLead(session.email)}</p>
         <p className="soft" style={{ margin: 0 }}>
-          {words.transfers.validFor(time(draftEnd(record.createdAt), language).slice(0, 5))}
+          {words.transfers.validFor(time(draftEnd(record.createdAt)).slice(0, 5))}
         </p>
         <PinInput
           length={6}

@@ -5,7 +5,7 @@ import { ask } from '../api/client.ts';
 import type { paths } from '../api/contract.d.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { type Action, useAction } from '../ui/action.ts';
 import { Choice } from '../ui/choice.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -174,7 +174,7 @@ function MemberRow({
 }
 
 function Invitations({ invitations, change }: { invitations: Listing['invitations']; change: Change }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { api } = useScope();
   return (
     <section className="card" aria-labelledby="pending">
@@ -185,7 +185,7 @@ function Invitations({ invitations, change }: { invitations: Listing['invitation
             <div style={{ minWidth: 0 }}>
               <span style={{ overflowWrap: 'anywhere' }}>{one.email}</span>
               <div className="soft num" style={{ fontSize: 14 }}>
-                {words.roles[one.role]} · {words.people.until(dateTime(one.expiresAt, language))}
+                {words.roles[one.role]} · {words.people.until(dateTime(one.expiresAt))}
               </div>
             </div>
             <Button
@@ -247,7 +247,7 @@ function Grace({ days }: { days: number }) {
 }
 
 function SessionsDialog({ of, close }: { of: Named; close: () => void }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account } = useScope();
   const key = [account.id, 'people', of.userId, 'sessions'];
   const path = { path: { id: of.userId } };
@@ -269,7 +269,7 @@ function SessionsDialog({ of, close }: { of: Named; close: () => void }) {
           <ul className="moves">
             {data.sessions.map((one) => (
               <li key={one.id} className="soft num" style={{ padding: '8px 0' }}>
-                {one.ipAddress} · {words.security.since(dateTime(one.createdAt, language))}
+                {one.ipAddress} · {words.security.since(dateTime(one.createdAt))}
               </li>
             ))}
           </ul>

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
+import { useText, useWords } from '../text/text.tsx';
 import { useDetail } from '../ui/detail.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
@@ -15,7 +15,7 @@ type Row = [label: string, value: string | null | undefined];
 
 /** A page to print; the same as a PDF comes from the server. */
 export function Receipt() {
-  const { words, language } = useText();
+  const words = useWords();
   const { account } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error } = useDetail(id);
@@ -34,7 +34,7 @@ export function Receipt() {
       what={words.receipt.of[record.kind]}
       cents={transfer ? (record.netAmountCents ?? record.amountCents) : movedCents(record)}
       rows={[
-        [words.receipt.when, when && dateTimeSeconds(when, language)],
+        [words.receipt.when, when && dateTimeSeconds(when)],
         [words.receipt.from, record.payerName],
         [words.receipt.to, transfer ? record.receiver?.name : profile?.displayName],
         [words.receipt.taxId, record.receiver?.taxId],
@@ -60,7 +60,7 @@ export function Receipt() {
 }
 
 export function RefundReceipt() {
-  const { words, language } = useText();
+  const words = useWords();
   const { account } = useScope();
   const { id, refund: refundId } = useParams({ strict: false }) as { id: string; refund: string };
   const { data, error } = useDetail(id);
@@ -75,7 +75,7 @@ export function RefundReceipt() {
       what={words.refund.receiptOf}
       cents={refund.amountCents}
       rows={[
-        [words.receipt.when, refund.settledAt && dateTimeSeconds(refund.settledAt, language)],
+        [words.receipt.when, refund.settledAt && dateTimeSeconds(refund.settledAt)],
         [words.refund.payee, data.record.payerName],
         [words.refund.message, refund.description],
         [words.receipt.account, `${account.name} · ${data.operationName}`],

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime, money, time } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
@@ -24,7 +24,7 @@ type Reconciliation = NonNullable<ReturnType<typeof useReconciliation>['data']>;
 
 /** Payments that agree with the ledger and the provider, payments not confirmed yet, and decisions that wait for a person. */
 export function ReconciliationPage() {
-  const { words, language } = useText();
+  const words = useWords();
   const { data, error, refetch } = useReconciliation();
   return (
     <>
@@ -43,7 +43,7 @@ export function ReconciliationPage() {
           <UnknownCard data={data} />
           <IncidentsCard data={data} />
           <p className="soft" style={{ margin: 0, fontSize: 13 }}>
-            {words.common.updatedAt(time(data.at, language))}
+            {words.common.updatedAt(time(data.at))}
           </p>
         </div>
       )}
@@ -63,13 +63,13 @@ function Sound({ good, children }: { good: boolean; children: string }) {
 }
 
 function ProviderCard({ data }: { data: Reconciliation }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { statementReadTo, compared } = data;
   return (
     <section className="card" aria-labelledby="provider">
       <h2 id="provider">{words.reconciliation.provider}</h2>
       {statementReadTo ? (
-        <Sound good>{words.reconciliation.readTo(dateTime(statementReadTo, language))}</Sound>
+        <Sound good>{words.reconciliation.readTo(dateTime(statementReadTo))}</Sound>
       ) : (
         <p className="soft">{words.reconciliation.notRead}</p>
       )}

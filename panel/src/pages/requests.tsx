@@ -7,7 +7,7 @@ import { ask } from '../api/client.ts';
 import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
@@ -157,7 +157,6 @@ function RequestFilterCard({
 }
 
 function RequestLine({ request }: { request: Logged }) {
-  const { language } = useText();
   return (
     <>
       <span className="mono" style={{ overflowWrap: 'anywhere' }}>
@@ -168,7 +167,7 @@ function RequestLine({ request }: { request: Logged }) {
           {request.status}
           {request.errorCode && ` ${request.errorCode}`}
         </span>
-        <span className="soft num">{dateTimeSeconds(request.at, language)}</span>
+        <span className="soft num">{dateTimeSeconds(request.at)}</span>
       </span>
     </>
   );
@@ -196,7 +195,7 @@ function RequestId({ value, onValue }: { value: string; onValue: (id: string) =>
 const pathOf = ({ route }: Logged): string => route.replace(/^\/api\/v1\/public/, '');
 
 function RequestCard({ request }: { request: Logged }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { body } = request;
   return (
     <section className="card" aria-label={words.requests.one}>
@@ -214,7 +213,7 @@ function RequestCard({ request }: { request: Logged }) {
           </>
         )}
         <dt>{words.common.date}</dt>
-        <dd className="num">{dateTimeSeconds(request.at, language)}</dd>
+        <dd className="num">{dateTimeSeconds(request.at)}</dd>
         <dt>{words.requests.duration}</dt>
         <dd className="num">{request.durationMs} ms</dd>
         <dt>{words.requests.key}</dt>

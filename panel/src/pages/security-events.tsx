@@ -156,7 +156,7 @@ function ActivityFilterCard({
 }
 
 function EventRow({ event }: { event: Event }) {
-  const { words, language } = useText();
+  const words = useWords();
   return (
     <li className="keyrow">
       <div style={{ minWidth: 0 }}>
@@ -170,7 +170,7 @@ function EventRow({ event }: { event: Event }) {
           {detailOf(event, words) && <span> · {detailOf(event, words)}</span>}
         </div>
       </div>
-      <span className="soft num">{dateTimeSeconds(event.at, language)}</span>
+      <span className="soft num">{dateTimeSeconds(event.at)}</span>
     </li>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask, authCall, Problem, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -40,12 +40,12 @@ export function Security() {
 }
 
 function Frozen() {
-  const { words, language } = useText();
+  const words = useWords();
   const { session } = useScope();
   if (session.frozenUntil === null) return null;
   return (
     <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
-      {words.security.frozen(dateTime(session.frozenUntil, language))}
+      {words.security.frozen(dateTime(session.frozenUntil))}
     </Alert>
   );
 }
@@ -210,7 +210,7 @@ interface Passkey {
 }
 
 function Passkeys() {
-  const { words, language } = useText();
+  const words = useWords();
   const { data } = useQuery({
     queryKey: ['passkeys'],
     queryFn: () => authCall<Passkey[]>('GET', '/passkey/list-user-passkeys'),
@@ -262,7 +262,7 @@ function Passkeys() {
             <li key={one.id} className="keyrow" style={{ padding: '8px 0' }}>
               <span>
                 {one.name ?? 'passkey'}
-                {one.createdAt && <span className="soft num"> · {dateTime(one.createdAt, language)}</span>}
+                {one.createdAt && <span className="soft num"> · {dateTime(one.createdAt)}</span>}
               </span>
               <Button
                 size="compact-sm"
@@ -394,7 +394,7 @@ function Email() {
 }
 
 function Sessions() {
-  const { words, language } = useText();
+  const words = useWords();
   const queries = useQueryClient();
   const { data } = useQuery({ queryKey: ['sessions'], queryFn: () => ask(() => person.GET('/sessions')) });
   const end = useAction((work: () => Promise<unknown>) => work(), { rereads: [['sessions']] });
@@ -423,7 +423,7 @@ function Sessions() {
                     </Badge>
                   )}
                   <div className="soft num" style={{ fontSize: 14 }}>
-                    {one.ipAddress} · {words.security.since(dateTime(one.createdAt, language))}
+                    {one.ipAddress} · {words.security.since(dateTime(one.createdAt))}
                   </div>
                 </div>
                 {!one.current && (

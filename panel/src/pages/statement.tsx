@@ -71,7 +71,7 @@ export async function readStatement(
 
 /** The changes of the balance in a period, in the form that bookkeepers read. */
 export function Statement() {
-  const { words, language } = useText();
+  const words = useWords();
   const scope = useScope();
   const search = useSearch({ strict: false }) as StatementSearch;
   const navigate = useNavigate();
@@ -89,7 +89,7 @@ export function Statement() {
   const filtered = Object.keys(wantedOf(search)).length > 0;
   const onSearch = (part: StatementSearch): void =>
     void navigate({ to: '/extrato', search: part, replace: true });
-  const more = lookedBackTo === null ? undefined : words.common.searchOn(dateTime(lookedBackTo, language));
+  const more = lookedBackTo === null ? undefined : words.common.searchOn(dateTime(lookedBackTo));
   return (
     <>
       <PageHead title={words.statement.title} lead={words.statement.lead}>
@@ -315,7 +315,7 @@ function Lines({ lines, names }: { lines: readonly Row[]; names: Map<string, str
 
 /** A fee without its movement, on a page of its own, says nothing more than what it is. */
 function LineRow({ line, operation }: { line: Row; operation: string | undefined }) {
-  const { words, language } = useText();
+  const words = useWords();
   const isFee = isOfFee(line);
   const name = nameOfLine(line, words);
   const party = isFee || line.payment === null ? line.reason : lineOf(line.payment);
@@ -325,7 +325,7 @@ function LineRow({ line, operation }: { line: Row; operation: string | undefined
     <tr {...(line.paymentId && { className: 'link' })}>
       <td className="soft date">
         <time dateTime={line.at} className="num">
-          {shortDateTime(line.at, language)}
+          {shortDateTime(line.at)}
         </time>
       </td>
       <td className="cut kind" title={name}>

@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime, momentOf } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
@@ -48,7 +48,6 @@ function useTestClock() {
 
 function TestClock() {
   const words = useWords().testMode;
-  const { language } = useText();
   const { api, account } = useScope();
   const queries = useQueryClient();
   const { data: clock, error, refetch } = useTestClock();
@@ -81,7 +80,7 @@ function TestClock() {
                 ? words.notStarted
                 : clock.to === null
                   ? words.ready
-                  : words.advancing(dateTime(clock.to, language))}
+                  : words.advancing(dateTime(clock.to))}
             </dd>
           </dl>
           {clock.started ? (

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { ask, type Schemas } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { type Action, useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -458,7 +458,7 @@ function DeliveryCard({
   delivery: Delivery;
   doing: Doing;
 }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account } = useScope();
   const payload = useQuery({
     queryKey: [account.id, 'event', delivery.eventId],
@@ -508,8 +508,8 @@ function DeliveryCard({
             <li key={attempt.n} className={isTaken(attempt.statusCode) ? 'good' : 'bad'}>
               <strong>{words.webhooks.attempt(attempt.n)}</strong>
               <div className="soft" style={{ fontSize: 14 }}>
-                {dateTimeSeconds(attempt.at, language)} · {attempt.statusCode ?? attempt.error} ·{' '}
-                {attempt.durationMs} ms
+                {dateTimeSeconds(attempt.at)} · {attempt.statusCode ?? attempt.error} · {attempt.durationMs}{' '}
+                ms
               </div>
               {attempt.responseSnippet && <div className="code">{attempt.responseSnippet}</div>}
             </li>

@@ -82,7 +82,7 @@ export function DayChart({
 
 /** The figures of the bars, the newest day first. */
 function DayTable({ days }: { days: Day[] }) {
-  const { language, words } = useText();
+  const words = useWords();
   return (
     <div className="scroll">
       <table className="table">
@@ -100,7 +100,7 @@ function DayTable({ days }: { days: Day[] }) {
         <tbody>
           {[...days].reverse().map((day) => (
             <tr key={day.day}>
-              <td className="num">{shortDay(day.day, language)}</td>
+              <td className="num">{shortDay(day.day)}</td>
               <td className="right">
                 <Money cents={day.inCents} />
               </td>
@@ -145,7 +145,7 @@ function Bars({ days }: { days: Day[] }) {
         ))}
         {days.map((day, at) => (
           <g key={day.day}>
-            <title>{`${shortDay(day.day, language)}: ${words.home.in} ${money(day.inCents)}, ${words.home.out} ${money(day.outCents)}`}</title>
+            <title>{`${shortDay(day.day)}: ${words.home.in} ${money(day.inCents)}, ${words.home.out} ${money(day.outCents)}`}</title>
             <rect x={left + at * step} y={0} width={step} height={height - bottom} fill="transparent" />
             <rect
               className="in"
@@ -171,12 +171,11 @@ function Bars({ days }: { days: Day[] }) {
 }
 
 function Axis({ days }: { days: Day[] }) {
-  const { language } = useText();
   return (
     <div className="axis" aria-hidden="true">
-      <span>{shortDay(days[0]?.day ?? '', language)}</span>
-      <span>{shortDay(days[Math.floor(days.length / 2)]?.day ?? '', language)}</span>
-      <span>{shortDay(days[days.length - 1]?.day ?? '', language)}</span>
+      <span>{shortDay(days[0]?.day ?? '')}</span>
+      <span>{shortDay(days[Math.floor(days.length / 2)]?.day ?? '')}</span>
+      <span>{shortDay(days[days.length - 1]?.day ?? '')}</span>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask, type Defence, type Dispute } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { FileList, Files } from './defence-files.tsx';
 import { DefenceState } from './defence-state.tsx';
@@ -70,7 +70,6 @@ function Answer({
   close: () => void;
 }) {
   const words = useWords();
-  const { language } = useText();
   const { api, account } = useScope();
   const queries = useQueryClient();
   const [text, setText] = useState('');
@@ -96,7 +95,7 @@ function Answer({
       <p style={{ margin: 0 }}>
         {dispute.deadlineAt === null
           ? words.defence.leadWithoutDeadline
-          : words.defence.lead(dateTime(dispute.deadlineAt, language))}
+          : words.defence.lead(dateTime(dispute.deadlineAt))}
         {most === 0 && ` ${words.defence.filesAlone}`}
       </p>
       {most > 0 && (

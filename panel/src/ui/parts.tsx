@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, type Ref, useEffect } from 'react';
 import { Problem } from '../api/client.ts';
 import { dateTime, money, plainMoney } from '../format.ts';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
 export function Money({ cents }: { cents: number }) {
@@ -21,10 +21,9 @@ export function SignedMoney({ cents }: { cents: number }) {
 }
 
 export function When({ at }: { at: string }) {
-  const { language } = useText();
   return (
     <time dateTime={at} className="num">
-      {dateTime(at, language)}
+      {dateTime(at)}
     </time>
   );
 }

@@ -7,7 +7,7 @@ import { ask, type ListedRecord, type RecordsPage, type RecordView } from '../ap
 import { amountOf, dateTime, endOfDay, money, shortDateTime, startOfDay } from '../format.ts';
 import { queries } from '../queries.ts';
 import { overviewQuery, useOverview, useScope, type View } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { CardMark } from './card.tsx';
 import { Choice } from './choice.tsx';
 import { DueMark } from './due.tsx';
@@ -125,7 +125,7 @@ export function RecordList({
   empty: ReactNode;
   noMatch: string;
 }) {
-  const { words, language } = useText();
+  const words = useWords();
   const scope = useScope();
   const { operationId } = scope;
   const [open, setOpen] = useState(false);
@@ -224,13 +224,13 @@ export function RecordList({
           searchedTo && (
             <p className="soft">
               {(order === 'oldest' ? words.common.searchedFrom : words.common.searchedTo)(
-                dateTime(searchedTo, language),
+                dateTime(searchedTo),
               )}
             </p>
           )
         )}
         {records.length > 0 && isAmount(order) && searchedTo && (
-          <p className="soft">{words.common.amountsSince(dateTime(searchedTo, language))}</p>
+          <p className="soft">{words.common.amountsSince(dateTime(searchedTo))}</p>
         )}
         <ListFoot
           file="records.csv"
@@ -239,7 +239,7 @@ export function RecordList({
           {...(searchedTo &&
             !isAmount(order) && {
               more: (order === 'oldest' ? words.common.searchAfter : words.common.searchOn)(
-                dateTime(searchedTo, language),
+                dateTime(searchedTo),
               ),
             })}
         >
@@ -322,7 +322,7 @@ export function RecordTable({
   /** Where the person chooses it. */
   sorted?: { by: 'created' | 'paid' | 'amount'; direction: 'ascending' | 'descending' };
 }) {
-  const { words, language } = useText();
+  const words = useWords();
   const sortOf = (by: 'created' | 'paid' | 'amount') => (sorted?.by === by ? sorted.direction : undefined);
   return (
     <table className="table folding dense records">
@@ -400,10 +400,10 @@ export function RecordTable({
               )}
               <td className="right soft">
                 <time dateTime={record.createdAt} className="num">
-                  {shortDateTime(record.createdAt, language)}
+                  {shortDateTime(record.createdAt)}
                 </time>
               </td>
-              <td className="right soft off num">{when === null ? '–' : shortDateTime(when, language)}</td>
+              <td className="right soft off num">{when === null ? '–' : shortDateTime(when)}</td>
             </tr>
           );
         })}

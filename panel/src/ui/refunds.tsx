@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from 'react';
 import { ask, type RecordView, type Refunds } from '../api/client.ts';
 import { dateTime, money } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { Money, moodOf, When } from './parts.tsx';
 
 /** Read when it is wanted: a look at a payment gives nothing back. */
@@ -43,7 +43,6 @@ export function useRefunds(id: string, enabled: boolean) {
 /** The refunds of a paid charge, and the button that gives more of it back. */
 export function RefundsOf({ charge }: { charge: RecordView }) {
   const words = useWords();
-  const { language } = useText();
   const { may, session, account } = useScope();
   const { data } = useRefunds(charge.id, charge.status === 'paid');
   const [asking, setAsking] = useState(false);
@@ -63,7 +62,7 @@ export function RefundsOf({ charge }: { charge: RecordView }) {
       </div>
       <p className="soft" style={{ margin: 0 }}>
         {data.closed === null && data.until !== null
-          ? words.refund.left(money(data.leftCents), dateTime(data.until, language))
+          ? words.refund.left(money(data.leftCents), dateTime(data.until))
           : data.closed && words.refund.closed[data.closed]}
         {may('refunds') && data.closed === null && session.frozenUntil && ` ${words.refund.frozen}`}
         {may('refunds') && data.closed === null && !factor && ` ${words.refund.needsFactor}`}

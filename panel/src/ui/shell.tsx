@@ -7,6 +7,7 @@ import {
   TextInput,
   useMantineColorScheme,
 } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -321,10 +322,15 @@ function NavigationDrawer({ opened, close }: { opened: boolean; close: () => voi
   );
 }
 
+/** As the styles have it, and known in the first render: what they hide on a telephone is not put together there. */
+const useWindow = (query: string): boolean =>
+  useMediaQuery(query, undefined, { getInitialValueInEffect: false });
+
 /** Around every page of an account. */
 export function Shell() {
   const { words } = useText();
   const { account } = useScope();
+  const narrow = useWindow('(max-width: 62em)');
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
@@ -343,10 +349,12 @@ export function Shell() {
         {words.nav.skip}
       </a>
       <div className="shell">
-        <aside className="side" aria-label={words.product}>
-          <Brand />
-          <Navigation />
-        </aside>
+        {!narrow && (
+          <aside className="side" aria-label={words.product}>
+            <Brand />
+            <Navigation />
+          </aside>
+        )}
         <div className="body">
           <TopBar openNavigation={() => setOpen(true)} />
           <SupportBanner />
@@ -366,6 +374,7 @@ export function Shell() {
 function TopBar({ openNavigation }: { openNavigation: () => void }) {
   const { words } = useText();
   const { session } = useScope();
+  const small = useWindow('(max-width: 48em)');
   return (
     <header className="topbar">
       <ActionIcon
@@ -380,7 +389,7 @@ function TopBar({ openNavigation }: { openNavigation: () => void }) {
       <div className="grow">
         <OperationSwitcher />
       </div>
-      <FindPayment />
+      {!small && <FindPayment />}
       <LanguageSwitch />
       {session.view === null && <PersonMenu />}
     </header>
@@ -400,7 +409,7 @@ function NoticeBanner() {
       <Icon name="warning" size={18} />
       <p lang={language}>
         {language === 'en' ? notice.en : notice.pt}{' '}
-        <span className="until">{words.notice.until(dateTime(notice.until, language))}</span>
+        <span className="until">{words.notice.until(dateTime(notice.until))}</span>
       </p>
       <CloseButton
         aria-label={words.notice.dismiss}
@@ -441,7 +450,7 @@ function TestBanner() {
 
 /** The page, and above it by when a second factor must be set up. After that time only the page of security, where that is done, is shown. */
 function GuardedPage({ path }: { path: string }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { session, account } = useScope();
   // Without a second factor in this session the account closes then.
   const dueAt = session.secondFactor ? null : account.secondFactorDueAt;
@@ -450,7 +459,7 @@ function GuardedPage({ path }: { path: string }) {
     <>
       {dueAt !== null && !isDue && path !== '/seguranca' && (
         <Alert color="yellow" variant="light" mb="md">
-          {words.security.dueBy(dateTime(dueAt, language))}{' '}
+          {words.security.dueBy(dateTime(dueAt))}{' '}
           <Anchor component={Link} to="/seguranca">
             {words.transfers.setUp}
           </Anchor>

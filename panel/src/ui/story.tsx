@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Detail, Dispute } from '../api/client.ts';
 import { dateTime, dateTimeSeconds, money } from '../format.ts';
 import { Deadline } from '../pages/disputes.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { DefenceOf } from './defence.tsx';
 import { Money, moodOf } from './parts.tsx';
 
@@ -117,7 +117,7 @@ interface Step {
 
 /** Everything that happened to the payment, in one order. @param states its own states, with who caused each */
 export function useStory(data: Detail, states: Step[]): Step[] {
-  const { words, language } = useText();
+  const words = useWords();
   const steps: Step[] = [...states];
   const add = (at: string | null, key: string, mood: string, title: string, about: string | null = null) => {
     if (at !== null) steps.push({ at, key, mood, title, about });
@@ -137,7 +137,7 @@ export function useStory(data: Detail, states: Step[]): Step[] {
       `opened ${one.id}`,
       'ask',
       words.story.steps.disputed(money(one.amountCents)),
-      one.deadlineAt && `${words.disputes.deadline}: ${dateTime(one.deadlineAt, language)}`,
+      one.deadlineAt && `${words.disputes.deadline}: ${dateTime(one.deadlineAt)}`,
     );
     if (one.endedAt !== null)
       add(
@@ -177,7 +177,6 @@ export function useStory(data: Detail, states: Step[]): Step[] {
 }
 
 export function StorySteps({ steps }: { steps: Step[] }) {
-  const { language } = useText();
   return (
     <ol className="timeline">
       {steps.map(({ key, at, mood, title, about }) => (
@@ -185,7 +184,7 @@ export function StorySteps({ steps }: { steps: Step[] }) {
           {typeof title === 'string' ? <strong>{title}</strong> : title}
           <div className="soft" style={{ fontSize: 14 }}>
             <time dateTime={at} className="num">
-              {dateTimeSeconds(at, language)}
+              {dateTimeSeconds(at)}
             </time>
             {about && ` · ${about}`}
           </div>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { Choice } from './choice.tsx';
 import { FormError, Rows, Trouble } from './parts.tsx';
@@ -13,7 +13,7 @@ const spans = ['30', '240', '1440', '10080'] as const;
 
 /** Whether support may see this panel, and who of it did. */
 export function SupportViews() {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account, may } = useScope();
   const [minutes, setMinutes] = useState<string>('240');
   const queryKey = [account.id, 'support'];
@@ -39,7 +39,7 @@ export function SupportViews() {
           <span className={`status ${isOpen ? 'wait' : 'good'}`}>
             {data.grantedUntil === null
               ? words.support.closed
-              : words.support.until(dateTime(data.grantedUntil, language))}
+              : words.support.until(dateTime(data.grantedUntil))}
           </span>
         )}
       </div>
@@ -82,8 +82,8 @@ export function SupportViews() {
                 <tr key={one.begunAt}>
                   <td data-label={words.support.who}>{one.operator}</td>
                   <td data-label={words.support.when}>
-                    <div>{dateTime(one.begunAt, language)}</div>
-                    <div>{words.support.to(dateTime(one.endedAt ?? one.endsAt, language))}</div>
+                    <div>{dateTime(one.begunAt)}</div>
+                    <div>{words.support.to(dateTime(one.endedAt ?? one.endsAt))}</div>
                   </td>
                   <td data-label={words.support.why} className="breaks">
                     {one.reason}

@@ -4,13 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { Icon } from './icons.tsx';
 
 /** To an operator: whose panel this is, and that it is read only. To a person of the account: that support sees it now. */
 export function SupportBanner() {
-  const { words, language } = useText();
+  const words = useWords();
   const { session, account, may } = useScope();
   if (session.view !== null) return <Viewing endsAt={session.view.endsAt} />;
   if (account.seenUntil === null) return null;
@@ -18,7 +18,7 @@ export function SupportBanner() {
     <section className="banner notice" aria-label={words.support.label}>
       <Icon name="people" size={18} />
       <p>
-        {words.support.seen(dateTime(account.seenUntil, language))}{' '}
+        {words.support.seen(dateTime(account.seenUntil))}{' '}
         {may('members') && <Link to="/seguranca">{words.support.more}</Link>}
       </p>
     </section>
@@ -26,7 +26,7 @@ export function SupportBanner() {
 }
 
 function Viewing({ endsAt }: { endsAt: string }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { account } = useScope();
   const queries = useQueryClient();
   const end = useAction(async () => {
@@ -40,7 +40,7 @@ function Viewing({ endsAt }: { endsAt: string }) {
     <section className="banner notice" aria-label={words.support.label}>
       <Icon name="people" size={18} />
       <p>
-        {words.support.viewing(account.name, dateTime(endsAt, language))}
+        {words.support.viewing(account.name, dateTime(endsAt))}
         {end.error !== null && <> {words.support.notEnded}</>}
       </p>
       <Button size="compact-sm" variant="default" loading={end.busy} onClick={() => end.run()}>
