@@ -45,7 +45,7 @@ async function compress(folder) {
       .filter((entry) => entry.isFile() && ['.js', '.css', '.svg'].includes(extname(entry.name)))
       .map(async (entry) => {
         const path = join(entry.parentPath ?? entry.path, entry.name);
-        const params = { [constants.BROTLI_PARAM_QUALITY]: 10 };
+        const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
         await writeFile(`${path}.br`, await squeeze(await readFile(path), { params }));
       }),
   );

@@ -54,6 +54,6 @@ async function firstReading(): Promise<void> {
 const place = document.getElementById('panel');
 if (place) {
   const root = createRoot(place);
-  // As a transition: the browser gets its turn between pieces.
-  void firstReading().then(() => startTransition(() => root.render(program)));
+  // In a task of its own, and the first render as a transition: the browser gets its turn between pieces.
+  setTimeout(() => void firstReading().then(() => startTransition(() => root.render(program))));
 }

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
+import { accountClient, ask, Problem, readSession, type Session, setCsrf } from './api/client.ts';
 import { keptUnder } from './kept.ts';
 import { queries } from './queries.ts';
 import { isFirstSeen, isNotified, notifyPaid } from './received-notice.ts';
@@ -11,7 +11,7 @@ const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async (): Promise<Session | null> => {
     try {
-      const session = await ask(() => person.GET('/session'));
+      const session = await ask(readSession);
       setCsrf(session.csrf);
       return session;
     } catch (error) {

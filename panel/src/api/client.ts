@@ -67,6 +67,11 @@ const headers: Middleware = {
 export const person = createClient<paths>({ baseUrl: '/panel/api' });
 person.use(headers);
 
+const bare = createClient<paths>({ baseUrl: '/panel/api' });
+
+/** A page has begun this call before the program was there. The browser gives the answer to a call with the same headers, so it has none of ours. */
+export const readSession = () => bare.GET('/session');
+
 const clients = new Map<string, typeof person>();
 
 /** The calls below an account. */

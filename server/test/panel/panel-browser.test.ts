@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { newPerson, passCodes, password, totpOf } from '@vintem/testkit/panel.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
-import type { Browser, Locator, Page, Route } from 'playwright-core';
+import type { Browser, Locator, Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/connections/directory.ts';
 import { mailboxLink } from '../../src/panel/site/mailbox.ts';
@@ -72,6 +72,18 @@ describe('signing in', () => {
     await heading('Início').waitFor();
     await page.getByText('Conta de teste: nenhum dinheiro se move.').waitFor();
     await page.getByText('Pode ser transferido agora').waitFor();
+  });
+
+  test('a page asks for the session before the program is there, which takes that answer', async () => {
+    const asked: string[] = [];
+    const note = (request: Request) => {
+      if (request.url().endsWith('/panel/api/session')) asked.push(request.resourceType());
+    };
+    page.on('request', note);
+    await page.goto(service.url);
+    await page.getByText('Pode ser transferido agora').waitFor();
+    page.off('request', note);
+    expect(asked).toEqual(['other']);
   });
 });
 

@@ -106,6 +106,18 @@ describe('a caller without a session', () => {
     expect((await fetch(`${service.url}/panel/api/nothing`)).status).toBe(404);
   });
 
+  test.each([
+    ['/', 'vintem.session_token=kept', true],
+    ['/cobrancas', '__Host-vintem.session_token=kept', true],
+    ['/cobrancas', '', false],
+    ['/entrar', 'vintem.session_token=kept', false],
+    ['/operator/entrar', 'vintem.session_token=kept', false],
+  ])('%s with the cookie %j has the browser ask for the session: %j', async (path, cookie, asks) => {
+    const page = await fetch(service.url + path, { headers: { cookie } });
+    const preload = '<link rel="preload" as="fetch" crossorigin href="/panel/api/session" />';
+    expect((await page.text()).includes(preload)).toBe(asks);
+  });
+
   test('cannot sign up, and reaches no call of the library that is not named', async () => {
     const tab = openTab();
     const person = { email: 'novo@padaria.example', password, name: 'Novo' };

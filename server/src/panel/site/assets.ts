@@ -42,6 +42,16 @@ const linksFor = (preloads: Preloads, pathname: string): string => {
   return links.join('');
 };
 
+/** Pages that ask for no session of an account. */
+const withoutSession =
+  /^\/(?:operator|entrar|senha|nova-senha|novo-email|cancelar-email|convite|mailbox)(?:\/|$)/;
+
+/** The first call of every other page, so that the browser makes it beside the program. Without a session it would be refused. */
+const sessionFor = ({ headers }: FastifyRequest, pathname: string): string =>
+  /session_token=./.test(headers.cookie ?? '') && !withoutSession.test(pathname)
+    ? '    <link rel="preload" as="fetch" crossorigin href="/panel/api/session" />\n'
+    : '';
+
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -87,7 +97,8 @@ export function pageRoutes(app: FastifyInstance, deps: { ids: Ids }): void {
     if (asset && pathname !== '/index.html')
       return send(request, reply, asset, pathname.startsWith('/assets/'));
     if (extname(pathname) !== '') throw refuse('route_not_found');
-    return sendPage(request, reply, files.get('index.html') as Asset, linksFor(preloads, pathname));
+    const links = sessionFor(request, pathname) + linksFor(preloads, pathname);
+    return sendPage(request, reply, files.get('index.html') as Asset, links);
   });
 
   function secure(reply: FastifyReply, policy: string): void {
