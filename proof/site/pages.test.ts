@@ -56,7 +56,8 @@ test('no page has a fault that axe knows, in both schemes, and none is wider tha
   }
   expect(faults).toEqual([]);
   expect(complaints).toEqual([]);
-});
+  // Two looks of axe at each of a hundred pages: some minutes of a free core, and of a shared one a multiple.
+}, 1_800_000);
 
 test('the search finds in the language of the page, and in English what is written in English alone', async () => {
   const { page, complaints } = await opened();
