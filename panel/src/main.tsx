@@ -7,6 +7,7 @@ import { StrictMode, startTransition, useLayoutEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './queries.ts';
 import { router } from './router.tsx';
+import { expectSession } from './session.tsx';
 import { TextProvider } from './text/text.tsx';
 import { theme } from './theme.ts';
 import { Lacking } from './ui/lacking.tsx';
@@ -54,6 +55,8 @@ async function firstReading(): Promise<void> {
 const place = document.getElementById('panel');
 if (place) {
   const root = createRoot(place);
+  // Where the page has begun to ask for the session, its answer is taken at once: a browser complains of one that is not.
+  if (document.querySelector('link[as="fetch"]')) void expectSession();
   // In a task of its own, and the first render as a transition: the browser gets its turn between pieces.
   setTimeout(() => void firstReading().then(() => startTransition(() => root.render(program))));
 }
