@@ -61,7 +61,7 @@ export function buildOutcome(kind: AnyKind, input: OutcomeInput): Command<Outcom
       const { capabilities, subscribed, secrets } = input;
       const ids = idsOf(token);
       const intent = view.get(intents, key);
-      const stored = { row, intent, capabilities, subscribed, secrets, token, ids, requestsEndedWith };
+      const stored = { row, intent, capabilities, subscribed, secrets, ids, requestsEndedWith };
       const heard: Heard<Sent> | null = hearing.decide(view, stored, now);
       // A row that was not there and has not ended by this either is not made: the caller has a person look.
       const isMade = known !== undefined || (heard !== null && !kind.isOpen(heard.row));

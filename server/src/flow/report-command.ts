@@ -83,7 +83,7 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
           ...(known === undefined || known.status === dispute.status
             ? []
             : defenceEndedWith(view, { dispute, heldCents: held }, { livemode: input.livemode, ids }, now)),
-          ...(returns.length === 0 ? [] : debitsJudged(view, knownNow, { token, ids }, now)),
+          ...(returns.length === 0 ? [] : debitsJudged(view, knownNow, ids, now)),
         ],
       };
     },

@@ -8,7 +8,7 @@ import type { Payment, PaymentReason, PaymentStatus } from '../money/payment.ts'
 import type { RequestCause, SentKind, ShownRequest } from '../money/sent-kinds.ts';
 import type { OpenedIncident } from '../money/state.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Ids } from '../ports/ids.ts';
+import type { CommandIds, Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import type { Capabilities, Provider, QueryOutcome, SendOutcome, UnreadKind } from '../provider/provider.ts';
 import type { Table } from '../store/database/table.ts';
@@ -301,9 +301,7 @@ export interface OnRecord<Row> {
   /** The event types that this account's log keeps. */
   subscribed: SubscribedTypes;
   secrets: { open(sealed: Buffer, context: string): Buffer };
-  /** Of the command. */
-  token: string;
-  ids: Pick<Ids, 'uuid'>;
+  ids: CommandIds;
   /** The ends of requests about a charge, and what goes out with its confirmation. */
   requestsEndedWith(view: View, before: Payment, after: Payment, announced: Announced, now: number): Write[];
 }

@@ -12,15 +12,22 @@ export interface Ids {
   bytes(length: number): Buffer;
 }
 
+/** The ids of one command: its own, and those of the rows that it makes. */
+export interface CommandIds {
+  token: string;
+  uuid(): string;
+}
+
 /**
  * The ids of the rows that one command makes. They differ from its token in the last byte only, so a decision needs no
  * generator, and the till gets the same ids when it runs the decision again. In the order of their use; at most 255.
  * @param token the command's own id
  */
-export function idsOf(token: string): Pick<Ids, 'uuid'> {
+export function idsOf(token: string): CommandIds {
   const prefix = token.slice(0, -2);
   let made = 0;
   return {
+    token,
     uuid: () => {
       if (++made > 0xff) throw new Error('a command makes at most 255 ids');
       return prefix + made.toString(16).padStart(2, '0');

@@ -63,7 +63,7 @@ export function hearCheckout(observed: Observed<Seen>): Hearing<Payment> {
       const row = chargebacks.length > 0 && !last.disputed ? { ...last, disputed: true } : last;
       // It had expired, and is to be followed again until it is released.
       if (intent === undefined && isHeld(row) && !isHeld(payment))
-        writes.push(put(intents, followed(row, connection, stored.token, now)));
+        writes.push(put(intents, followed(row, connection, stored.ids.token, now)));
       writes.push(...stored.requestsEndedWith(view, payment, row, options, now));
       writes.push(...linkWrites(view, payment, row, options));
       const heard: Heard<Payment> = {

@@ -1,7 +1,7 @@
 import { type Dispute, explainedDebits } from '../../money/dispute.ts';
 import type { KnownReturn } from '../../money/returns.ts';
 import type { OpenedIncident } from '../../money/state.ts';
-import type { Ids } from '../../ports/ids.ts';
+import type { CommandIds } from '../../ports/ids.ts';
 import { audits } from '../../store/rows/audit.sql.ts';
 import {
   debitIncidents,
@@ -46,12 +46,7 @@ export function withExplanations(known: Known, opened: readonly OpenedIncident[]
 }
 
 /** Ends and opens those that were opened before. */
-export function debitsJudged(
-  view: View,
-  known: Known,
-  { token, ids }: { token: string; ids: Pick<Ids, 'uuid'> },
-  now: number,
-): Write[] {
+export function debitsJudged(view: View, known: Known, ids: CommandIds, now: number): Write[] {
   const { accountId, paymentId } = known;
   const explained = new Set([...explainedIn(known)].map((debit) => referenceOf(paymentId, debit)));
   const incidents = view.get(debitIncidents, accountId + paymentId)?.incidents ?? [];
@@ -60,7 +55,7 @@ export function debitsJudged(
     const changes = state === 'open' ? isExplained : isOfRule(resolution) && !isExplained;
     const stored = changes ? view.get(incidentCases, accountId + id) : undefined;
     if (!stored) return [];
-    const after = isExplained ? endedByRule(stored, token, now) : openedAgain(stored);
+    const after = isExplained ? endedByRule(stored, ids.token, now) : openedAgain(stored);
     return [
       put(incidentCases, after),
       ...(isExplained ? [] : [put(openIncidents, { accountId, paymentId })]),

@@ -132,7 +132,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
   const held = {
     chain: operation,
     paymentId,
-    token: stored.token,
+    token: stored.ids.token,
     endToEnd: last.endToEnd,
     broughtBy: (pix: string | null) => broughtBy(view, last, pix ?? last.endToEnd ?? ''),
     postings,
@@ -155,7 +155,7 @@ function heardOf(view: View, heard: Case, now: number): Omit<Heard<Payment>, 'ot
       ...(unreadable ? [incidentAbout(payment, 'unreadable', unreadableReference(paymentId))] : []),
     ],
     postings: taken.postings,
-    writes: [...writes, ...taken.writes, ...(judged ? debitsJudged(view, judged, stored, now) : [])],
+    writes: [...writes, ...taken.writes, ...(judged ? debitsJudged(view, judged, stored.ids, now) : [])],
   };
 }
 

@@ -85,14 +85,14 @@ interface Case {
 
 function heardOf(view: View, { observed, stored, charge, reading }: Case, now: number): Heard<Refund> {
   const { accountId, paymentId: subject, operationId, connection } = observed;
-  const { row: refund, ids, token, capabilities, subscribed } = stored;
+  const { row: refund, ids, capabilities, subscribed } = stored;
   const [event] = reading.events;
   const step = event
     ? nextRefund(refund, event, { now, cause: causeOf(observed), held: isHeld(charge) })
     : null;
   const isDeleted = view.balance({ accountId, chainId: operationId })?.deletedAt !== null;
   const chargeNow = step ? noticed(step, chargeAfter(step, charge, now), now) : charge;
-  const freed = step && !isDeleted ? heldLess(view, chargeNow, token, now) : null;
+  const freed = step && !isDeleted ? heldLess(view, chargeNow, ids.token, now) : null;
   const chain = { accountId, chainId: chainOfRefund(refund) };
   const ended = step?.posting ? [{ ...step.posting, chain, subject, reference: '', connection }] : [];
   return {
