@@ -92,7 +92,7 @@ const payment = async (merchant: Merchant, id: string) =>
   (await merchant.call('GET', `/payments/${id}`)).body;
 
 const becomes = (merchant: Merchant, id: string, what: object) =>
-  expect.poll(() => payment(merchant, id), { timeout: 60_000, interval: 50 }).toMatchObject(what);
+  expect.poll(() => payment(merchant, id), { interval: 50 }).toMatchObject(what);
 
 /** The id of the payment that a request makes. */
 async function idOf(ownerId: string, { requestKey }: { requestKey: string }): Promise<string> {
@@ -381,7 +381,7 @@ describe('An approval that is not what was asked', () => {
       service.database.admin<{ kind: string }>('SELECT kind, freezes FROM incident WHERE payment_id = $1', [
         id,
       ]);
-    await expect.poll(incidents, { timeout: 60_000 }).toEqual([{ kind: 'report_mismatch', freezes: false }]);
+    await expect.poll(incidents).toEqual([{ kind: 'report_mismatch', freezes: false }]);
     expect(await payment(merchant, id)).toMatchObject({ status: 'pending', card: null });
     expect(await service.database.admin('SELECT FROM journal WHERE subject = $1', [id])).toEqual([]);
     expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 0 });
@@ -415,7 +415,7 @@ const refund = (merchant: Merchant, id: string, fields: object = {}) =>
 
 const refundIs = (merchant: Merchant, id: string, what: object) =>
   expect
-    .poll(async () => (await merchant.call('GET', `/refunds/${id}`)).body, { timeout: 60_000, interval: 50 })
+    .poll(async () => (await merchant.call('GET', `/refunds/${id}`)).body, { interval: 50 })
     .toMatchObject(what);
 
 describe('A refund of a card payment', () => {
@@ -522,9 +522,7 @@ describe('A refund of a card payment', () => {
     const merchant = await shop();
     const id = await paidCard(merchant);
     await move(id, 'refund', { amountCents: 2_500 });
-    await expect
-      .poll(async () => (await account(merchant)).cardHeldCents, { timeout: 60_000, interval: 50 })
-      .toBe(7_500);
+    await expect.poll(async () => (await account(merchant)).cardHeldCents, { interval: 50 }).toBe(7_500);
     const incidents = await service.database.admin(
       'SELECT kind, freezes FROM incident WHERE payment_id = $1',
       [id],
@@ -538,7 +536,7 @@ describe('A refund of a card payment', () => {
 describe('A chargeback of a card payment', () => {
   const disputesOf = async (merchant: Merchant) => (await merchant.call('GET', '/disputes')).body.disputes;
   const disputeIs = (merchant: Merchant, what: object) =>
-    expect.poll(() => disputesOf(merchant), { timeout: 60_000, interval: 50 }).toMatchObject([what]);
+    expect.poll(() => disputesOf(merchant), { interval: 50 }).toMatchObject([what]);
 
   test('before the release takes what is held, and a won one gives it back', async () => {
     const merchant = await shop();
@@ -687,8 +685,7 @@ describe.each([
       await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
       return (await merchant.call('GET', '/disputes')).body.disputes;
     };
-    const become = (what: object) =>
-      expect.poll(disputes, { timeout: 60_000, interval: 200 }).toMatchObject([what]);
+    const become = (what: object) => expect.poll(disputes, { interval: 200 }).toMatchObject([what]);
     await become({ paymentId: id, status: 'open', debitedCents: 10_000 });
     expect((await account(merchant)).balanceCents).toBe(-438);
     await expectSame();
@@ -781,7 +778,7 @@ describe('At Asaas a payment by card', () => {
       );
       return Number(row?.count);
     };
-    await expect.poll(left, { timeout: 20_000, interval: 50 }).toBe(0);
+    await expect.poll(left, { interval: 50 }).toBe(0);
     const leftAgain = async () => {
       await service.database.admin(
         `UPDATE inbound SET next_at = 'epoch' WHERE connection = 'parcelas' AND applied_at IS NULL`,
@@ -798,9 +795,9 @@ describe('At Asaas a payment by card', () => {
       return Number(row?.count);
     };
     for (let attempt = 0; attempt < 3; attempt++) await move(id, 'refuse');
-    await expect.poll(namesNothing, { timeout: 20_000, interval: 50 }).toBe(3);
+    await expect.poll(namesNothing, { interval: 50 }).toBe(3);
     await setRef(ref);
-    await expect.poll(leftAgain, { timeout: 20_000, interval: 50 }).toBe(0);
+    await expect.poll(leftAgain, { interval: 50 }).toBe(0);
     await becomes(merchant, id, { status: 'expired', card: { status: 'refused', attemptsLeft: 0 } });
 
     const { id: other } = (await pay(merchant)).body;
@@ -813,11 +810,11 @@ describe('At Asaas a payment by card', () => {
     });
     expect(made?.outcome).toBe('accepted');
     await move(foreignId, 'refuse');
-    await expect.poll(namesNothing, { timeout: 20_000, interval: 50 }).toBe(1);
+    await expect.poll(namesNothing, { interval: 50 }).toBe(1);
     await service.database.admin(
       `UPDATE inbound SET received_at = received_at - interval '11 minutes' WHERE connection = 'parcelas' AND applied_at IS NULL`,
     );
-    await expect.poll(leftAgain, { timeout: 20_000, interval: 50 }).toBe(0);
+    await expect.poll(leftAgain, { interval: 50 }).toBe(0);
     expect(await payment(merchant, other)).toMatchObject({ status: 'pending', card: null });
   });
   const shopHere = () => shop({ cardConnection: 'parcelas' });
@@ -924,7 +921,7 @@ describe('At Asaas a payment by card', () => {
       await stepUnread(service.runtime, service.runtime.providers.get('parcelas') as Provider);
       return service.database.admin('SELECT FROM unread_item WHERE reference = $1', [name]);
     };
-    await expect.poll(asked, { timeout: 60_000, interval: 100 }).toEqual([]);
+    await expect.poll(asked, { interval: 100 }).toEqual([]);
     expect(await payment(merchant, id)).toMatchObject({ status: 'pending' });
   });
 
@@ -948,7 +945,7 @@ describe('At Asaas a payment by card', () => {
     };
     const item = { kind: 'charge', ofPage: true, token: false };
     await move(id, 'approve');
-    await expect.poll(kept, { timeout: 60_000, interval: 50 }).toEqual([item]);
+    await expect.poll(kept, { interval: 50 }).toEqual([item]);
     await stepUnread(service.runtime, service.runtime.providers.get('parcelas') as Provider);
     const incidents = await service.database.admin(
       `SELECT detail ->> 'items' AS items FROM incident WHERE kind = 'unread' AND state = 'open' AND detail ->> 'connection' = 'parcelas'`,
@@ -963,7 +960,7 @@ describe('At Asaas a payment by card', () => {
       await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
       return kept();
     };
-    await expect.poll(keptByList, { timeout: 60_000, interval: 200 }).toEqual([item]);
+    await expect.poll(keptByList, { interval: 200 }).toEqual([item]);
     expect(await service.database.admin('SELECT FROM journal WHERE subject = $1', [id])).toEqual([]);
   });
 });
@@ -1059,9 +1056,7 @@ describe('A comparison after a loss of time', () => {
       await fillQueryLimit(service);
       await becomes(merchant, id, { status: 'paid', cardSettlementStatus: 'held' });
       expect(await pagesOf(there, id)).toHaveLength(1);
-      await expect
-        .poll(() => askAgain(name).then(() => itemsOf(id)), { timeout: 60_000, interval: 100 })
-        .toEqual([]);
+      await expect.poll(() => askAgain(name).then(() => itemsOf(id)), { interval: 100 }).toEqual([]);
       // It is followed by queries of that page until it is released, and by lists after that.
       await move(id, 'release');
       await expect
@@ -1071,7 +1066,7 @@ describe('A comparison after a loss of time', () => {
             await service.database.admin('UPDATE intent SET due_at = now() WHERE payment_id = $1', [id]);
             return payment(merchant, id);
           },
-          { timeout: 60_000, interval: 200 },
+          { interval: 200 },
         )
         .toMatchObject({ cardSettlementStatus: 'available' });
       await move(id, 'chargeback');
@@ -1082,7 +1077,7 @@ describe('A comparison after a loss of time', () => {
             await service.database.admin(`UPDATE job SET due_at = 'epoch' WHERE what = 'disputes'`);
             return (await account(merchant)).balanceCents;
           },
-          { timeout: 60_000, interval: 200 },
+          { interval: 200 },
         )
         .toBe(-438);
       await there.behave({});
@@ -1109,7 +1104,7 @@ describe('A comparison after a loss of time', () => {
     await move(id, 'approve');
     const intent = (await pagesOf(acquirer, id)).at(-1)?.intent;
     await expect
-      .poll(() => mismatchesOf(id), { timeout: 60_000, interval: 50 })
+      .poll(() => mismatchesOf(id), { interval: 50 })
       .toEqual([{ reference: `mismatch:${id}:card:approval:${intent}` }]);
     expect(await account(merchant)).toMatchObject({ balanceCents: 0, cardHeldCents: 10_000 });
   });
@@ -1145,7 +1140,7 @@ describe('A comparison after a loss of time', () => {
     const item = { kind: 'charge', name: 'pi_lost', providerId, endToEnd: 'pi_lost', body: {} } as const;
     await keepUnread(service.runtime, 'cartoes', [item], { atOnce: true });
     await expect
-      .poll(() => askAgain('cartoes').then(() => itemsOf(id)), { timeout: 60_000, interval: 100 })
+      .poll(() => askAgain('cartoes').then(() => itemsOf(id)), { interval: 100 })
       .toMatchObject([{ tries: 1 }]);
     await service.database.admin(`DELETE FROM unread_item WHERE reference = 'pi_lost'`);
   });
@@ -1154,9 +1149,7 @@ describe('A comparison after a loss of time', () => {
     const merchant = await shop();
     const id = await lostPage(merchant, 'cartoes');
     await move(id, 'approve');
-    await expect
-      .poll(async () => (await keptOf('cartoes')).map((one) => one.provider_id), { timeout: 20_000 })
-      .toContain(id);
+    await expect.poll(async () => (await keptOf('cartoes')).map((one) => one.provider_id)).toContain(id);
   });
 
   test('books an approval and a refund that no delivery says', async () => {

@@ -98,11 +98,11 @@ const payCode = (id: string) => control('charges', id, 'pay');
 const payment = async (merchant: Merchant, id: string) =>
   (await merchant.call('GET', `/payments/${id}`)).body;
 const becomes = (merchant: Merchant, id: string, what: object) =>
-  expect.poll(() => payment(merchant, id), { timeout: 60_000, interval: 50 }).toMatchObject(what);
+  expect.poll(() => payment(merchant, id), { interval: 50 }).toMatchObject(what);
 const shown = async (merchant: Merchant, { id }: Link) =>
   (await merchant.call('GET', `/payment-links/${id}`)).body;
 const linkBecomes = (merchant: Merchant, link: Link, what: object) =>
-  expect.poll(() => shown(merchant, link), { timeout: 60_000, interval: 50 }).toMatchObject(what);
+  expect.poll(() => shown(merchant, link), { interval: 50 }).toMatchObject(what);
 const chargesOf = async (
   merchant: Merchant,
   { id }: Link,
@@ -219,7 +219,7 @@ describe.each([['cartoes'], ['parcelas']])('A payment by card of a link (%s)', (
     ]);
     await card(other, 'chargeback');
     await expect
-      .poll(async () => (await merchant.call('GET', '/disputes')).body.disputes, { timeout: 60_000 })
+      .poll(async () => (await merchant.call('GET', '/disputes')).body.disputes)
       .toMatchObject([{ paymentId: other, status: 'open' }]);
     expect(await shown(merchant, link)).toMatchObject({ paidCount: 2, paidCents: 20_000, openCount: 0 });
     expect(await violationsOfBooks(service, { accountId: merchant.ownerId })).toEqual([]);
