@@ -1,4 +1,11 @@
-import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
+import {
+  inspect,
+  openBrowser,
+  openWindow,
+  overfullCells,
+  signInAt,
+  type Window,
+} from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
@@ -360,6 +367,7 @@ test('A list shows at least 16 rows at 1440 × 900, and the field at the top fin
     return shown.length;
   });
   expect(inSight).toBeGreaterThanOrEqual(16);
+  expect(await overfullCells(page)).toEqual([]);
   await inspect(page, 'cobrancas-cheia');
   await page.getByRole('searchbox', { name: /^(Localizar um pagamento|Find a payment)$/ }).fill('100,07');
   await page.keyboard.press('Enter');

@@ -1,4 +1,11 @@
-import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
+import {
+  inspect,
+  openBrowser,
+  openWindow,
+  overfullCells,
+  signInAt,
+  type Window,
+} from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
@@ -91,6 +98,8 @@ test('An open payment by card leads to the page of the acquirer and shows no Pix
 
   await page.goto(`${service.url}/cobrancas`);
   await page.getByText('Mastercard final 4444').waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
+  expect(await overfullCells(page)).toEqual([]);
   await inspectBoth('card-list');
 
   await page.goto(`${service.url}/pagamentos/${body.id}`);
