@@ -267,7 +267,7 @@ export const rounds: readonly (readonly Fault[])[] = [
   ],
   [
     {
-      // This fault comes first, so it is mended first: a later one of this round verifies the audit log.
+      // It stands first in its round, so that it ends first. A later fault of the round verifies the audit log.
       name: 'the receiver of the audit log takes nothing',
       fires: ['VintemAuditForwardLate'],
       async strike({ auditReceiver, operations, run, sql }) {

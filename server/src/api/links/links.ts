@@ -6,7 +6,7 @@ import type { Permission } from '../../ground/permissions.ts';
 import { chargeFeeOf } from '../../kinds/charge/charge.ts';
 import { cardFeeOf } from '../../kinds/checkout/checkout.ts';
 import { documentOf } from '../../kinds/due/terms.ts';
-import { linkEvent, statusAt } from '../../kinds/link/link.ts';
+import { isSold, linkEvent, statusAt } from '../../kinds/link/link.ts';
 import { type LinkMethod, limitsOf, linkMethods, sharedRange } from '../../kinds/link/methods.ts';
 import { askedMetadata, type Metadata, metadataOf } from '../../money/metadata.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -239,10 +239,9 @@ export function updateLink(
       ...(status === undefined ? {} : { status }),
       updatedAt: Math.max(now, link.updatedAt),
     };
-    const isSold = changed.maxPayments !== null && changed.paidCount >= changed.maxPayments;
     const isActive = statusAt(changed, now) === 'active';
-    if (status === 'active' && (isSold || !isActive)) throw refuse('payment_link_closed');
-    const after: PaymentLink = isSold && isActive ? { ...changed, status: 'completed' } : changed;
+    if (status === 'active' && (isSold(changed) || !isActive)) throw refuse('payment_link_closed');
+    const after: PaymentLink = isSold(changed) && isActive ? { ...changed, status: 'completed' } : changed;
     await paymentLinks.update(tx, [after]);
     if (after !== changed) {
       const event = linkEvent(ids, !caller.test, after, 'payment_link.completed');

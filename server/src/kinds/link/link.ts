@@ -33,6 +33,10 @@ export function leftOf({ maxPayments, paidCount, openCount }: PaymentLink): numb
   return Math.max(0, maxPayments - paidCount - openCount);
 }
 
+/** Whether it was paid as often as it may be. */
+export const isSold = ({ maxPayments, paidCount }: Pick<PaymentLink, 'maxPayments' | 'paidCount'>): boolean =>
+  maxPayments !== null && paidCount >= maxPayments;
+
 const isOpen = (status: Payment['status']): boolean => status === 'unknown' || status === 'pending';
 
 /** The link after a charge of it entered another state, and what that is to the merchant. Pure. */
@@ -45,11 +49,9 @@ export function afterCharge(
   const paid = before.status !== 'paid' && after.status === 'paid' ? 1 : 0;
   if (ended + paid === 0) return { link, events: [] };
   const paidCount = link.paidCount + paid;
-  const isComplete = paid > 0 && link.maxPayments !== null && paidCount >= link.maxPayments;
+  const isComplete = paid > 0 && isSold({ ...link, paidCount });
   // A merchant may have closed it after it was sold: it was reported then.
-  const wasComplete =
-    link.status === 'completed' ||
-    (link.status === 'disabled' && link.maxPayments !== null && link.paidCount >= link.maxPayments);
+  const wasComplete = link.status === 'completed' || (link.status === 'disabled' && isSold(link));
   const completes = isComplete && !wasComplete;
   const overpaid = isComplete && paidCount > (link.maxPayments ?? 0);
   return {
